@@ -20,21 +20,28 @@ def report(threads: int) -> str | None:
         patched: dict[str, object] = getattr(sys.modules.get(module), attribute, {})
         if THREADS.intersection(patched):
             names = ", ".join(sorted(name for name in patched if not name.startswith("_")))
-            return (
-                f"{library} has patched {names}: {_meaning(threads)}; take the call of its monkey patch out"
-            )
+            meaning = _meaning(library) if threads > 1 else ALONE
+            return f"{library} has patched {names}: {meaning}; remove the call of its monkey patch"
     return None
 
 
-def _meaning(threads: int) -> str:
-    """What was seen to fail, with each library."""
-    if threads == 1:
-        return (
-            "what the application starts as threads are greenlets, which run only while a request waits, "
-            "and a request that waits holds up all others"
-        )
+#: What was seen to fail with one thread, with each library.
+ALONE = (
+    "threads that the application starts are greenlets, which run only while a request waits, and a request "
+    "that waits holds up all others"
+)
+
+#: What was seen to fail with several, beside what fails with each library.
+OWN = {
+    "gevent": "subprocess may fail",
+    "eventlet": "--request-timeout does not end such a wait",
+}
+
+
+def _meaning(library: str) -> str:
+    """What was seen to fail with several threads."""
     return (
-        "requests are in threads of the kernel, where greenlets of another thread never run; so a lock, "
-        "queue or pool that several of them share may wait for ever, threads that were started by the import "
-        "do not run, and subprocess may fail"
+        "each request runs in a thread of the kernel, and greenlets of one thread never run in another; so a "
+        "lock, queue or pool that requests share may wait for ever, threads started by the import stand "
+        f"still, and {OWN[library]}"
     )

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Why a signal stays with the server.
+#: What the server needs a signal for, which stays with it.
 REASONS = {
-    signal.SIGTERM: "it has the server stop",
-    signal.SIGINT: "it has the server stop",
-    signal.SIGUSR1: "it has the server open its logs again",
+    signal.SIGTERM: "to stop",
+    signal.SIGINT: "to stop",
+    signal.SIGUSR1: "to open its logs again",
 }
 
 
@@ -113,9 +113,7 @@ class Keeper:
         elif number not in self._told:
             self._told.add(number)
             name, reason = signal.Signals(number).name, REASONS[signal.Signals(number)]
-            self._tell(
-                f"{name} stays with the server, because {reason}: the application's handler does not run"
-            )
+            self._tell(f"the server needs {name} {reason}, so the application's handler for it does not run")
 
     def _listen(self) -> None:
         """Begins to hear of signals, if it has not begun."""

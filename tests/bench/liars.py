@@ -30,6 +30,8 @@ BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello Worl
 INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
+PACE_S = 0.005
+"""For each answer, where nothing asks how fast it is: the CPUs are for the other tests."""
 PROBES = 3
 """Requests with which `adyton bench` learns what is right. It has more to do before the load begins."""
 QUEUED_S = 0.005
@@ -68,15 +70,13 @@ def stalls() -> bytes:
     with _lock:
         if not _stalled_until and age_of_load() > STALL_FROM_S:
             _stalled_until.append(time.monotonic() + STALL_S)
-    if _stalled_until:
-        time.sleep(max(0.0, _stalled_until[0] - time.monotonic()))
+    time.sleep(max(PACE_S, _stalled_until[0] - time.monotonic()) if _stalled_until else PACE_S)
     return RIGHT
 
 
 def hangs() -> bytes:
     """Answer nobody any more from some time on."""
-    if age_of_load() > STALL_FROM_S:
-        time.sleep(600)
+    time.sleep(600 if age_of_load() > STALL_FROM_S else PACE_S)
     return RIGHT
 
 
@@ -113,6 +113,12 @@ def fixed() -> bytes:
 def uneven() -> bytes:
     """Take from 25 to 125 ms, each time of these as often as any other."""
     time.sleep(0.025 + 0.001 * (next(_numbers) * 61 % 101))
+    return RIGHT
+
+
+def paced() -> bytes:
+    """Take the time that leaves CPUs to others."""
+    time.sleep(PACE_S)
     return RIGHT
 
 
@@ -199,7 +205,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "other-status": lambda: every_tenth(RIGHT.replace(b"200 OK", b"203 Other")),
     "early": lambda: RIGHT,
     "closes-kept": lambda: RIGHT,
-    "starves": lambda: RIGHT,
+    "starves": paced,
     "cached": lambda: RIGHT.replace(b"\r\n", b"\r\nContent-Encoding: gzip\r\nAge: 7\r\nX-Cache: HIT\r\n", 1),
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,

@@ -22,9 +22,9 @@ LIARS = Path(__file__).with_name("liars.py")
 APPLICATION = Path(__file__).with_name("application.py")
 NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
 """Gates that a busy machine closes, whatever the server does."""
-QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
+QUICK = ("-c", "8", "-d", "1s", "--warm-up", "100ms")
 """For what does not ask how many answers come: if the machine stands still for a second, there are none."""
-SURE = ("-c", "8", "-n", "300", "--warm-up", "200ms")
+SURE = ("-c", "8", "-n", "300", "--warm-up", "100ms")
 """For what needs answers: it takes as long as it takes."""
 
 TIMES = {

@@ -309,6 +309,16 @@ def test_early_answers(tmp_path: Path) -> None:
     assert "answers began before their request was sent" in warnings(report)["early"]
 
 
+def test_large_bodies(serve: Servers, tmp_path: Path) -> None:
+    """What the kernel does not take at once of a body is sent when it can be: in the first question, too."""
+    server = serve(APPLICATION)
+    (tmp_path / "body").write_bytes(bytes(20 << 20))
+    words = ("-c", "2", "-n", "6", "--warm-up", "0", "--data", f"@{tmp_path / 'body'}", "--timeout", "60s")
+    report = bench(f"http://127.0.0.1:{server.port}/", *words)
+
+    assert (6, 0) == (report["counts"]["right"], wrong(report))
+
+
 def test_heads_that_tell_something() -> None:
     """A coding that nobody has asked for, and a cache, are told."""
     with liar("cached") as url:

@@ -31,9 +31,16 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 
-def test_schema(serve: Servers) -> None:
+@pytest.fixture(scope="module")
+def measured(serve_session: Servers) -> tuple[str, dict[str, Any]]:
+    """Return a URL that takes its time, and the report of a run."""
+    url = f"http://127.0.0.1:{serve_session(APPLICATION).port}/sleep"
+    return url, bench(url, *QUICK)
+
+
+def test_schema(measured: tuple[str, dict[str, Any]]) -> None:
     """A report that is another than its schema says is noticed."""
-    report = bench(f"http://127.0.0.1:{serve(APPLICATION).port}/", *QUICK)
+    _, report = measured
     seconds = {**report["series"][0], "right": -1}
 
     assert ["$: rate is missing"] == faults({k: v for k, v in report.items() if k != "rate"}, "bench")
@@ -73,7 +80,7 @@ def test_table(serve: Servers) -> None:
     assert "p99" not in done.stdout
     assert any("had no right answer" in line for line in lines)
     server = serve(APPLICATION)
-    report = run(f"http://127.0.0.1:{server.port}/", *QUICK).stdout
+    report = run(f"http://127.0.0.1:{server.port}/sleep", *QUICK).stdout
 
     assert "sent " in report
     assert ("p99" in report) == ("INVALID" not in report)
@@ -163,12 +170,11 @@ def test_errors_by_cause(tmp_path: Path, kind: str, name: str, text: str) -> Non
     assert f"<dt>{name}</dt><dd>{told}</dd>" in files["html"].read_text()
 
 
-def test_baseline(serve: Servers, tmp_path: Path) -> None:
+def test_baseline(measured: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
     """A report that was kept is compared with; one that is invalid, or is not there, is not."""
-    server = serve(APPLICATION)
-    url = f"http://127.0.0.1:{server.port}/"
+    url, report = measured
     missing = run(url, "--baseline", "none")
-    kept = keep(tmp_path, report := bench(url, *QUICK), rate=report["rate"] * 4)
+    kept = keep(tmp_path, report, rate=report["rate"] * 4)
     compared = run(url, *QUICK, "--baseline", "main", cwd=tmp_path)
     as_json = run(url, *QUICK, "--baseline", "main", "--json", cwd=tmp_path)
     kept.write_text(json.dumps(report | {"invalid": [{"gate": "answers", "why": ""}]}))
@@ -203,10 +209,12 @@ def test_baseline(serve: Servers, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_baseline_of_another_load(serve: Servers, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+def test_baseline_of_another_load(
+    measured: tuple[str, dict[str, Any]], tmp_path: Path, words: tuple[str, ...], why: str
+) -> None:
     """What was asked for in another way is not compared with, in no form, and nothing is measured."""
-    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
-    keep(tmp_path, bench(url, *QUICK))
+    url, report = measured
+    keep(tmp_path, report)
     done = run(url, *QUICK, *words, "--baseline", "main", cwd=tmp_path)
     as_json = run(url, *QUICK, *words, "--baseline", "main", "--json", cwd=tmp_path)
     elsewhere = run(f"{url}?other", *QUICK, "--baseline", "main", cwd=tmp_path)
@@ -258,7 +266,7 @@ def test_save_of_an_invalid_run(tmp_path: Path) -> None:
 
 def test_summary_of_a_job(serve: Servers, tmp_path: Path) -> None:
     """In a job of GitHub's the Markdown of each run is added to the summary of the job."""
-    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     summary, file = tmp_path / "summary.md", tmp_path / "report.md"
     summary.write_text("# What was before\n")
     for _ in range(2):

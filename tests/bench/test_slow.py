@@ -55,7 +55,7 @@ def test_right(serve: Servers, words: tuple[str, ...]) -> None:
 def test_cut_off(serve: Servers) -> None:
     """A server that gives slow senders up is no wrong one; when it did so is told."""
     server = serve(APPLICATION, "--header-timeout", "200ms")
-    report = bench(f"http://127.0.0.1:{server.port}/", *LONG, "--slow-senders", "3", "--slow-rate", "20")
+    report = bench(f"http://127.0.0.1:{server.port}/sleep", *LONG, "--slow-senders", "3", "--slow-rate", "20")
     [senders] = report["slow"]
 
     assert set() == gates(report) - NOISE
@@ -67,7 +67,7 @@ def test_cut_off(serve: Servers) -> None:
 def test_wrong() -> None:
     """An answer to a slow client that is not right makes the run invalid."""
     with liar("snubs-slow") as url:
-        report = bench(url, *LONG, *SLOW)
+        report = bench(url, *LONG, "--rate", "100", *SLOW)
     readers, senders = sides(report)
 
     assert "answers" in gates(report)
@@ -78,7 +78,7 @@ def test_wrong() -> None:
 def test_uploads(serve: Servers) -> None:
     """An upload's head comes at once and its body slowly: it is right, and no limit on heads is for it."""
     server = serve(APPLICATION, "--header-timeout", "100ms")
-    report = bench(f"http://127.0.0.1:{server.port}/", *LONG, *UPLOAD)
+    report = bench(f"http://127.0.0.1:{server.port}/sleep", *LONG, *UPLOAD)
     [uploads] = sides(report)
 
     assert set() == gates(report) - NOISE

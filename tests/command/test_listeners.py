@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import Connection, fetch
-from support.server import run
+from support.control import reload, status
+from support.server import run, until
 
 if TYPE_CHECKING:
     from support.server import Servers
@@ -170,6 +171,30 @@ def test_abstract(serve: Servers, application: Path, tmp_path: Path, processes: 
         server.stop()
 
     assert [] == list(tmp_path.iterdir())
+
+
+def test_abstract_stays_over_reloads(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """Workers that come with a reload listen at the name that was bound at the start."""
+    name = f"@adyton-test-{os.getpid()}"
+    control = tmp_path / "control.sock"
+    flags = ["--processes", "2", "--control", str(control)]
+    server = serve(application, *flags, bind=f"unix:{name}")
+
+    def workers() -> set[int]:
+        return {worker["pid"] for worker in status(control)["workers"] if worker["state"] == "serving"}
+
+    before = workers()
+    for _ in range(2):
+        assert 0 == reload(control)[0]
+        assert [b"hello"] * 8 == [server.fetch().body for _ in range(8)]
+    assert until(lambda: len(workers() - before) == 2)
+    assert 1 == run("serve", str(application), "--bind", f"unix:{name}").returncode
+    server.stop()
+
+    assert [f"adyton: listening on unix:{name}"] == re.findall(
+        "^adyton: listening .*", server.log(), re.MULTILINE
+    )
+    assert b"hello" == serve(application, bind=f"unix:{name}").fetch().body
 
 
 def test_abstract_has_no_rights(application: Path) -> None:

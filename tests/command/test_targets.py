@@ -316,6 +316,8 @@ def test_patched_threads_are_told(
     for library, names, rest in said:
         assert (module.partition(".")[0], named) == (library, names)
         assert meaning in rest
+        own = {"gevent": "subprocess may fail", "eventlet": "--request-timeout does not end such a wait"}
+        assert [library] * (threads == "4") == [name for name, fails in own.items() if fails in rest]
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])

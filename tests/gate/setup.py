@@ -1,7 +1,6 @@
-"""What the tests need: Debian packages (as root), interpreters, and a virtual environment for each of them.
+"""What the tests need: Debian packages (as root), interpreters, the server; packages have `environments.py`.
 
-`setup.py debian`, `setup.py packages VERSION PROFILE REQUIREMENTS...`,
-`setup.py server VERSION PROFILE [CARGO'S OPTIONS...]`.
+`setup.py debian`, `setup.py server VERSION PROFILE [CARGO'S OPTIONS...]`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
@@ -97,27 +96,24 @@ def free_threaded_folder() -> Path:
         release.get("VERSION_ID", ""),
         platform.machine(),
     ]
+    return shared_folder(f"python-{FREE_THREADED}", made_of)
+
+
+def shared_folder(name: str, made_of: Iterable[str]) -> Path:
+    """Return the folder that all clones of a user share of something, by a hash of all that it is made of."""
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
+    return user_cache() / f"{name}-{key}"
+
+
+def user_cache() -> Path:
+    """Return the folder for what all clones of a user share."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / f"adyton/python-{FREE_THREADED}-{key}"
+    return caches / "adyton"
 
 
 def python(version: str, profile: str) -> Path:
     """Return the interpreter of the environment for a version and a profile of Cargo."""
     return CACHE / f"venv-{version}{'' if profile == 'ci' else '-' + profile}" / "bin/python"
-
-
-def packages(version: str, profile: str, *requirements: str) -> None:
-    """Make the environment of a version, with what these files of requirements name."""
-    inside = python(version, profile)
-    made_of = interpreter(version)
-    is_other_build = version == FREE_THREADED and inside.resolve() != made_of.resolve()
-    if is_other_build or not inside.exists():
-        subprocess.run([made_of, "-m", "venv", "--clear", inside.parents[1]], check=True)
-    limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
-    wanted = [word for name in requirements for word in ("-r", name)]
-    # Compiled ahead: where PYTHONDONTWRITEBYTECODE is set, each start of a server would compile anew.
-    pip(inside, "install", *limits, *wanted)
 
 
 def server(version: str, profile: str, *options: str) -> None:
@@ -155,7 +151,6 @@ def cargo_environment(version: str) -> dict[str, str]:
 if __name__ == "__main__":
     PARTS: dict[str, Callable[..., None]] = {
         "debian": debian_packages,
-        "packages": packages,
         "server": server,
     }
     PARTS[sys.argv[1]](*sys.argv[2:])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import setup
@@ -15,7 +15,7 @@ from pool import SIDE_BY_SIDE, Job
 from setup import CACHE, FREE_THREADED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
@@ -97,10 +97,11 @@ def check() -> Iterator[Step]:
 def test() -> Iterator[Step]:
     """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "ci", *FIRST_REQUIREMENTS)
-    yield from first_server()
-    folders = "all folders, the budget, and the hand-over in every order (loom)"
-    yield Step(folders, [budget(), loom(), *suites()], second_try=True)
+    yield from prepare([FIRST], "ci", *FIRST_REQUIREMENTS, beside=[loom()])
+    yield Step("what others take of this clone", [dependencies("keep")])
+    # The server leaves a CPU idle: its last crate is one unit of code.
+    yield from first_server(packages(version, "ci", ()) for version in reversed(PYTHONS[1:]))
+    yield Step("all folders, the budget", [budget(), *suites()], second_try=True)
 
 
 def soak() -> Iterator[Step]:
@@ -122,13 +123,17 @@ def soak() -> Iterator[Step]:
     yield Step("fuzzing", [fuzzing()], recorded=True)
 
 
-def prepare(versions: Sequence[str], profile: str, *of_first: str) -> Iterator[Step]:
-    """Set up all Pythons; format, lint and test what needs no server.
+def prepare(
+    versions: Sequence[str], profile: str, *of_first: str, beside: Iterable[Job] = ()
+) -> Iterator[Step]:
+    """Set up Pythons; format, lint and test what needs no server.
 
     `of_first` are requirements that the first Python has alone.
     """
     jobs = [packages(version, profile, of_first) for version in reversed(versions)]
-    yield Step("Pythons and their packages; Rust: format, lints, tests", [*jobs, *rust()])
+    taken = dependencies("take")
+    rest = (replace(job, needs=taken.name) for job in (*rust(), *beside))
+    yield Step("Pythons and their packages; Rust: format, lints, tests", [taken, *jobs, *rest])
 
 
 def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
@@ -140,12 +145,13 @@ def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
         wanted = ("tests/threads/requirements.txt",)
     elif version == OTHER:
         wanted = ("tests/apps/requirements.txt",)
-    return part("packages", version, profile, "tests/requirements.txt", *wanted)
+    words = [version, profile, "tests/requirements.txt", *wanted]
+    return Job(f"packages {version} {profile}", [sys.executable, "tests/gate/environments.py", *words])
 
 
-def first_server() -> Iterator[Step]:
+def first_server(beside: Iterable[Job] = ()) -> Iterator[Step]:
     """Build the server for the first Python, and meanwhile look at what is written in Python."""
-    yield Step("server; Python: format, lints, types; tidy", [server(FIRST, "ci"), *lints("ci")])
+    yield Step("server; Python: format, lints, types; tidy", [server(FIRST, "ci"), *lints("ci"), *beside])
 
 
 def server(version: str, profile: str, needs: str = "") -> Job:
@@ -157,6 +163,12 @@ def server(version: str, profile: str, needs: str = "") -> Job:
 def part(*words: str, needs: str = "") -> Job:
     """Return a part of the set-up, named by its first words."""
     return Job(" ".join(words[:3]), [sys.executable, "tests/gate/setup.py", *words], needs=needs)
+
+
+def dependencies(what: str) -> Job:
+    """Return what takes or keeps the dependencies that all clones of a user share (`dependencies.py`)."""
+    command = [sys.executable, "tests/gate/dependencies.py", what, FIRST]
+    return Job(f"{what} Rust's dependencies", command)
 
 
 def rust() -> Iterator[Job]:

@@ -83,7 +83,7 @@ def turns(server: Server) -> int:
 def test_tiny_chunks(impatient: Impatient) -> None:
     """Who asks beside a flood of tiny chunks is answered after a turn or two of each."""
     server = impatient(
-        "--threads=1", "--body-bytes-max=100g", "--body-memory-bytes-max=1", "--body-files-bytes-max=100g"
+        "--threads=1", "--body-bytes-max=100g", "--body-memory-max=0", "--body-files-bytes-max=100g"
     )
     flood: AbstractContextManager[None] = Flood(server)
     with server.connect() as connection, flood:

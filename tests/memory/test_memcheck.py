@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 FORM = [("Accept", "a, b"), ("Cookie", "a=b; c=\xe9"), ("X_Odd", "x"), ("Accept", "c")]
 RANGE = [("Range", "bytes=10-19,30-39")]
 BODY = b"line\n" * 20
-"""In memory; `LARGE_BODY` goes to a file, see `--body-memory-bytes-max`."""
+"""In memory; `LARGE_BODY` goes to a file, see `--body-memory-max`."""
 LARGE_BODY = b"line\n" * 60_000
 
 
@@ -37,7 +37,7 @@ def start(serve: Servers, folder: Path, target: str) -> Server:
     flags = [
         "--static=/static=static",
         "--static-listing",
-        "--body-memory-bytes-max=64k",
+        "--body-memory-max=64k",
         f"--access-log={folder / 'access.log'}",
         "--access-log-format=json",
     ]

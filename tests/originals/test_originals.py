@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ANN, BOB, WRONG = f"ann:{PASSWORD}", f"bob:{PASSWORD}", "ann:wrong"
 
 NGINX = """
+{user}
 pid {folder}/logs/pid;
 events {{ }}
 http {{
@@ -115,8 +116,10 @@ def compare(
     file, other = folder / name, folder / "imported" / name
     other.parent.mkdir()
     user = f"User {USER}\nGroup {USER}" if os.geteuid() == 0 else ""
-    file.write_text(text.format(folder=folder, port=port, user=user), encoding="utf-8")
-    other.write_text(text.format(folder=folder, port=0, user=""), encoding="utf-8")
+    # Of nginx, a file without one is not imported.
+    users = ("", f"user {USER};") if start is nginx else (user, "")
+    file.write_text(text.format(folder=folder, port=port, user=users[0]), encoding="utf-8")
+    other.write_text(text.format(folder=folder, port=0, user=users[1]), encoding="utf-8")
     compare_files(start, serve, folder, (file, other), asks, port, app)
 
 
@@ -143,6 +146,7 @@ def test_nginx(serve: Servers, folder: Path, port: int) -> None:
 
 
 PROXIED = """
+{user}
 pid {folder}/logs/pid;
 events {{ }}
 http {{
@@ -179,6 +183,7 @@ def test_nginx_proxied(serve: Servers, folder: Path, port: int) -> None:
 
 
 IN_FRONT = """
+{user}
 pid {folder}/logs/pid;
 events {{ }}
 http {{
@@ -677,7 +682,6 @@ def test_debian_nginx(serve: Servers, folder: Path, port: int) -> None:
             "\tlisten [::]:80 default_server;\n": "",
             "/run/nginx.pid": "{folder}/logs/pid",
             "/var/log/nginx": "{folder}/logs",
-            "user www-data;": "",
         },
     )
     asks = [*ON_DEBIAN, Ask("/index.nginx-debian.html")]

@@ -87,6 +87,88 @@ def test_all_at_once(project: Path) -> None:
     assert [] == missing, checked.stderr
 
 
+BESIDE = """
+[server]
+threads = "many"
+
+[[sites]]
+root = "."
+[[sites.routes]]
+path = "/open/"
+auth-users = "ann"
+files = "public"
+pth = "/x"
+[[sites.routes]]
+path = "/around"
+redirect = "/around"
+[[sites.routes]]
+path = "/same/"
+respond = 304
+[[sites.routes]]
+path = "/named/"
+auth = "basic:none.htpasswd"
+files = "public"
+static-listing = 7
+[[sites.routes]]
+app = "shop:application"
+mount = true
+"""
+
+
+def in_order(lines: list[str]) -> list[str]:
+    """Return lines of mistakes in the order of the file."""
+    return sorted(lines, key=lambda line: [int(number) for number in line.split(":")[2:4]])
+
+
+def test_lint_beside_other_mistakes(project: Path) -> None:
+    """Mistakes and doubts that only several keys make together are told beside wrong keys and values."""
+    checked = run("check", write(project, BESIDE).name, cwd=project)
+    lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
+    places = [
+        "3:11: threads = many: ",
+        "9:14: auth-users: no client is asked who it is, ",
+        "11:1: pth is no key of a route; ",
+        "14:12: redirect = /around: /around is sent to /around, ",
+        "17:11: respond = 304: ",
+        "20:8: auth: none.htpasswd cannot be read: ",
+        "22:18: static-listing = 7: ",
+    ]
+
+    assert 2 == checked.returncode
+    assert "ADY335 warning: site.toml:25:9: mount: for / " in lines[0]
+    assert len(places) == len(lines) - 1, checked.stderr
+    for place, line in zip(places, in_order(lines[1:]), strict=True):
+        assert line.startswith(f"adyton: site.toml:{place}")
+
+
+FOLLOWS = """
+[server]
+trusted-proxies = "everyone"
+proxy-protocol = true
+
+[[sites]]
+access-log = "a.log"
+access-log-format = "%Z"
+[[sites.routes]]
+auth = "bsic:staff.htpasswd"
+auth-users = "ann"
+interface = "asgi"
+app = "shop:application"
+"""
+
+
+def test_what_follows_from_a_mistake(project: Path) -> None:
+    """A mistake is told once, and not again as what it causes."""
+    checked = run("check", write(project, FOLLOWS).name, cwd=project)
+    lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
+    places = ["3:19: trusted-proxies", "8:21: ", "10:8: auth = bsic", "12:13: interface = asgi"]
+
+    assert 2 == checked.returncode
+    assert len(places) == len(lines), checked.stderr
+    for place, line in zip(places, in_order(lines), strict=True):
+        assert line.startswith(f"adyton: site.toml:{place}")
+
+
 def test_applications_that_are_not_there(project: Path) -> None:
     """All of them are told, with the status for what cannot be loaded."""
     write(
@@ -132,7 +214,7 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
     """What may be meant so is a warning with its place, of `check` and in the log; and it is true."""
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
-        "4:1: this route guards only what is GET: other requests get to the one of line 10 (/), ",
+        "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
         "ADY335 warning: site.toml:12:9: mount: for / the application stands at the root anyway; ",
     ]
 
@@ -156,8 +238,8 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
             'auth = "digest:users"\nauth-realm = "here"',
             {"users": f"ann:here:{MD5}\nbob:here:{SHA256}\n"},
             [
-                'users:1: "ann" has no hash of SHA-256 for the realm "here"',
-                'users:2: "bob" has no hash of MD5 for the realm "here"',
+                'users:1: "ann" has no SHA-256 hash for the realm "here"',
+                'users:2: "bob" has no MD5 hash for the realm "here"',
             ],
         ),
         (
@@ -168,22 +250,22 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
         (
             'auth = "digest:users"\nauth-realm = "there"',
             {"users": f"ann:here:{MD5}\n"},
-            ['users has nobody in the realm "there" (auth-realm), so nobody can come in; its realms are "he'],
+            ['users has no users for the realm "there" (auth-realm), so nobody can come in; the realms '],
         ),
         (
             'auth = "basic:users"',
             {"users": "# Nobody yet.\n"},
-            ["users has no user, so nobody can come in; "],
+            ["users has no users, so nobody can come in; "],
         ),
         (
             'auth = "basic:staff.htpasswd"\nauth-users = "ann,carl"',
             {},
-            ['auth-users names "carl", whom staff.htpasswd does not have'],
+            ['auth-users names "carl", who is not in staff.htpasswd'],
         ),
         (
             'auth = "basic:staff.htpasswd"\nauth-groups = "admins"\nauth-group-file = "groups"',
             {"groups": "staff: ann\n"},
-            ['auth-groups names "admins", a group that groups does not have'],
+            ['auth-groups names "admins", a group that is not in groups'],
         ),
     ],
 )
@@ -230,9 +312,8 @@ def test_what_nobody_is_to_read(project: Path) -> None:
     checked = run("check", "site.toml", cwd=project)
 
     assert 2 == checked.returncode
-    assert checked.stderr.startswith(
-        "adyton: site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
-    )
+    told = "site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
+    assert f"\nadyton: {told}" in checked.stderr
 
     (project / "public/users").rename(project / "public/.users")
     hidden = PUBLISHED.replace("public/access.log", "public/.access.log").replace("public/error.log", "-")
@@ -263,7 +344,7 @@ def test_root(project: Path, user: str, processes: str, place: str | None) -> No
     else:
         assert 1 == len(told)
         assert f"ADY336 warning: {place}" in told[0]
-        assert "user" in told[0]
+        assert ("set --user" if processes == "0" else "set user (--user), as www-data") in told[0]
 
 
 def test_root_is_logged(serve: Servers, project: Path) -> None:
@@ -272,6 +353,41 @@ def test_root_is_logged(serve: Servers, project: Path) -> None:
     told = AS_ROOT.findall(server.log())
 
     assert (1 if os.geteuid() == 0 else 0) == len(told), server.log()
+
+
+LOOPS = """
+[[redirects]]
+path = "a"
+redirect = "/f/b"
+[[redirects]]
+path = "b"
+redirect = "/f/a"
+[[redirects]]
+path = "c"
+redirect = "/f/x.txt"
+"""
+
+
+def test_loops_of_folders(serve: Servers, project: Path) -> None:
+    """Redirects of a folder that lead back to themselves are told with their places, and it is served."""
+    write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public"\nmay-set = ["redirect"]\n')
+    (project / "public/f").mkdir()
+    (project / "public/f/x.txt").write_text("x", encoding="utf-8")
+    (project / "public/f/.adyton.toml").write_text(LOOPS, encoding="utf-8")
+    server = serve(project / "site.toml", cwd=project)
+
+    answers = [server.fetch(target) for target in ("/f/a", "/f/b", "/f/c")]
+    assert [(307, to) for to in ("/f/b", "/f/a", "/f/x.txt")] == [
+        (answer.status, answer["Location"]) for answer in answers
+    ]
+    assert 200 == server.fetch("/f/x.txt").status
+    told = re.findall(
+        r"ADY236 warning: .*f/\.adyton\.toml:(\d+:\d+): (redirect = .*), which this", server.log()
+    )
+    assert [
+        ("4:12", "redirect = /f/b: /f/a is sent to /f/a"),
+        ("7:12", "redirect = /f/a: /f/b is sent to /f/b"),
+    ] == told
 
 
 def test_folders_have_the_same_rules(serve: Servers, project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import socket
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.conftest import BCRYPT, write
-from sites.test_auth import PASSWORD, credentials
+from sites.test_auth import PASSWORD, credentials, digest
 from support.client import request
 from support.server import run, until
 
@@ -584,6 +585,27 @@ def test_htaccess(server: Server, project: Path, public: Path) -> None:
     assert until(lambda: status(server, "/a/b/x.txt") == 200)
     say(public / "a", "Require ip 192.0.2.1\n", ".htaccess")
     assert until(lambda: status(server, "/a/b/x.txt") == 403)
+
+
+DIGEST = """
+AuthType Digest
+AuthName Staff
+AuthUserFile {passwords}
+Require valid-user
+"""
+
+
+def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, public: Path) -> None:
+    """Where folders ask for the same, one digest is for all of them, and still for one request alone."""
+    hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
+    (project / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
+    for name in ("a", "a/b"):
+        say(public / name, DIGEST.format(passwords=project / "digests"), ".htaccess")
+    refused = get(server, "/a/b/x.txt")
+    for number, code in [(1, 200), (1, 401), (2, 200), (2, 401)]:
+        field = digest(refused, "GET", "/a/b/x.txt", number)
+
+        assert code == server.fetch("/a/b/x.txt", fields=field, lint_answers=False).status
 
 
 @pytest.mark.parametrize(

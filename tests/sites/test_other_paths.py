@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ import pytest
 
 from sites.conftest import write
 from sites.scripts import SAY_ALL, script
-from sites.test_auth import PASSWORD, digest
+from sites.test_auth import CONTINUE, PASSWORD, digest
+from support.client import request
 from support.server import run
 
 if TYPE_CHECKING:
@@ -103,20 +105,35 @@ def test_an_index_is_counted_once(serve: Servers, pages: Path) -> None:
     assert [200, 200, 200, 429] == [server.fetch("/", lint_answers=False).status for _ in range(4)]
 
 
-def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path) -> None:
-    """A digest that lets a request into a folder lets it to the index, where the same is asked."""
+ALLOWS = """
+def allow_access(environ, host):
+    return "html" not in environ["PATH_INFO"] or environ["PATH_INFO"] == "/told/index.html"
+"""
+
+
+@pytest.mark.parametrize("more", ["", 'allow-python = "doors.py"'])
+def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path, more: str) -> None:
+    """A digest that lets a request into a folder lets it, and no other, to the index that asks the same."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (pages / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
-    guard = 'auth = "digest:digests"\nauth-realm = "Staff"\nroot = "public"'
+    (pages / "doors.py").write_text(ALLOWS, encoding="utf-8")
+    guard = f'auth = "digest:digests"\nauth-realm = "Staff"\nroot = "public"\n{more}'
     text = FOLDER.format(rule='files = "."').replace('root = "public"', guard)
     server = serve(write(pages, text), cwd=pages)
     refused = server.fetch("/told/", lint_answers=False)
-    answers = [
-        server.fetch("/told/", fields=digest(refused, "GET", "/told/", count), lint_answers=False)
-        for count in (1, 2)
-    ]
+    for count in (1, 2):
+        field = digest(refused, "GET", "/told/", count)
+        answer = server.fetch("/told/", fields=field, lint_answers=False)
+        assert (200, b"index\n") == (answer.status, answer.body)
+        assert 401 == server.fetch("/told/", fields=field, lint_answers=False).status
+    # One that waits to send its body is looked at again when that has come.
+    fields = [*digest(refused, "GET", "/told/", 3), ("Content-Length", "4"), ("Expect", "100-continue")]
+    with server.connect(lint_answers=False) as connection:
+        connection.send(request("/told/", fields=fields))
+        assert connection.socket.recv(len(CONTINUE), socket.MSG_WAITALL) == CONTINUE
+        connection.send(b"body")
 
-    assert [(200, b"index\n")] * 2 == [(answer.status, answer.body) for answer in answers]
+        assert b"index\n" == connection.receive().body
 
 
 SCRIPTS = """

@@ -108,8 +108,15 @@ def chunked(*pieces: bytes, last: bytes = b"0\r\n\r\n") -> bytes:
 class Connection:
     """One connection, closed at the end of its `with`."""
 
-    def __init__(self, address: Address, *, lint_answers: bool = True, receive_buffer_bytes: int = 0) -> None:
-        """Connect; `lint_answers=False` when the application sends oddities on purpose."""
+    def __init__(
+        self,
+        address: Address,
+        *,
+        lint_answers: bool = True,
+        receive_buffer_bytes: int = 0,
+        source: str = "",
+    ) -> None:
+        """Connect, from this address; `lint_answers=False` when the application sends oddities on purpose."""
         family = socket.AF_UNIX
         if not isinstance(address, str):
             family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
@@ -118,6 +125,8 @@ class Connection:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(TIMEOUT_S)
         try:
+            if source:
+                self.socket.bind((source, 0))
             is_abstract = isinstance(address, str) and address.startswith("@")
             self.socket.connect(f"\0{address[1:]}" if is_abstract else address)
         except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from contextlib import ExitStack, contextmanager
@@ -82,11 +83,25 @@ class Site:
     def counters(self) -> dict[str, int]:
         """Return the counters as they are now, without asking the server."""
         first = self._counters_file()["turn"]
+
+        def told() -> bool:
+            self._ask_counters()
+            return bool(self._counters_file()["turn"] >= first + 2)
+
         # What was in the file may be old, and what came next may have been begun before.
-        assert until(lambda: self._counters_file()["turn"] >= first + 2, PATIENCE_S)
+        assert until(told, PATIENCE_S)
         counters = self._counters_file()
         del counters["turn"]
         return counters
+
+    def _ask_counters(self) -> None:
+        # Nobody reads a pipe whose server has ended; one whose server has no time for it may be full.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(f"{self.counters_file}.asked", os.O_WRONLY | os.O_NONBLOCK)
+            try:
+                os.write(descriptor, b"?")
+            finally:
+                os.close(descriptor)
 
     def _counters_file(self) -> dict[str, int]:
         # Without a file object, as it is written.
@@ -140,6 +155,10 @@ def start(
     """
     (folder / "file.txt").write_bytes(b"static")
     counters = folder / "counters.json"
+    # What another server has left that was started in this folder.
+    for left in (asked := Path(f"{counters}.asked"), counters):
+        left.unlink(missing_ok=True)
+    os.mkfifo(asked)
     server = servers(
         f"{file}:{of}",
         *([] if threads is None else [f"--threads={threads}"]),

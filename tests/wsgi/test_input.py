@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,27 +142,46 @@ def test_sizes(site: Server, size: int, framing: str) -> None:
     assert body == site.fetch("/echo", method="POST", fields=fields, body=sent).body
 
 
-def test_large_body(site: Server) -> None:
-    """20 MiB come whole, through a file, without growing the process by as much."""
+@pytest.mark.parametrize("memory", ["0", "1m", "128m"])
+def test_large_body(serve: Servers, applications: Path, memory: str) -> None:
+    """20 MiB come whole: through a file, through one after a megabyte, and through memory."""
+    server = serve(applications, "--body-memory-max", memory)
     body = random.Random(20).randbytes(20 * MIB)
-    with site.connect() as connection:
+    with server.connect() as connection:
         assert body == connection.get("/echo", method="POST", body=body).body
         assert b"hello, world" == connection.get("/").body
 
 
-def test_large_body_of_lines(plain: Server) -> None:
+@pytest.mark.parametrize("memory", ["0", "1m", "128m"])
+def test_large_body_of_lines(serve: Servers, applications: Path, memory: str) -> None:
     """Reading by line works on a body in a file as on one in memory."""
+    server = serve(applications, "--body-memory-max", memory)
     body = b"".join(b"%d\n" % number for number in range(200_000))
     steps = "readline&readlines=20&read=5&readline=3&next"
 
-    assert expected(body, steps) == post(plain, steps, body, "length")
+    assert expected(body, steps) == post(server, steps, body, "length")
+    assert expected(body, steps) == post(server, steps, body, "chunked")
+
+
+@pytest.mark.parametrize("memory", ["8m", "128m"])
+def test_many_large_bodies(serve: Servers, applications: Path, memory: str) -> None:
+    """Large bodies at the same time, more than there is memory for, come whole, each to its own request."""
+    server = serve(applications, "--body-memory-max", memory)
+
+    def echo(seed: int) -> bool:
+        body = random.Random(seed).randbytes(2 * MIB + seed)
+        with server.connect() as connection:
+            return all(body == connection.get("/echo", method="POST", body=body).body for _ in range(3))
+
+    with ThreadPoolExecutor(12) as clients:
+        assert all(clients.map(echo, range(12)))
 
 
 def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Path, tmp_path: Path) -> None:
     """Beyond the limit a body goes to a temporary file that has no name, even meanwhile."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    server = serve(applications, "--body-memory-bytes-max", "1k", "--temp-dir", str(folder))
+    server = serve(applications, "--body-memory-max", "0", "--temp-dir", str(folder))
     server.fetch("/")
     before = server.resting_fds()
     with server.connect() as connection:
@@ -180,7 +200,7 @@ def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Pa
 
 def test_small_chunks_are_gathered(serve: Servers, applications: Path) -> None:
     """Chunks of a byte, beyond the limit of memory, are written in larger pieces than that."""
-    server = serve(applications, "--body-memory-bytes-max", "1k")
+    server = serve(applications, "--body-memory-max", "0")
     server.fetch("/")
     body = random.Random(3).randbytes(50_000)
     before = written(server)

@@ -105,30 +105,48 @@ impl Digest {
 
     /// Whom a request is from.
     pub fn check(&mut self, passwords: &DigestPasswords, request: DigestRequest<'_>, now_ms: u64) -> Checked {
-        let parameters = of_scheme(request.authorization, b"Digest").ok_or(DigestError::OtherScheme);
-        let parameters = parameters.and_then(|rest| Parameters::read(rest).ok_or(DigestError::Malformed));
-        let answer = match parameters.as_ref().map_err(|&error| error).and_then(Answer::of) {
-            Ok(answer) => answer,
-            Err(error) => return Checked::Bad(error),
-        };
-        if answer.realm != self.realm.as_str().as_bytes() {
-            return Checked::Bad(DigestError::OtherRealm);
-        } else if answer.uri != request.target {
-            return Checked::Bad(DigestError::OtherTarget);
-        }
-        // For an unknown user the same is computed, with what is nobody's.
-        let known = passwords.hash_of(&answer.user, &self.realm, answer.algorithm);
-        let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
-        let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();
-        if !is_right || known.is_none() {
-            return Checked::Bad(DigestError::Wrong);
-        }
-        // Only now: the memory for nonces is for those who know a password.
-        if !self.nonces.take(answer.nonce, answer.count, &self.realm, now_ms) {
-            return Checked::Stale;
-        }
-        Checked::Good { info: answer.info(user_hash), user: answer.user.into_owned() }
+        let Digest { realm, nonces } = self;
+        // The memory for nonces is for those who know a password.
+        checked(realm, passwords, request, |nonce, count| nonces.take(nonce, count, realm, now_ms))
     }
+
+    /// The same of a request that [`Digest::check`] found good a moment ago, and that has to be looked at again: its count is no
+    /// new one, and was not used for another request either.
+    pub fn check_again(&self, passwords: &DigestPasswords, request: DigestRequest<'_>) -> Checked {
+        checked(&self.realm, passwords, request, |_, _| true)
+    }
+}
+
+/// Whom a request in a realm is from. `take`: whether its nonce comes with its count for the first time; only asked if all else
+/// is right.
+fn checked(
+    realm: &Realm,
+    passwords: &DigestPasswords,
+    request: DigestRequest<'_>,
+    take: impl FnOnce(&[u8], u32) -> bool,
+) -> Checked {
+    let parameters = of_scheme(request.authorization, b"Digest").ok_or(DigestError::OtherScheme);
+    let parameters = parameters.and_then(|rest| Parameters::read(rest).ok_or(DigestError::Malformed));
+    let answer = match parameters.as_ref().map_err(|&error| error).and_then(Answer::of) {
+        Ok(answer) => answer,
+        Err(error) => return Checked::Bad(error),
+    };
+    if answer.realm != realm.as_str().as_bytes() {
+        return Checked::Bad(DigestError::OtherRealm);
+    } else if answer.uri != request.target {
+        return Checked::Bad(DigestError::OtherTarget);
+    }
+    // For an unknown user the same is computed, with what is nobody's.
+    let known = passwords.hash_of(&answer.user, realm, answer.algorithm);
+    let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
+    let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();
+    if !is_right || known.is_none() {
+        return Checked::Bad(DigestError::Wrong);
+    }
+    if !take(answer.nonce, answer.count) {
+        return Checked::Stale;
+    }
+    Checked::Good { info: answer.info(user_hash), user: answer.user.into_owned() }
 }
 
 impl fmt::Debug for Digest {
@@ -341,6 +359,27 @@ mod tests {
             DigestRequest { method: b"POST", target: b"/dir/index.html", authorization: text.as_bytes() };
 
         assert_eq!(Checked::Bad(DigestError::Wrong), digest().check(&passwords, request, 0));
+    }
+
+    #[test]
+    fn again_is_no_replay() {
+        let mut digest = digest();
+        let passwords = DigestPasswords::read(FILE).unwrap_or_default();
+        let challenges = digest.challenges(&[Algorithm::Md5], Asked::First, 0);
+        for (password, nc, target, is_good) in [
+            ("Circle of Life", "00000001", "/dir/index.html", true),
+            ("Circle of life", "00000002", "/dir/index.html", false),
+            ("Circle of Life", "00000003", "/dir/", false),
+        ] {
+            let text = answer(&challenges[0], password, nc);
+            let request =
+                DigestRequest { method: b"GET", target: target.as_bytes(), authorization: text.as_bytes() };
+            let checked = digest.check(&passwords, request, 0);
+
+            assert_eq!(is_good, matches!(checked, Checked::Good { .. }), "{password} {target}");
+            assert_eq!(checked, digest.check_again(&passwords, request));
+            assert!(!matches!(digest.check(&passwords, request, 0), Checked::Good { .. }));
+        }
     }
 
     #[test]

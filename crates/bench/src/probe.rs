@@ -202,8 +202,10 @@ pub(crate) fn ask(
     loop {
         connection.send(request, request.len()).map_err(failed)?;
         let Some(socket) = &connection.socket else { return Err(format!("{url}: closed")) };
+        // The kernel does not take all of a large body at once.
+        let until = if connection.is_unsent(request.len()) { Until::Either } else { Until::Readable };
         let bytes = match socket::recv(socket.as_fd(), &mut buffer).map_err(failed)? {
-            None if socket::wait(socket, Until::Readable, plan.timeout_ms).map_err(failed)? => continue,
+            None if socket::wait(socket, until, plan.timeout_ms).map_err(failed)? => continue,
             None => return Err(not_whole(&reader, url, Some(plan.timeout_ms))),
             Some(0) => {
                 let answer = reader.end(expected);

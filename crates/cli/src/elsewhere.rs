@@ -434,7 +434,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
         ],
         Called("body-bytes-max"),
     ),
-    (&["post-buffering", "client-body-buffer-size"], Called("body-memory-bytes-max")),
+    (&["post-buffering", "client-body-buffer-size", "body-memory-bytes-max"], Called("body-memory-max")),
     (&["client-body-timeout"], Called("body-idle-timeout")),
     (&["client-header-timeout", "request-read-timeout"], Called("header-timeout")),
     (&["send-timeout"], Called("write-idle-timeout")),

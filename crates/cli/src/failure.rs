@@ -24,7 +24,8 @@ impl Failure {
         faults.sort_by(Fault::order);
         let mut sentences = faults.iter().map(ToString::to_string);
         let first = Failure::usage(sentences.next().unwrap_or_default());
-        let is_read = understood.sites.is_some();
+        // Without the folder that paths are relative to, nothing is found.
+        let is_read = understood.sites.is_some() && !understood.is_unread("chdir");
         Failure { more: sentences.collect(), understood: is_read.then(|| Box::new(understood)), ..first }
     }
 

@@ -34,7 +34,7 @@ mod units;
 pub use arguments::{Client, Command, Import, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
-pub use lint::{mistakes_alone, warnings};
+pub use lint::{folder_loops, mistakes_alone, warnings};
 pub use may_set::MaySet;
 pub use reference::{bench_reference, reference, sites_reference};
 pub use resolve::{Handed, To, absent_folders, from_keywords, waiting};

@@ -12,7 +12,7 @@ use crate::lint;
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
-use crate::said::{Fault, SaidAt, Saying, Sayings};
+use crate::said::{Fault, SaidAt, Sayings};
 use crate::settings::{Part, Processes, Settings, StaticMount};
 use crate::sites::{self, Document, Lines, Mistake, Said};
 use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
@@ -115,7 +115,7 @@ pub(crate) fn resolve(
     let server = file.as_ref().map(|file| &file.document.server);
     let mut chosen = choose(given, environment, server)?;
     if let Some(file) = &file {
-        settings.sayings = Sayings(file.sayings(&chosen));
+        settings.sayings = file.sayings(&chosen);
     }
     let mut faults = Vec::new();
     let from_parts = settle_address(&mut chosen).unwrap_or_else(|why| {
@@ -198,13 +198,15 @@ impl SitesFile {
     }
 
     /// Where it says the settings that count.
-    fn sayings(&self, chosen: &[Chosen<'_>]) -> Vec<Saying> {
+    fn sayings(&self, chosen: &[Chosen<'_>]) -> Sayings {
         let lines = Lines::new(&self.text);
         let counts = |said: &&Said| chosen.get(said.row).is_some_and(|one| one.source == Source::File);
-        let server = self.document.server.iter().filter(counts);
-        server
+        let server = &self.document.server;
+        let said = server.said.iter().filter(counts);
+        let all = said
             .flat_map(|said| sites::sayings(said, &|at| lines.said_at(&self.path, at)).collect::<Vec<_>>())
-            .collect()
+            .collect();
+        Sayings { all, unread: server.unread.clone() }
     }
 
     /// Puts into the settings what it says that is served; returns what is wrong with it.
@@ -332,8 +334,8 @@ fn choose<'a>(
 ) -> Result<Vec<Chosen<'a>>, Failure> {
     let variables = variables(environment)?;
     let mut chosen = Vec::with_capacity(ROWS.len());
-    for (index, ((row, arguments), variable)) in ROWS.iter().zip(given.values).zip(variables).enumerate() {
-        let in_file = file.into_iter().flatten().find(|said| said.row == index).map(Said::texts);
+    for ((row, arguments), variable) in ROWS.iter().zip(given.values).zip(variables) {
+        let in_file = file.and_then(|file| file.of(row.name)).map(Said::texts);
         let ambient = row.ambient.and_then(|name| lookup(environment, name));
         let (source, values) = if !arguments.is_empty() {
             (given.source, arguments)

@@ -24,7 +24,11 @@ struct Spot {
 /// What a file says of settings, what counts behind what is overruled. As places, all are equal: the settings themselves
 /// are compared.
 #[derive(Clone, Debug, Default)]
-pub struct Sayings(pub(crate) Vec<Saying>);
+pub struct Sayings {
+    pub(crate) all: Vec<Saying>,
+    /// Keys of a file that was refused, as [`Settings::is_unread`] has them.
+    pub(crate) unread: Vec<&'static str>,
+}
 
 impl PartialEq for Sayings {
     fn eq(&self, _: &Sayings) -> bool {
@@ -125,15 +129,26 @@ impl fmt::Display for Fault {
 }
 
 impl Settings {
+    /// Whether a mistake is about this key, here or in a table around: it has a wrong value, or a key that there is not may
+    /// have been meant as it. What the key says is not known then, and nothing can be wrong because it says nothing.
+    pub fn is_unread(&self, name: &str) -> bool {
+        self.sayings.unread.contains(&name)
+    }
+
+    /// Whether it is so for one of these.
+    pub(crate) fn is_any_unread(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.is_unread(name))
+    }
+
     /// Where a setting is said that counts; of several values, where the last one is.
     pub fn said_at(&self, name: &str) -> SaidAt {
-        let said = self.sayings.0.iter().rev().find(|saying| saying.name == name);
+        let said = self.sayings.all.iter().rev().find(|saying| saying.name == name);
         said.map_or_else(SaidAt::default, |saying| saying.at.clone())
     }
 
     /// Where this value of a setting is said.
     pub fn said_at_value(&self, name: &str, value: &str) -> SaidAt {
-        let mut said = self.sayings.0.iter().rev();
+        let mut said = self.sayings.all.iter().rev();
         let found = said.find(|saying| saying.name == name && saying.value == value);
         found.map_or_else(SaidAt::default, |saying| saying.at.clone())
     }
@@ -141,7 +156,7 @@ impl Settings {
     /// Where it is said that the server listens here.
     pub fn said_at_bind(&self, bind: &Bind) -> SaidAt {
         let is_it = |saying: &&Saying| saying.name == "bind" && saying.value.parse().as_ref() == Ok(bind);
-        let said = self.sayings.0.iter().find(is_it).map(|saying| saying.at.clone());
+        let said = self.sayings.all.iter().find(is_it).map(|saying| saying.at.clone());
         let parts = || ["port", "host"].map(|name| self.said_at(name)).into_iter().find(SaidAt::is_in_file);
         said.or_else(parts).unwrap_or_default()
     }

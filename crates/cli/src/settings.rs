@@ -185,7 +185,7 @@ pub struct Settings {
     pub header_bytes_max: u64,
     pub header_fields_max: u64,
     pub body_bytes_max: u64,
-    pub body_memory_bytes_max: u64,
+    pub body_memory_max: u64,
     pub body_files_bytes_max: u64,
     pub temp_dir: PathBuf,
     pub underscore_headers: UnderscoreHeaders,
@@ -353,8 +353,6 @@ pub(crate) struct RouteSaid {
     pub(crate) table: SaidAt,
     /// Of the keys that only routes have.
     pub(crate) keys: Vec<(&'static str, SaidAt)>,
-    /// Whether all that its table and those around it say was understood.
-    pub(crate) is_understood: bool,
 }
 
 /// What answers the requests of a route.

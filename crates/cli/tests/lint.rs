@@ -2,7 +2,9 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
-use adyton_cli::{Command, Failure, Settings, mistakes_alone, parse, warnings};
+use adyton_cli::{
+    Command, Failure, MaySet, Settings, folder_loops, mistakes_alone, parse, read_folder, warnings,
+};
 use adyton_route::Door;
 
 fn read(text: &str) -> Result<Settings, Failure> {
@@ -68,11 +70,11 @@ const OPEN: &[(&str, &str)] = &[
     ),
     (
         "app = \"m:a\"\nhtaccess = \"auth\"",
-        "4:12: htaccess: only folders that files = serves are asked what they say; ",
+        "4:12: htaccess: only a route with files = reads what folders say, ",
     ),
     (
         "scripts = \"src\"\nmay-set = [\"allow\"]",
-        "4:12: may-set: only folders that files = serves are asked ",
+        "4:12: may-set: only a route with files = reads what folders say, ",
     ),
 ];
 
@@ -213,46 +215,240 @@ fn everybody_and_nobody() {
     assert_eq!([[true; 4], [false; 4]], [doors(0), doors(1)]);
 }
 
+/// The places and the beginnings of what is said about a wrong file.
+fn beginnings(text: &str) -> Vec<String> {
+    mistakes(text).iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect()
+}
+
 /// Mistakes of keys and of what they mean together are told at once, but none that only follows from another.
 #[test]
 fn all_at_once() {
     let text = "[server]\nbind = [\":80\", \":80\"]\n[[sites]]\n[[sites.routes]]\npth = \"/\"\nauth-users = \"ann\"\nrespond = 200\n\
                 [[sites.routes]]\npath = \"/a/\"\nauth-users = \"ann\"\nfiles = \"Cargo.toml\"\n\
                 [[sites.routes]]\npath = \"/b/\"\nauth-users = \"ann\"\nrespond = 304\n";
-    let found: Vec<String> =
-        mistakes(text).iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect();
 
     assert_eq!(
         vec![
             "2:16: bind",
             "5:1: pth is no key of a route; did you mean path?",
+            "6:14: auth-users",
+            "10:14: auth-users",
             "11:9: Cargo.toml is no folder",
             "14:14: auth-users",
             "15:11: respond = 304"
         ],
-        found
+        beginnings(text)
     );
+}
+
+/// A mistake in a table around a route, or in another route, hides nothing that is wrong without it.
+#[test]
+fn beside_other_mistakes() {
+    let route = "[[sites.routes]]\npath = \"/a\"\nauth-users = \"ann\"\nredirect = \"/a\"\n";
+    let own = |line: usize| {
+        [format!("{}:14: auth-users", line + 2), format!("{}:12: redirect = /a", line + 3)].to_vec()
+    };
+    for (front, back, said) in [
+        ("[server]\nthreads = \"many\"\n[[sites]]\n", "", "2:11: threads = many"),
+        (
+            "[server]\nworkers = 4\n[[sites]]\n",
+            "",
+            "2:1: workers is no key of [server]; here it is processes",
+        ),
+        (
+            "[server]\nssl = true\n[[sites]]\n",
+            "",
+            "2:1: ssl is no key of [server]; TLS is the work of a proxy in front",
+        ),
+        ("[[sites]]\nrot = \"src\"\n", "", "2:1: rot is no key of a site; did you mean root?"),
+        (
+            "[[sites]]\n[[sites.routes]]\npth = \"/b\"\nrespond = 200\n",
+            "",
+            "3:1: pth is no key of a route; did you mean path?",
+        ),
+        ("[[sites]]\n[[sites.routes]]\npath = \"b\"\nrespond = 200\n", "", "3:8: path = b"),
+        (
+            "[[sites]]\n",
+            "[[sites.routes]]\npath = \"/b\"\n",
+            "6:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
+        ),
+        ("[[sites]]\n", "[[sites.routes]]\npath = \"/b\"\nrespond = 1000\n", "8:11: respond = 1000"),
+        (
+            "[[sites]]\n",
+            "[[sites.routes]]\npath = \"/b\"\nmethods = \"G E T\"\nrespond = 200\n",
+            "8:11: methods = G E T",
+        ),
+        (
+            "[[sites]]\n",
+            "[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+            "6:1: this site has no hosts, and only the first one needs none",
+        ),
+    ] {
+        let line = front.lines().count() + 1;
+        let mut wanted = own(line);
+        let place = usize::from(said.split(':').next().and_then(|at| at.parse().ok()) > Some(line)) * 2;
+        wanted.insert(place, said.to_owned());
+
+        assert_eq!(wanted, beginnings(&format!("{front}{route}{back}")), "{front}{back}");
+    }
+}
+
+/// Something that is no TOML hides what is wrong in no other table, and nothing follows from it.
+#[test]
+fn beside_what_is_no_toml() {
+    let site = "[[sites]]\n[[sites.routes]]\npath = \"/a\"\nauth-users = \"ann\"\nredirect = \"/a\"\n";
+    for (text, wanted) in [
+        (
+            format!("{site}[[sites.routes]]\npath = \"/b\"\npath = \"/c\"\n"),
+            vec!["4:14: auth-users", "5:12: redirect = /a", "8:1: duplicate key"],
+        ),
+        (
+            format!(
+                "{site}[[sites.routes]]\npath = \"/b\nrespond = 304\n[[sites.routes]]\npath = \"/c\"\nrespond = 304"
+            ),
+            vec!["4:14: auth-users", "5:12: redirect = /a", "7:", "11:11: respond = 304"],
+        ),
+        (format!("[server]\nthreads = \n{site}"), vec!["2:", "7:12: redirect = /a"]),
+        (
+            format!("{site}[[sites]]\nhosts = a.example\n[[sites.routes]]\nrespond = 304"),
+            vec!["4:14: auth-users", "5:12: redirect = /a", "7:", "9:11: respond = 304"],
+        ),
+        (format!("[groups.a\n{site}"), vec!["1:"]),
+    ] {
+        let found = beginnings(&text);
+        let mut lines: Vec<&String> = found.iter().collect();
+        // A parser may have more than one thing to say of a line.
+        lines.dedup_by_key(|line| line.split(':').next().map(str::to_owned));
+
+        assert_eq!(wanted.len(), lines.len(), "{text}\n{found:?}");
+        assert!(
+            lines.iter().zip(&wanted).all(|(line, wanted)| line.starts_with(wanted)),
+            "{text}\n{found:?}"
+        );
+    }
+}
+
+/// Files with one mistake, which is all that is told: what looks wrong beside it may only look so because of it.
+#[test]
+fn what_follows_from_a_mistake() {
+    let site = "[[sites]]\n[[sites.routes]]\n";
+    for (text, said) in [
+        // What lets somebody in, or keeps somebody out.
+        (format!("{site}auth = \"bsic:users\"\nauth-users = \"ann\"\nrespond = 200"), "3:8: auth = bsic:users"),
+        (format!("{site}auht = \"basic:users\"\nauth-users = \"ann\"\nrespond = 200"), "3:1: auht is no key of a route; did you mean auth?"),
+        (format!("{site}AuthUserFile = \"users\"\nauth-users = \"ann\"\nrespond = 200"), "3:1: AuthUserFile is no key of a route; here it is auth"),
+        (format!("{site}frobnicate = 1\nauth-users = \"ann\"\nrespond = 200"), "3:1: frobnicate is no key of a route"),
+        (format!("[server]\nauth = \"x\"\n{site}auth-users = \"ann\"\nrespond = 200"), "2:8: auth = x"),
+        (format!("[sever]\nauth = \"basic:users\"\n{site}auth-users = \"ann\"\nrespond = 200"), "1:2: sever is no table of a file of sites; did you mean server?"),
+        (format!("auth = \"basic:users\"\n{site}auth-users = \"ann\"\nrespond = 200"), "1:1: auth is no table of a file of sites; settings stand in [server]"),
+        (
+            format!("{site}auth = \"basic:users\"\nauth-groups = \"a\"\nauth-group-fil = \"groups\"\nrespond = 200"),
+            "5:1: auth-group-fil is no key of a route; did you mean auth-group-file?",
+        ),
+        (format!("{site}rate-limit = \"often\"\nrate-burst = 3\nrespond = 200"), "3:14: rate-limit = often"),
+        (
+            "[[sites]]\nauth-users = \"ann\"\n[[sites.routes]]\nauth = \"x\"\nrespond = 200\n[[sites.routes]]\npath = \"/a\"\nrespond = 200"
+                .to_owned(),
+            "4:8: auth = x",
+        ),
+        // What answers.
+        (format!("{site}file = \"src\"\nmay-set = \"auth\""), "3:1: file is no key of a route; did you mean files?"),
+        (format!("{site}files = \"none/such\"\nmay-set = \"auth\"\nstatic-listing = 3"), "5:18: static-listing = 3"),
+        (format!("{site}respond = 302\nheader = {{ Location = \"/\" }}"), "4:1: header is no key of a route; did you mean headers?"),
+        (format!("{site}respnd = 200\nbody = \"x\""), "3:1: respnd is no key of a route; did you mean respond?"),
+        (format!("{site}ap = \"m:a\"\nmount = true\ngroup = \"a\"\n[groups.a]"), "3:1: ap is no key of a route; did you mean app?"),
+        (format!("{site}files = \"src\"\napp = \"m:a\"\ntri = [\"files\", \"app\"]"), "5:1: tri is no key of a route; did you mean try?"),
+        (format!("{site}file = \"src\"\napp = \"m:a\"\ntry = [\"files\", \"app\"]"), "3:1: file is no key of a route; did you mean files?"),
+        (format!("{site}pth = \"/a/\"\napp = \"m:a\"\nmount = \"/a\""), "3:1: pth is no key of a route; did you mean path?"),
+        // Which requests a route is for.
+        (format!("{site}redirect = \"/b\"\n[[sites.routes]]\npth = \"/b\"\nrespond = 200"), "5:1: pth is no key of a route; did you mean path?"),
+        (format!("{site}redirect = \"/b\"\n[[sites.routes]]\npath = \"b\"\nrespond = 200"), "5:8: path = b"),
+        (format!("{site}redirect = \"/b\"\n[[sites.routes]]\npath = \"/b\"\nfiles = \"Cargo.toml\""), "6:9: Cargo.toml is no folder"),
+        (format!("{site}redirect = \"/b\"\n[[sites.routes]]\npath = \"/b\"\nrespond = 1"), "6:11: respond = 1"),
+        (format!("{site}pth = \"/a/\"\nredirect = \"/b\""), "3:1: pth is no key of a route; did you mean path?"),
+        (format!("{site}path = \"/a/\"\nredirect = \"/a\"\n[[sites.routes]]\npaht = \"/a\"\nrespond = 200"), "6:1: paht is no key of a route; did you mean path?"),
+        (format!("{site}path = \"/a\"\nredirect = \"/b\"\n[[sites.routes]]\npath = \"/b\"\nredirect = \"/a\"\nmethod = \"PUT\""), "8:1: method is no key of a route; did you mean methods?"),
+        ("[[sites]]\nrewrites = \"/a -> /b\"\n[[sites.routes]]\npath = \"/a\"\nredirect = \"/a\"".to_owned(), "2:1: rewrites is no key of a site; here it is rewrite"),
+        // Tables.
+        ("[[sites]]\n[[sites.route]]\nrespond = 200".to_owned(), "2:9: route is no key of a site; did you mean routes?"),
+        ("[[site]]\n[[site.routes]]\nrespond = 200".to_owned(), "1:3: site is no table of a file of sites; did you mean sites?"),
+        (format!("[group.a]\n{site}app = \"m:a\"\ngroup = \"a\""), "1:2: group is no table of a file of sites; did you mean groups?"),
+        (format!("[groups.a]\n{site}app = \"m:a\"\ngrup = \"a\""), "5:1: grup is no key of a route; did you mean group?"),
+        (format!("[groups.a]\nmin-processes = \"no\"\nidle-timeout = \"5m\"\n{site}app = \"m:a\"\ngroup = \"a\""), "2:17: min-processes = no"),
+        (
+            format!("{site}respond = 200\n[[sites]]\nhosts = \"a b\"\n[[sites.routes]]\nrespond = 200"),
+            "5:9: hosts = a b",
+        ),
+    ] {
+        assert_eq!(vec![said], beginnings(&text), "{text}");
+    }
+}
+
+/// Redirects of a folder at `/f`: the lines of its file, and what is said.
+#[test]
+fn loops_of_folders() {
+    let entry = |path: &str, to: &str| format!("[[redirects]]\npath = {path:?}\nredirect = {to:?}\n");
+    let may = MaySet::ALL;
+    for (text, said) in [
+        (entry("a", "/f/a"), vec!["3:12: redirect = /f/a: /f/a is sent to /f/a, "]),
+        (entry("a", "/f/b"), vec![]),
+        (entry("a", "/a"), vec![]),
+        (entry("a", "http://elsewhere.example/f/a"), vec![]),
+        (
+            entry("a", "http://{host}/f/a?b=c"),
+            vec!["3:12: redirect = http://{host}/f/a?b=c: /f/a is sent to /f/a?b=c, "],
+        ),
+        (
+            entry("a", "/f/b") + &entry("b", "/f/c") + &entry("c", "/f/a"),
+            vec![
+                "3:12: redirect = /f/b: /f/a is sent to /f/a, ",
+                "6:12: redirect = /f/c: /f/b is sent to /f/b, ",
+                "9:12: redirect = /f/a: /f/c is sent to /f/c, ",
+            ],
+        ),
+        (
+            entry("old/", "/f/old/new{rest}"),
+            vec!["3:12: redirect = /f/old/new{rest}: /f/old is sent to /f/old/new, "],
+        ),
+        (entry("old/", "/f/new{rest}"), vec![]),
+        (
+            entry("*.php", "/f/index.php"),
+            vec!["3:12: redirect = /f/index.php: /f/-.php is sent to /f/index.php, "],
+        ),
+        (entry("*.php", "/f/index.php") + &entry("index.php", "/f/end"), vec![]),
+        (
+            entry("\u{fc}/", "/f/%C3%BC{rest}"),
+            vec!["3:12: redirect = /f/%C3%BC{rest}: /f/%C3%BC is sent to /f/%C3%BC, "],
+        ),
+    ] {
+        let folder = read_folder("x".as_ref(), &text, may).expect("it is right");
+        let found: Vec<String> =
+            folder_loops(&folder.redirects, b"/f").iter().map(ToString::to_string).collect();
+        let is_said = |(found, said): (&String, &&str)| found.starts_with(&format!("x:{said}"));
+
+        assert!(found.len() == said.len() && found.iter().zip(&said).all(is_said), "{text}\n{found:#?}");
+    }
 }
 
 /// Guards that requests get around: routes, and the beginning of what is said; empty if nothing is.
 const WAYS: &[(&str, &str)] = &[
     (
         "path = \"/a/\"\nmethods = \"GET\"\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:a\"",
-        "2:1: this route guards only what is GET: other requests get to the one of line 7 (/), which does not ask; ",
+        "2:1: this route guards only requests that are GET: all others reach the route of line 7 (/), ",
     ),
     (
         "path = \"/a\"\nmethods = \"POST\"\ndeny = \"192.0.2.1\"\napp = \"m:a\"\n\
          [[sites.routes]]\npath = \"/a\"\napp = \"m:b\"",
-        "2:1: this route guards only what is POST: other requests get to the one of line 7 (/a), ",
+        "2:1: this route guards only requests that are POST: all others reach the route of line 7 (/a), ",
     ),
     (
         "path = \"/a/\"\nmethods = \"GET\"\nauth = \"basic:users\"\napp = \"m:a\"\n\
          [[sites.routes]]\npath = \"*.php\"\ncgi = \"src\"",
-        "2:1: this route guards only what is GET: other requests get to the one of line 7 (*.php), ",
+        "2:1: this route guards only requests that are GET: all others reach the route of line 7 (*.php), ",
     ),
     (
         "if-headers = { X = \"1\" }\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:a\"",
-        "2:1: this route guards only what is X=1: other requests get to the one of line 6 (/), ",
+        "2:1: this route guards only requests that are X=1: all others reach the route of line 6 (/), ",
     ),
     // Both say what they are for: everybody reads, some write.
     (
@@ -286,20 +482,23 @@ const IDLE: &[(&str, &str)] = &[
     ("path = \"/a/\"\napp = \"m:a\"\nmount = true", ""),
     (
         "app = \"m:a\"\nstatic-listing = true",
-        "4:18: static-listing: it does nothing here, for it is for files; ",
+        "4:18: static-listing: it has no effect here: it is only for files; ",
     ),
-    ("files = \"src\"\nfactory = true", "4:11: factory: it does nothing here, for it is for app; "),
-    ("app = \"m:a\"\ncgi-timeout = \"1s\"", "4:15: cgi-timeout: it does nothing here, for it is for cgi; "),
+    ("files = \"src\"\nfactory = true", "4:11: factory: it has no effect here: it is only for app; "),
+    ("app = \"m:a\"\ncgi-timeout = \"1s\"", "4:15: cgi-timeout: it has no effect here: it is only for cgi; "),
     ("files = \"src\"\napp = \"m:a\"\ntry = [\"files\", \"app\"]\nfactory = true\nstatic-listing = true", ""),
     (
         "app = \"m:a\"\nauth = \"basic:users\"\nauth-satisfy = \"any\"",
-        "5:16: auth-satisfy: no list of allow says who needs ",
+        "5:16: auth-satisfy: all clients need a password, because no allow says who needs none; add allow, or leave it out",
     ),
     (
         "app = \"m:a\"\nauth = \"basic:users\"\nauth-remember = \"1m\"",
-        "5:17: auth-remember: it is for passwords that ",
+        "5:17: auth-remember: it has no effect on a file of passwords; use it with ",
     ),
-    ("respond = 401", "3:11: respond = 401: it does not say how a client is to prove who it is "),
+    (
+        "respond = 401",
+        "3:11: respond = 401: without WWW-Authenticate it does not tell a client how to sign in; ",
+    ),
 ];
 
 #[test]

@@ -183,7 +183,10 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
         "redirect = \"/\"\nredirect-status = 200",
         "4:19: redirect-status = 200: choose 301, 302, 303, 307 or 308",
     ),
-    ("redirect = \"/\"\nbody = \"x\"", "4:1: body belongs to respond, which this route does not have"),
+    (
+        "redirect = \"https://a.example/\"\nbody = \"x\"",
+        "4:1: body belongs to respond, which this route does not have",
+    ),
     ("app = \"\"", "3:7: app = \"\": write a target, as shop.wsgi:application"),
     ("app = \"nothing-there.py\"", "3:7: there is no nothing-there.py in "),
     ("app = \"src\"", "3:7: src is a folder; files = serves one"),
@@ -523,7 +526,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     ("a = \n", "1:5: string values must be quoted, expected literal string"),
     ("[server]\n[server]\n", "2:2: duplicate key"),
-    ("[server]\nport = 1\nport = 2\n", "3:1: duplicate key"),
+    ("[server]\nport = 1\nport = 2\n[[sites]]\n[[sites.routes]]\nrespond = 404\n", "3:1: duplicate key"),
     ("[server\n", "1:8: unclosed table, expected `]`"),
     ("x = \"a\n", "1:7: invalid basic string, expected `\"`"),
 ];

@@ -20,7 +20,8 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     check(&mut draft.server, Scope::Server, losses);
     if let Some(key) = user.filter(|key| !draft.server.has(key.name)) {
         let what = format!("{} = {}", key.name, key.value.texts().concat());
-        let why = "it is no user here, and without one workers are who starts the server";
+        let why =
+            "this is not the name of a user, and without one the workers run as whoever starts the server";
         draft.refuse_all(&key.place, &what, why);
     }
     unnamed(draft);

@@ -345,7 +345,7 @@ enum Form {
 }
 
 /// uWSGI's name, ours, and how the value is written.
-const NAMES: [(&str, &str, Form); 31] = [
+const NAMES: [(&str, &str, Form); 30] = [
     ("processes", "processes", Form::Plain),
     ("workers", "processes", Form::Plain),
     ("p", "processes", Form::Plain),
@@ -367,7 +367,6 @@ const NAMES: [(&str, &str, Form); 31] = [
     ("reload-mercy", "graceful-timeout", Form::Seconds),
     ("buffer-size", "header-bytes-max", Form::Plain),
     ("limit-post", "body-bytes-max", Form::Plain),
-    ("post-buffering", "body-memory-bytes-max", Form::Plain),
     ("http-keepalive", "keep-alive-timeout", Form::Seconds),
     ("socket-timeout", "write-idle-timeout", Form::Seconds),
     ("http-timeout", "request-timeout", Form::Seconds),
@@ -382,7 +381,7 @@ const NAMES: [(&str, &str, Form); 31] = [
 const VENV: &str =
     "start the adyton that is installed in the virtual environment, or write a group with its python";
 
-const REASONS: [(&str, &str); 22] = [
+const REASONS: [(&str, &str); 23] = [
     ("socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
     ("uwsgi-socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
     ("virtualenv", VENV),
@@ -390,6 +389,7 @@ const REASONS: [(&str, &str); 22] = [
     ("home", VENV),
     ("pyhome", VENV),
     ("stats", "admin has metrics, and adyton status and adyton top are the views"),
+    ("post-buffering", "bodies stay in memory while body-memory-max has room for all of them together"),
     ("static-index", "index.html is what is looked for in a folder, and nothing else"),
     ("static-expires", "cache-control of a route is the same for all its files"),
     ("log-format", "access-log-format takes Apache's atoms"),

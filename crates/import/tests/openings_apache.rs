@@ -305,11 +305,24 @@ fn users_that_are_not_known() {
         ("User ${APACHE_RUN_USER}", 2, ""),
         ("User ''", 2, ""),
         ("WSGIDaemonProcess a user=ann\nWSGIDaemonProcess b user=bob", 3, ""),
+        // Without one it runs as Apache does.
+        ("WSGIDaemonProcess a user=ann\nWSGIDaemonProcess b", 3, ""),
+        ("WSGIDaemonProcess a\nWSGIDaemonProcess b user=bob", 3, ""),
+        ("User www-data\nWSGIDaemonProcess a user=ann\nWSGIDaemonProcess b", 4, ""),
+        ("WSGIDaemonProcess a user=ann\nWSGIDaemonProcess b\nUser www-data", 3, ""),
+        ("WSGIDaemonProcess a user=ann group=root\nWSGIDaemonProcess b user=ann", 3, ""),
         ("<IfModule mod_strange.c>\nUser www-data\n</IfModule>", 2, ""),
         ("SuexecUserGroup ann ann", 2, ""),
         ("AssignUserID ann ann", 2, ""),
     ]);
-    kept(&[("User www-data", "user = \"www-data\""), ("User #1000", "user = 1000")]);
+    kept(&[
+        ("User www-data", "user = \"www-data\""),
+        ("User #1000", "user = 1000"),
+        ("WSGIDaemonProcess a\nWSGIDaemonProcess b", "processes = 1"),
+        ("WSGIDaemonProcess a user=ann\nUser www-data", "user = \"ann\""),
+        ("User ann\nWSGIDaemonProcess a user=ann\nWSGIDaemonProcess b", "user = \"ann\""),
+        ("User www-data\nWSGIDaemonProcess a\nWSGIDaemonProcess b user=www-data", "user = \"www-data\""),
+    ]);
     let host = |name: &str, user: &str| {
         format!(
             "<VirtualHost *:80>\nServerName {name}\nDocumentRoot /srv/{name}\nWSGIDaemonProcess {name} user={user}\n</VirtualHost>\n"

@@ -201,9 +201,18 @@ fn users_that_are_not_known() {
     common::openings(Kind::Nginx, "x.conf", &[], &cases);
     let kept = [
         ("user www-data; events {} http { server { root /srv; } }", "user = \"www-data\""),
-        ("events {} http { server { root /srv; } }", "its workers are nobody's, if root starts it"),
+        // One that http includes: the file that does has the user.
+        ("server { root /srv; }", "files = \"/srv\""),
     ];
     common::kept(Kind::Nginx, "x.conf", &[], &kept);
+    let text = "events {} http { server { root /srv; } }";
+    let made = common::with_files(Kind::Nginx, "x.conf", text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    assert!(made.opens() && made.text.contains("\nrespond = 503"), "{}", made.text);
+    assert!(
+        made.text.contains("the default of nginx: user: without it, nginx runs its workers as "),
+        "{}",
+        made.text
+    );
 }
 
 #[test]

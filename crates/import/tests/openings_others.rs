@@ -92,6 +92,9 @@ fn users_of_unit() {
     };
     let texts = [
         (two(&app("ann", ""), &app("bob", "")), 4, "/"),
+        // Without one it has the user of unitd.
+        (two(&app("ann", ""), r#"{"type": "python", "module": "shop"}"#), 4, "/"),
+        (two(r#"{"type": "python", "module": "shop"}"#, &app("bob", "")), 4, "/"),
         (two(&app("", ""), &app("", "")), 3, ""),
         (two(&app("ann", ""), &app("ann", r#", "isolation": {"rootfs": "/srv/root"}"#)), 4, "/"),
     ];

@@ -173,7 +173,6 @@ fn config() -> Config {
 fn limits() -> SiteLimits {
     SiteLimits {
         body_bytes_max: 0,
-        body_memory_bytes_max: 0,
         body_idle_timeout_ms: WAIT_MS,
         write_idle_timeout_ms: WAIT_MS,
         ..SiteLimits::default()

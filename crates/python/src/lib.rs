@@ -1,6 +1,7 @@
 //! The Python module `adyton._core`: the only crate that knows Python.
 
 mod authority;
+mod bytes;
 mod failure;
 mod file_wrapper;
 mod forked;

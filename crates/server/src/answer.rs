@@ -80,6 +80,8 @@ impl Answer {
         (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
+        // What the cache wanted of an answer that was never given is not to be had of this one.
+        self.keeping = None;
     }
 
     /// Whether the application has sent the request on, and it is not there yet.

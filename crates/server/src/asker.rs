@@ -13,6 +13,8 @@ use crate::user::User;
 pub struct Asker {
     /// The user, where the server authenticates its clients.
     pub user: Option<Arc<User>>,
+    /// The number of the guard that has let that user in.
+    pub(crate) guard: Option<u64>,
     /// The client's address, if a proxy has told it; its port is 0 if that is not known.
     pub client: Option<SocketAddr>,
     /// Whether the client has asked by https, if a proxy has told that.
@@ -59,6 +61,7 @@ impl From<Told<'_>> for Asker {
         let rewritten = told.rewritten.into_iter().map(|(known, value)| (known, value.into_owned().into()));
         Asker {
             user: None,
+            guard: None,
             client: told.client.map(|client| SocketAddr::new(client, port)),
             is_https: told.https,
             host: told.host.map(|host| host.into_owned().into()),

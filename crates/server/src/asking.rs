@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::app::{App, Call};
-use crate::body::Body;
+use crate::body::{Body, OwnedBody};
 use crate::guard::Credentials;
+use crate::judged::Judged;
 use crate::limits::SiteLimits;
 use crate::outcome::Outcome;
 use crate::plan::Site;
-use crate::verdict::Judged;
 
 /// The question whether these credentials are right.
 struct Asking(Box<Credentials>);
@@ -19,11 +19,8 @@ impl App for Asking {
             Ok(verdict) => verdict,
             Err(outcome) => return outcome,
         };
-        // A file was lent, and is for who answers the request.
-        let body = match std::mem::replace(&mut call.body, Body::Empty) {
-            Body::File(stored) => Some(stored),
-            Body::Empty | Body::Bytes(_) | Body::Live(_) => None,
-        };
+        // What was lent is for who answers the request.
+        let body = OwnedBody::returned(std::mem::replace(&mut call.body, Body::Empty));
         Outcome::Judged(Box::new(Judged { verdict, body }))
     }
 }

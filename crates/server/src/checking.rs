@@ -5,17 +5,17 @@ use std::sync::Arc;
 use adyton_sys::clock;
 
 use crate::asking::site_of;
-use crate::body::OwnedBody;
 use crate::checker::Check;
 use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::guard::Credentials;
+use crate::judged::Judged;
 use crate::refusals::CHECKS_FULL;
 use crate::step::{Next, Step};
 use crate::tally::Cell;
-use crate::verdict::{Arrived, Judged, Verdict};
+use crate::verdict::{Arrived, Verdict};
 
 impl Loop {
     /// Has the credentials of the request of the desk's exchange verified; the desk's head is parsed.
@@ -89,8 +89,8 @@ impl Loop {
             (connection.carry, connection.unparsed) = (std::mem::take(&mut exchange.rest), true);
         }
         (exchange.answer.live, exchange.site) = (None, None);
-        if let (RequestBytes::Owned(owned), Some(stored)) = (&mut exchange.request, judged.body) {
-            owned.body = OwnedBody::File(stored);
+        if let (RequestBytes::Owned(owned), Some(body)) = (&mut exchange.request, judged.body) {
+            owned.body = body;
         }
         self.answer_checked(connection, exchange, judged.verdict, desk)
     }

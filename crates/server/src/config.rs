@@ -9,6 +9,7 @@ use adyton_http::ResponseHead;
 use adyton_http1::Limits;
 use adyton_proxied::Trust;
 
+use crate::body::BodyMemory;
 use crate::limits::LONG_MS;
 use crate::passage::SealKey;
 use crate::stored::Quota;
@@ -35,6 +36,8 @@ pub struct Config {
     pub logs_traces: bool,
     /// Refuse requests with `_` in a field's name, rather than hide the field from the application.
     pub refuse_underscores: bool,
+    /// Memory for all bodies together; what finds none goes to a file.
+    pub body_memory: Arc<BodyMemory>,
     /// Disk space for all bodies in files together; more is a 503.
     pub body_files: Arc<Quota>,
     /// Where the unlinked files are made.
@@ -108,6 +111,7 @@ impl Default for Config {
             request_id_field: Vec::new(),
             logs_traces: false,
             refuse_underscores: false,
+            body_memory: BodyMemory::new(128 << 20),
             body_files: Quota::new(0),
             temp_dir: std::env::temp_dir(),
             first_byte_timeout_ms: LONG_MS,

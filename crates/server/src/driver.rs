@@ -27,6 +27,7 @@ use crate::later::Made;
 use crate::lock::lock;
 use crate::outcome::{Left, Outcome, Pull, Stream};
 use crate::output::Flushed;
+use crate::pace::{Mark, Pace, WAITS_US};
 use crate::reply::Reply;
 use crate::shared::{Http, Own, Shared};
 use crate::tally::Histogram;
@@ -104,7 +105,7 @@ impl Driver {
         }
         while let Some(job) = self.crew().withdraw(|job| job.is_quick) {
             self.crew().note_back(&self.hand.post);
-            self.run_job(job);
+            self.run_job(job, Mark::now());
         }
         self.hand.takes_along = false;
         self.hand.detach();
@@ -172,7 +173,7 @@ impl Driver {
     fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
         self.hand.post.begin_errand();
         let date = driven.date;
-        let started_us = driven.calls.closely.then(clock::monotonic_us);
+        let timed_us = driven.calls.begin_timed();
         self.hand.waited_us = 0;
         match self.shared.config.hand_over {
             HandOver::Auto => self.hand.driven = Some(driven),
@@ -197,12 +198,8 @@ impl Driver {
                     // Other threads are inside the application and will want the interpreter before this batch is over.
                     self.hand.detach();
                 }
-                if let Some(started_us) = started_us {
-                    let took_us = clock::monotonic_us() - started_us;
-                    driven
-                        .calls
-                        .endpoints
-                        .took(exchange.endpoint, took_us.saturating_sub(self.hand.waited_us));
+                if let Some(timed_us) = timed_us {
+                    driven.calls.end_timed(exchange.endpoint, timed_us, self.hand.waited_us);
                 }
                 let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))
@@ -232,12 +229,12 @@ impl Driver {
         }
     }
 
-    fn run_job(&mut self, job: Job) {
+    fn run_job(&mut self, job: Job, begun: Mark) {
         let Job { errand, home, since_ms, is_quick: _ } = job;
         self.hand.late = true;
         self.home = home;
         self.hand.waited_us = 0;
-        let begun_us = clock::monotonic_us();
+        let begun_us = begun.us;
         let (key, what) = match &errand {
             Errand::Ask(exchange) | Errand::Redeem(exchange, _) => {
                 (exchange.key, What::of(exchange.request.head_bytes(&self.desk.buffer)))
@@ -261,8 +258,13 @@ impl Driver {
                 }
                 exchange.outbox().output.lend(&mut self.desk.spare);
                 let left = self.ask(&mut exchange, &date);
-                let took_us = (clock::monotonic_us() - begun_us).saturating_sub(self.hand.waited_us);
-                self.come_late(exchange, left, Some(took_us));
+                let took_us = clock::monotonic_us() - begun.us;
+                let pace = if took_us < WAITS_US {
+                    Pace::Quick
+                } else {
+                    begun.pace_until(&Mark::now(), self.hand.waited_us)
+                };
+                self.come_late(exchange, left, Some(pace));
             }
             Errand::Pull(mut exchange, stream) => {
                 let stream = self.pull(&mut exchange, stream, &date);
@@ -280,12 +282,9 @@ impl Driver {
     /// Runs what has waited in the queue. After its first request that computes, a thread has a lower priority than the
     /// loop, for good (an ordinary user cannot take that back).
     fn work_on(&mut self, job: Job) {
-        if self.gives_way {
-            return self.run_job(job);
-        }
-        let since_us = clock::thread_us();
-        self.run_job(job);
-        if clock::thread_us() - since_us >= COMPUTES_US {
+        let begun = Mark::now();
+        self.run_job(job, begun);
+        if !self.gives_way && begun.computed_us() >= COMPUTES_US {
             self.gives_way = true;
             process::give_way(self.shared.config.nice);
         }
@@ -391,7 +390,7 @@ impl Driver {
     }
 
     /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
-    fn come_late(&mut self, mut exchange: Box<Exchange>, left: Left, took_us: Option<u64>) {
+    fn come_late(&mut self, mut exchange: Box<Exchange>, left: Left, pace: Option<Pace>) {
         if matches!(left, Left::Later(_) | Left::Onward | Left::Judged(_)) {
             if let Some(rest) = exchange.leave_desk(&self.desk.buffer) {
                 exchange.rest = rest.to_vec();
@@ -407,12 +406,12 @@ impl Driver {
         if let RequestBytes::Lent { end, filled, .. } = request {
             *rest = self.desk.buffer[*end..*filled].to_vec();
         }
-        let learned = took_us.map(|took_us| (*endpoint, took_us));
+        let learned = pace.map(|pace| (*endpoint, pace));
         exchange.forget_request();
         self.give_back(exchange, left, learned);
     }
 
-    fn give_back(&mut self, mut exchange: Box<Exchange>, left: Left, learned: Option<(Endpoint, u64)>) {
+    fn give_back(&mut self, mut exchange: Box<Exchange>, left: Left, learned: Option<(Endpoint, Pace)>) {
         self.crew().note_done(&self.hand.post);
         if !self.hand.takes_along {
             self.hand.detach();

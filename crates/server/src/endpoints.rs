@@ -5,17 +5,23 @@
 //! took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it back. So the
 //! quick path writes nothing and reads no clock.
 //!
+//! What waits in the queue's threads may have waited for the interpreter alone, which the others of them had: each would
+//! keep the others slow. So of a slow endpoint whose calls are brief the loop's thread makes one in a while, where such a
+//! wait is rare. If that is quick, so is the endpoint.
+//!
 //! Where things are named by words, each path may be met once. So a call of an endpoint that nothing is known of moves
 //! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go
 //! to the queue until something is known of them.
 
 use adyton_http::Request;
 
+use crate::pace::Pace;
+
 /// Endpoints that are remembered; what is not is taken for quick.
 const SCORES: usize = 1024;
 
-/// From here on a call is slow: some twenty times what it costs to give it to another thread.
-pub(crate) const SLOW_US: u64 = 200;
+/// Of a slow endpoint whose calls are brief, the loop's thread makes one of so many.
+const TRIED: u8 = 64;
 
 /// The score of an endpoint whose last calls were all slow.
 const SCORE_MAX: u8 = 255;
@@ -108,9 +114,18 @@ struct Score {
     name: u64,
     points: u8,
     slow: bool,
+    /// Whether what was slow was brief.
+    is_brief: bool,
+    /// How many calls went to the queue since one was tried.
+    queued: u8,
 }
 
 impl Score {
+    /// Nothing is known.
+    fn new(name: u64) -> Self {
+        Self { name, points: 0, slow: false, is_brief: false, queued: 0 }
+    }
+
     /// Makes it the score of this name, unless it is that of another which is met more often; tells whether it is.
     fn becomes(&mut self, name: u64) -> bool {
         if self.name != name {
@@ -119,12 +134,13 @@ impl Score {
             if self.points > QUICK {
                 return false;
             }
-            *self = Self { name, points: 0, slow: false };
+            *self = Self::new(name);
         }
         true
     }
 
-    fn slow(&mut self) {
+    fn slow(&mut self, is_brief: bool) {
+        self.is_brief = is_brief;
         self.points += (SCORE_MAX - self.points) / 4;
         self.slow |= self.points >= SLOW;
     }
@@ -143,7 +159,7 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     /// Nothing is known.
     pub(crate) fn new() -> Self {
-        Self { scores: vec![Score { name: 0, points: 0, slow: false }; SCORES].into() }
+        Self { scores: vec![Score::new(0); SCORES].into() }
     }
 
     fn entry(&mut self, name: u64) -> &mut Score {
@@ -155,16 +171,38 @@ impl Endpoints {
         Some(&self.scores[index(name)]).filter(|score| score.name == name)
     }
 
-    /// Whether requests for this endpoint had better wait in the queue.
-    pub(crate) fn is_slow(&self, endpoint: Endpoint) -> bool {
-        let known = self.known(endpoint.own).or_else(|| self.known(endpoint.family));
-        known.is_some_and(|score| score.slow)
+    /// Whether the next request for this endpoint had better wait in the queue.
+    pub(crate) fn is_slow(&mut self, endpoint: Endpoint) -> bool {
+        let name = if self.known(endpoint.own).is_some() { endpoint.own } else { endpoint.family };
+        if !self.known(name).is_some_and(|score| score.slow) {
+            return false;
+        }
+        let score = self.entry(name);
+        score.queued = (score.queued + 1) % TRIED;
+        !(score.is_brief && score.queued == 0)
     }
 
-    /// A call took so long.
-    pub(crate) fn took(&mut self, endpoint: Endpoint, us: u64) {
-        if us >= SLOW_US {
-            self.slow(endpoint);
+    /// Whether a call of this endpoint, which the loop's thread makes, is a trial.
+    pub(crate) fn is_trial(&self, endpoint: Endpoint) -> bool {
+        self.known(endpoint.own).is_some_and(|score| score.slow)
+    }
+
+    /// The loop's thread has made a call.
+    pub(crate) fn made(&mut self, endpoint: Endpoint, pace: Pace) {
+        if pace == Pace::Quick
+            && let Some(score) = self.known(endpoint.own)
+            && score.slow
+        {
+            *self.entry(endpoint.own) = Score::new(endpoint.own);
+        } else {
+            self.took(endpoint, pace);
+        }
+    }
+
+    /// A call was so.
+    pub(crate) fn took(&mut self, endpoint: Endpoint, pace: Pace) {
+        if pace != Pace::Quick {
+            self.note_slow(endpoint, pace == Pace::Brief);
         } else if self.known(endpoint.own).is_some() {
             self.entry(endpoint.own).quick();
         } else if self.known(endpoint.family).is_some_and(|family| family.slow) {
@@ -175,6 +213,10 @@ impl Endpoints {
 
     /// A call was slow.
     pub(crate) fn slow(&mut self, endpoint: Endpoint) {
+        self.note_slow(endpoint, false);
+    }
+
+    fn note_slow(&mut self, endpoint: Endpoint, is_brief: bool) {
         if endpoint == Endpoint::NONE {
             return;
         }
@@ -182,7 +224,7 @@ impl Endpoints {
         for name in [endpoint.own].into_iter().chain(is_new.then_some(endpoint.family)) {
             let score = self.entry(name);
             if score.becomes(name) {
-                score.slow();
+                score.slow(is_brief);
             }
         }
     }
@@ -235,12 +277,12 @@ mod tests {
         }
         assert!(endpoints.is_slow(word(20)));
 
-        endpoints.took(word(20), 10);
+        endpoints.took(word(20), Pace::Quick);
 
         assert!(!endpoints.is_slow(word(20)));
         assert!(endpoints.is_slow(word(21)));
         for number in 8..20 {
-            endpoints.took(word(number), 10);
+            endpoints.took(word(number), Pace::Quick);
         }
         assert!(!endpoints.is_slow(word(21)), "most of them are quick");
     }
@@ -252,11 +294,11 @@ mod tests {
         let mut endpoints = Endpoints::new();
         endpoints.slow(slow);
         assert!(!endpoints.is_slow(slow));
-        endpoints.took(slow, SLOW_US);
+        endpoints.took(slow, Pace::Slow);
         assert!(endpoints.is_slow(slow));
         assert!(!endpoints.is_slow(other));
         for _ in 0..30 {
-            endpoints.took(slow, 10);
+            endpoints.took(slow, Pace::Quick);
         }
         assert!(!endpoints.is_slow(slow));
     }
@@ -271,12 +313,32 @@ mod tests {
             let slow = number % 100 == 0;
             if endpoints.is_slow(page) {
                 queued += 1;
-                endpoints.took(page, if slow { 10_000 } else { 10 });
+                endpoints.took(page, if slow { Pace::Slow } else { Pace::Quick });
             } else if slow {
                 endpoints.slow(page);
             }
         }
         assert!(queued < 2_000, "{queued} of 10000 were queued");
+    }
+
+    /// What is brief is tried again and again, and one quick call of the loop's thread is enough; what is long never is.
+    #[test]
+    fn brief_calls_are_tried() {
+        let (brief, long) = (get("/brief"), get("/long"));
+        let mut endpoints = Endpoints::new();
+        for _ in 0..4 {
+            endpoints.took(brief, Pace::Brief);
+            endpoints.took(long, Pace::Slow);
+        }
+        let tried =
+            |endpoints: &mut Endpoints, endpoint| (0..640).filter(|_| !endpoints.is_slow(endpoint)).count();
+        assert_eq!((10, 0), (tried(&mut endpoints, brief), tried(&mut endpoints, long)));
+
+        assert!(endpoints.is_trial(brief));
+        endpoints.made(brief, Pace::Brief);
+        assert_eq!(10, tried(&mut endpoints, brief), "it does wait");
+        endpoints.made(brief, Pace::Quick);
+        assert_eq!(640, tried(&mut endpoints, brief));
     }
 
     /// Any number of endpoints fits.

@@ -143,6 +143,8 @@ pub(crate) struct Loop {
     pub(crate) calls: Calls,
     pub(crate) tickets: Tickets,
     pub(crate) scripts: Scripts,
+    /// Connections whose bodies wait for memory, in their order; some may have stopped waiting.
+    pub(crate) bodies: VecDeque<usize>,
     /// What other threads have given back.
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
@@ -190,6 +192,7 @@ impl Loop {
             calls: Calls::new(),
             tickets: Tickets::default(),
             scripts: Scripts::default(),
+            bodies: VecDeque::new(),
             returned: VecDeque::new(),
             expired: VecDeque::new(),
             discards_due_ms: None,
@@ -288,8 +291,16 @@ impl Loop {
             || self.shared.inboxes[self.home].filled.load(Ordering::Relaxed)
     }
 
+    /// What wakes it.
+    pub(crate) fn wake(&self) -> &Arc<Wake> {
+        &self.wake
+    }
+
     /// Nothing is left to do but to wait for the kernel.
     fn before_wait(&mut self) -> Advance {
+        if !self.bodies.is_empty() {
+            self.admit_waiting();
+        }
         let learns = self.learns();
         let calls = self.calls.end_batch(learns);
         self.acceptor.update_watch(&self.poll.epoll, self.now_ms);
@@ -525,8 +536,8 @@ impl Loop {
         let key = exchange.key;
         self.looks += 1;
         self.turns.begin();
-        if let Some((endpoint, us)) = learned {
-            self.calls.endpoints.took(endpoint, us);
+        if let Some((endpoint, pace)) = learned {
+            self.calls.endpoints.took(endpoint, pace);
         }
         let missed = self.connections.take_missed(key);
         if missed {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use adyton_http1::{Head, Limits, Parsed};
 
 use crate::answer::Answer;
-use crate::body::OwnedBody;
+use crate::asker::Asker;
+use crate::body::{OwnedBody, Pieces};
 use crate::endpoints::Endpoint;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
@@ -63,10 +64,8 @@ impl Exchange {
 
     /// What has come of the credentials of a request that is answered anew.
     pub(crate) fn verdict_of_user(&mut self) -> Option<Box<Verdict>> {
-        let user = self.answer.asker.take()?.user?;
-        let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
-        let guard = route.and_then(|route| route.guard.as_ref())?;
-        Some(Box::new(Verdict { guard: guard.number, outcome: Ok(Some(user)), of: None, before: None }))
+        let Asker { user, guard, .. } = *self.answer.asker.take()?;
+        Some(Box::new(Verdict { guard: guard?, outcome: Ok(Some(user?)), of: None, before: None }))
     }
 
     /// Drops the request's bytes: the answer needs them no more.
@@ -110,8 +109,10 @@ impl Exchange {
     /// Makes it independent of the desk; what was received behind the request is returned.
     pub(crate) fn leave_desk<'b>(&mut self, buffer: &'b [u8]) -> Option<&'b [u8]> {
         let RequestBytes::Lent { start, body_at, end, filled } = self.request else { return None };
-        let body =
-            if end == body_at { OwnedBody::Empty } else { OwnedBody::Bytes(buffer[body_at..end].to_vec()) };
+        let body = match &buffer[body_at..end] {
+            [] => OwnedBody::Empty,
+            bytes => OwnedBody::Memory(Pieces::from(bytes.to_vec())),
+        };
         let head = buffer[start..body_at].to_vec();
         self.request = RequestBytes::Owned(Box::new(Owned { head, body }));
         Some(&buffer[end..filled])

@@ -11,6 +11,7 @@ use crate::exchange::Exchange;
 use crate::home::Home;
 use crate::lock::lock;
 use crate::outcome::Left;
+use crate::pace::Pace;
 use crate::plan::Plan;
 
 /// An exchange on its way back to its loop.
@@ -20,8 +21,8 @@ pub(crate) struct Return {
     pub(crate) left: Left,
     /// Whether nothing was asked, because the client has gone.
     pub(crate) is_departed: bool,
-    /// The endpoint whose call was measured, and how long that took.
-    pub(crate) learned: Option<(Endpoint, u64)>,
+    /// The endpoint whose call was measured, and how that was.
+    pub(crate) learned: Option<(Endpoint, Pace)>,
 }
 
 impl Return {

@@ -5,8 +5,6 @@
 pub struct SiteLimits {
     /// The largest request body; more is a 413.
     pub body_bytes_max: u64,
-    /// A body up to this size stays in memory, a larger one goes to an unlinked file.
-    pub body_memory_bytes_max: u64,
     /// The longest pause inside a request body.
     pub body_idle_timeout_ms: u64,
     /// The slowest body, once `body_rate_grace_ms` has passed; 0 allows any.
@@ -50,7 +48,6 @@ impl Default for SiteLimits {
     fn default() -> SiteLimits {
         SiteLimits {
             body_bytes_max: 1 << 30,
-            body_memory_bytes_max: 1 << 20,
             body_idle_timeout_ms: LONG_MS,
             body_rate: 0,
             body_rate_grace_ms: LONG_MS,

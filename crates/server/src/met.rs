@@ -7,7 +7,7 @@ use crate::limiter::Limiter;
 /// What a request has met on its way into a route.
 #[derive(Debug)]
 pub(crate) struct Met {
-    /// The number of the guard that has let it in, unless that one may think otherwise of another path.
+    /// The number of the guard that has let it in, if one was asked, and unless that one may think otherwise of another path.
     pub(crate) guard: Option<u64>,
     /// What has counted it.
     pub(crate) limiter: Option<Arc<Limiter>>,

@@ -5,7 +5,7 @@
 //! of the other one. A route that other rules cannot tell apart from the request's own is not asked at all
 //! ([`crate::Route::names_others`]).
 
-use crate::plan::{Route, SCRIPT_ENDS};
+use crate::plan::{Action, Route, SCRIPT_ENDS};
 
 /// What a path has around it that another one has not.
 pub(crate) enum Other<'p> {
@@ -28,6 +28,18 @@ pub(crate) fn scripts_of(path: &[u8], prefix_bytes: usize, index: &[u8]) -> Vec<
         names.push([path, index].concat());
     }
     names
+}
+
+/// The same of whatever scripts a route has, of which not all may be told by their names.
+pub(crate) fn names_of(route: &Route, path: &[u8], prefix_bytes: usize) -> Vec<Vec<u8>> {
+    match (&route.action, &route.scripts_index) {
+        (Action::Cgi(_), _) => {
+            let slashes = memchr::memchr_iter(b'/', path).filter(|&at| at > prefix_bytes);
+            slashes.map(|at| path[..at].to_vec()).collect()
+        }
+        (_, Some(index)) => scripts_of(path, prefix_bytes, index),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What a call of the application comes to.
 
+use crate::judged::Judged;
 use crate::later::Claim;
 use crate::reply::Reply;
-use crate::verdict::Judged;
 
 /// What a call came to.
 pub enum Outcome {

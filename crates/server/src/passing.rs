@@ -61,14 +61,17 @@ impl Loop {
         match &owned.body {
             OwnedBody::Empty if is_chunked => bytes.extend_from_slice(b"0\r\n\r\n"),
             OwnedBody::Empty => {}
-            OwnedBody::Bytes(body) if is_chunked => {
-                bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
-                bytes.extend_from_slice(body);
-                bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+            OwnedBody::Memory(body) if body.len() <= desk.buffer.len() => {
+                if is_chunked {
+                    bytes.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
+                }
+                body.iter().for_each(|piece| bytes.extend_from_slice(piece));
+                if is_chunked {
+                    bytes.extend_from_slice(b"\r\n0\r\n\r\n");
+                }
             }
-            OwnedBody::Bytes(body) => bytes.extend_from_slice(body),
             // What follows it may not go in its place.
-            OwnedBody::File(_) | OwnedBody::Live(_) => {
+            OwnedBody::Memory(_) | OwnedBody::File(_) | OwnedBody::Live(_) => {
                 let start = start_of(&owned.head);
                 return self.refuse(key, connection, desk, NO_PROCESS, &start);
             }

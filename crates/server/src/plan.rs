@@ -184,9 +184,13 @@ impl Route {
         self.apart.as_ref().is_some_and(|apart| apart.is_internal)
     }
 
-    /// What a request has met that has come into it.
-    pub(crate) fn met(&self) -> Met {
-        let guard = self.guard.as_ref().filter(|guard| !guard.asks_of_all()).map(|guard| guard.number);
+    /// What a request has met that has come into it from this address.
+    pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
+        // Where its address was enough, it was asked for nothing.
+        let guard = match self.door(client) {
+            Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
+            _ => None,
+        };
         Met { guard, limiter: self.limiter.clone() }
     }
 
@@ -239,6 +243,18 @@ impl Route {
     /// Whether it is an application's, with nothing around it.
     pub(crate) fn is_app(&self) -> bool {
         self.is_bare() && matches!(self.action, Action::App(_))
+    }
+}
+
+/// Whether a path of this pattern may stand behind the name of a script of which it has nothing: then any route may be that one's.
+fn reaches_others(pattern: &PathPattern) -> bool {
+    let has_script = |path: &[u8]| {
+        memchr::memchr_iter(b'/', path).any(|at| SCRIPT_ENDS.iter().any(|end| path[..at].ends_with(end)))
+    };
+    match pattern {
+        PathPattern::Prefix(_) => false,
+        PathPattern::Exact(path) => has_script(path),
+        PathPattern::Suffix(_) => true,
     }
 }
 
@@ -348,10 +364,9 @@ impl Site {
             self.denies(&path) || self.routes.first(&path).is_none_or(|(first, ..)| first != number)
         };
         match (&route.action, &route.scripts_index) {
-            // A fallback may lie where another folder has a say.
-            (Action::Folders(_), _) if route.fallback.as_ref().is_some_and(|name| name.contains(&b'/')) => {
-                true
-            }
+            // A fallback is a file that a folder may have a say about.
+            (Action::Folders(_), _) if route.fallback.is_some() => true,
+            (Action::App(_), Some(_)) if reaches_others(pattern) => true,
             (Action::Files(_) | Action::Folders(_), _) => {
                 route.fallback.as_deref().is_some_and(is_led_away)
                     || others.any(|other| other.knows_file(INDEX.as_bytes()))

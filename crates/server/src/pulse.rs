@@ -33,7 +33,8 @@ impl Ailment {
 }
 
 impl Server {
-    /// Looks whether everything has gone on since the last look, and gives a sign of life on the board if it has.
+    /// Looks whether everything has gone on since the last look, and gives a sign of life on the board if it has. Memory that
+    /// was not needed meanwhile goes back to the kernel.
     pub fn beat(&self) {
         let shared = self.shared();
         let got = shared.tally.sample().histogram(Histogram::InterpreterWait).0.iter().sum::<u64>();
@@ -53,6 +54,7 @@ impl Server {
         if ailment == Ailment::None {
             shared.tally.count(Cell::Beats);
         }
+        shared.config.body_memory.trim();
         for inbox in &shared.inboxes {
             inbox.wake.wake();
         }

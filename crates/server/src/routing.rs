@@ -23,12 +23,12 @@ use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes};
 use crate::folders::{FolderAnswer, Folders, Place};
-use crate::guard::{Credentials, Denial, Judgement};
+use crate::guard::{Attempt, Credentials, Denial, Judgement};
 use crate::lock::lock;
 use crate::looking::{Looked, Sought, look_up};
 use crate::met::Past;
 use crate::onward::Rewritten;
-use crate::other_names::{Other, scripts_of};
+use crate::other_names::{Other, names_of, scripts_of};
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
 use crate::passage::Elsewhere;
@@ -587,10 +587,30 @@ fn answer_in(
         return Some(Routed::Answered);
     }
     let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
+    let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
     if served.is_none() {
         answer.outbox().terms = Arc::clone(&site.terms);
     }
     served
+}
+
+/// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
+fn refuse_scripts(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    place: &Place,
+    request: Request<'_>,
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let Inside { site, path, own_bytes, .. } = inside;
+    if !place.has_answers() {
+        return None;
+    }
+    let behind = site.routes.of(path).filter(|(_, pattern, _)| pattern.prefix_bytes() == own_bytes);
+    let names = behind.flat_map(|(_, _, route)| names_of(route, path, own_bytes));
+    let refusal = names.into_iter().find_map(|name| place.refusal(&name[own_bytes..]))?;
+    refusal.answer(&mut Reply::new(answer, common, date), (request, 0));
+    Some(Routed::Answered)
 }
 
 /// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
@@ -613,6 +633,10 @@ fn serve_at(
             Served::Sent => return Some(Routed::Answered),
             Served::Missed => return None,
             Served::Named(name) => {
+                if let Some(refusal) = place.and_then(|place| place.refusal_at_top(&name)) {
+                    refusal.answer(&mut reply, (request, prefix_bytes));
+                    return Some(Routed::Answered);
+                }
                 let name = [&path[..own_bytes], b"/", &name].concat();
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
                     return Some(routed);
@@ -620,7 +644,7 @@ fn serve_at(
                 // What folders say was heard for those on the way to this path, of which an index has no others.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
-                    return Some(rewritten(inside, &name, request));
+                    return Some(rewritten(inside, &name, asking));
                 }
             }
         }
@@ -640,7 +664,7 @@ fn lead(
     match other(answer, inside, name, asking, (common, date)) {
         Err(routed) => Some(routed),
         Ok(Other::Nothing) => None,
-        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking.0)),
+        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking)),
     }
 }
 
@@ -662,7 +686,7 @@ fn lead_behind(
         Ok(Other::Nowhere) => None,
         Ok(Other::Route(route)) => Some(route),
     };
-    let past = |route: &Route| route.past(&inside.route.met());
+    let past = |route: &Route| route.past(&inside.route.met(asking.1));
     if let Some(routed) = found.and_then(|route| meet(answer, (route, past(route)), asking, (common, date))) {
         return Some(routed);
     }
@@ -719,7 +743,7 @@ fn other<'p>(
             return Ok(Other::Route(route));
         }
         // It says where clients go, and not who has the file: the next route counts, once this one's door is open.
-        let past = route.past(&inside.route.met());
+        let past = route.past(&inside.route.met(client));
         if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
             return Err(routed);
         }
@@ -728,13 +752,17 @@ fn other<'p>(
 }
 
 /// The request is one for the path of this file from here on.
-fn rewritten(inside: Inside<'_>, name: &[u8], request: Request<'_>) -> Routed {
+fn rewritten(
+    inside: Inside<'_>,
+    name: &[u8],
+    (request, client, _): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+) -> Routed {
     let mut target = escaped(name);
     if !request.query().is_empty() {
         target.push(b'?');
         target.extend_from_slice(request.query());
     }
-    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met()) })
+    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met(client)) })
 }
 
 /// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
@@ -782,14 +810,19 @@ fn pass(
     // A digest is one of the target that the client has sent.
     let onward = answer.onward.as_ref();
     let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
+    let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
+    let is_again = matches!(door, Door::Guarded(guard) if let_in_by == Some(guard.number));
     match door {
         Door::Open => {}
         Door::Closed => {
             Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
             return Some(Routed::Answered);
         }
-        Door::Guarded(guard) => match guard.judge(proved, client, verdict) {
-            Judgement::Pass(Some(user)) => answer.asker.get_or_insert_default().user = Some(user),
+        Door::Guarded(guard) => match guard.judge(Attempt { request: proved, client, verdict, is_again }) {
+            Judgement::Pass(Some(user)) => {
+                let asker = answer.asker.get_or_insert_default();
+                (asker.user, asker.guard) = (Some(user), Some(guard.number));
+            }
             Judgement::Pass(None) => {}
             Judgement::Refuse(refused) => {
                 deny(&mut Reply::new(answer, common, date), &guard.denial(refused));

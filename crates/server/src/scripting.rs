@@ -247,14 +247,15 @@ fn start(
     let body_bytes = match &body {
         // A request without a body has no length (RFC 3875 section 4.1.2).
         OwnedBody::Empty => None,
-        OwnedBody::Bytes(bytes) => Some(bytes.len() as u64),
+        OwnedBody::Memory(pieces) => Some(pieces.len() as u64),
         OwnedBody::File(stored) => Some(stored.len()),
         OwnedBody::Live(_) => return Err(io::Error::other("the body is not here")),
     };
     let ends = Ends { client: answer.client(peer), local, body_bytes };
     let order = order(wanted, desk.head.of(&owned.head), answer.asker.as_deref(), &ends);
+    let in_memory = if let OwnedBody::Memory(pieces) = &body { pieces.to_vec() } else { Vec::new() };
     let input = match &body {
-        OwnedBody::Bytes(bytes) => Input::Bytes(bytes),
+        OwnedBody::Memory(_) => Input::Bytes(&in_memory),
         OwnedBody::File(stored) => Input::File(stored.as_fd()),
         OwnedBody::Empty | OwnedBody::Live(_) => Input::Empty,
     };

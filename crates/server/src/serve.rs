@@ -231,7 +231,9 @@ impl Loop {
         if awaited {
             return self.ask_for_body(key, connection, desk, request);
         }
-        let upload = Upload::new(bytes, head.framing(), &terms.limits, self.now_ms);
+        // A script reads its input from a file anyway.
+        let memory = Some(&self.shared.config.body_memory).filter(|_| fate == Fate::App);
+        let upload = Upload::new(bytes, head.framing(), &terms.limits, memory, self.now_ms);
         connection.keep(early, true);
         self.begin_upload(key, connection, desk, upload)
     }
@@ -248,15 +250,12 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &buffer[request.clone()];
-        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
+        let is_script = match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
             Answering::Done(after) => return self.conclude(key, connection, desk, after),
             Answering::Pass(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
-            Answering::Ask
-            | Answering::Check(_)
-            | Answering::Rewritten(_)
-            | Answering::Script(_)
-            | Answering::Await(_) => {}
-        }
+            Answering::Script(_) => true,
+            Answering::Ask | Answering::Check(_) | Answering::Rewritten(_) | Answering::Await(_) => false,
+        };
         connection.outbox = exchange.answer.outbox.take();
         let queue_max = self.shared.config.queue_max.max(1);
         if self.shared.crew.waiting() >= queue_max {
@@ -270,7 +269,8 @@ impl Loop {
         connection.requests -= 1;
         connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
         let limits = &connection.outbox().terms.limits;
-        let mut upload = Upload::new(bytes, head.framing(), limits, self.now_ms);
+        let memory = Some(&self.shared.config.body_memory).filter(|_| !is_script);
+        let mut upload = Upload::new(bytes, head.framing(), limits, memory, self.now_ms);
         upload.verdict = verdict;
         self.begin_upload(key, connection, desk, upload)
     }

@@ -70,6 +70,8 @@ impl Loop {
                 Some(timeout_ms.saturating_sub(left_ms))
                     .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
             }
+            // It is the server that has it wait.
+            Phase::Upload(upload) if upload.waits.is_some() => None,
             Phase::Upload(upload) => {
                 let limits = &connection.outbox().terms.limits;
                 let stalled_ms = limits.body_idle_timeout_ms.saturating_sub(left_ms);

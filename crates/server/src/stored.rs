@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use adyton_sys::pipe::Channel;
 use adyton_sys::temp;
 
 /// Disk space that bodies and answers share.
@@ -50,7 +51,7 @@ impl Stored {
     ///
     /// The disk is full, or `QuotaExceeded`: what the settings allow of it.
     pub(crate) fn append(&mut self, data: &[u8]) -> io::Result<()> {
-        if !self.reserve(data) {
+        if !self.reserve(data.len()) {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
         self.write_reserved(data)
@@ -65,6 +66,15 @@ impl Stored {
         self.file.write_all(data)
     }
 
+    /// As [`Stored::write_reserved`], of what a channel holds.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full.
+    pub(crate) fn fill_reserved(&mut self, channel: &Channel, bytes: usize) -> io::Result<()> {
+        channel.give_to(&self.file, bytes)
+    }
+
     /// Goes back to its beginning, from where it is read.
     ///
     /// # Errors
@@ -75,9 +85,9 @@ impl Stored {
     }
 
     /// Takes disk space for bytes that are added next.
-    pub(crate) fn reserve(&mut self, data: &[u8]) -> bool {
-        let is_free = self.quota.take(data.len() as u64);
-        self.bytes += if is_free { data.len() as u64 } else { 0 };
+    pub(crate) fn reserve(&mut self, bytes: usize) -> bool {
+        let is_free = self.quota.take(bytes as u64);
+        self.bytes += if is_free { bytes as u64 } else { 0 };
         is_free
     }
 

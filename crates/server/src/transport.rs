@@ -1,8 +1,9 @@
 //! What carries bytes between a connection and its client.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use adyton_sys::pipe::Channel;
 use adyton_sys::socket;
 pub(crate) use adyton_sys::socket::Until;
 
@@ -41,6 +42,16 @@ impl Transport {
     /// Takes what has arrived; 0 bytes are the client's end.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         socket::recv(&self.socket, buffer)
+    }
+
+    /// As [`Transport::receive`], into several buffers in one call.
+    pub(crate) fn receive_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
+        socket::recv_vectored(&self.socket, buffers)
+    }
+
+    /// As [`Transport::receive`], into a channel, at most `bytes`.
+    pub(crate) fn receive_into(&mut self, channel: &Channel, bytes: usize) -> io::Result<Option<usize>> {
+        channel.take_from(&self.socket, bytes)
     }
 
     /// What the next receive would bring, without taking it: at most 1 byte, 0 at the client's end.

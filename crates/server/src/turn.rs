@@ -2,8 +2,10 @@
 
 use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
+use adyton_sys::pipe::Channel;
 
 use crate::answer::After;
+use crate::body::{Failure, Received};
 use crate::connection::{Connection, Linger, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -28,6 +30,15 @@ const RECEIVES_PER_TURN: u32 = 16;
 /// Pieces of data of one body, each a chunk or more, that are decoded before the other connections get their turn: one that
 /// sends a byte in each chunk would keep the loop for milliseconds with every receive.
 const PARTS_PER_TURN: u32 = 1024;
+
+/// What came of receiving some of a body.
+enum Part {
+    Received,
+    /// Nothing is there now.
+    Nothing,
+    /// There is no memory for it now.
+    Waits,
+}
 
 impl Loop {
     /// Works on a connection until it waits, ends, or is away.
@@ -298,37 +309,23 @@ impl Loop {
             return Step::On(connection, Next::Close);
         }
         let limits = connection.outbox().terms.limits;
-        let mut parts_left = PARTS_PER_TURN;
+        // The way into a file, if it goes there; kept for longer it would take up descriptors.
+        let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
         for _ in 0..RECEIVES_PER_TURN {
-            let filled = if connection.unparsed {
-                connection.unparsed = false;
-                let carry = std::mem::take(&mut connection.carry);
-                desk.buffer[..carry.len()].copy_from_slice(&carry);
-                carry.len()
-            } else {
-                connection.more = false;
-                match connection.transport().receive(&mut desk.buffer) {
-                    Ok(None) => return Step::On(connection, Next::Wait),
-                    Ok(Some(bytes)) if bytes > 0 => {
-                        self.shared.tally.add(Cell::ReceivedBytes, bytes as u64);
-                        connection.more = bytes == desk.buffer.len();
-                        bytes
-                    }
-                    _ => return Step::On(connection, Next::Close),
+            match self.receive_part(&mut connection, desk, &mut parts_left, &mut channel) {
+                Ok(Part::Received) => {}
+                Ok(Part::Nothing) => return Step::On(connection, Next::Wait),
+                Ok(Part::Waits) => return self.await_memory(key, connection),
+                Err(Failure::Gone) => return Step::On(connection, Next::Close),
+                Err(Failure::Refused(refusal)) => {
+                    let start = start_of_request(&connection);
+                    return self.refuse(key, connection, desk, refusal, &start);
                 }
-            };
+            }
             let Phase::Upload(upload) = &mut connection.phase else {
                 unreachable!("only called in this phase")
             };
-            let used = match upload.feed(&desk.buffer[..filled], &self.shared.config, &mut parts_left) {
-                Ok(used) => used,
-                Err(refusal) => {
-                    let start = start_of(&upload.head);
-                    return self.refuse(key, connection, desk, refusal, &start);
-                }
-            };
             if upload.is_done() {
-                connection.keep(&desk.buffer[used..filled], true);
                 return self.answer_upload(key, connection, desk);
             }
             let age_ms = self.now_ms.saturating_sub(upload.since_ms);
@@ -336,14 +333,61 @@ impl Loop {
                 let start = start_of(&upload.head);
                 return self.refuse(key, connection, desk, TOO_SLOW, &start);
             }
+            upload.lapse(self.now_ms);
             let deadline_ms = self.now_ms + limits.body_idle_timeout_ms;
             self.timers.set(key, deadline_ms);
-            if used < filled {
-                connection.keep(&desk.buffer[used..filled], true);
+            if connection.unparsed {
                 break;
             }
         }
         Step::On(connection, Next::Again)
+    }
+
+    /// Receives some of a request body, and keeps what of that is something else.
+    fn receive_part(
+        &self,
+        connection: &mut Connection,
+        desk: &mut Desk,
+        parts_left: &mut u32,
+        channel: &mut Option<Channel>,
+    ) -> Result<Part, Failure> {
+        let Connection { outbox, phase, carry, unparsed, more, .. } = &mut *connection;
+        let (Phase::Upload(upload), Some(outbox)) = (phase, outbox) else {
+            unreachable!("only called in this phase")
+        };
+        let filled = if *unparsed {
+            *unparsed = false;
+            let carry = std::mem::take(carry);
+            desk.buffer[..carry.len()].copy_from_slice(&carry);
+            carry.len()
+        } else {
+            *more = false;
+            let is_direct = upload.is_direct();
+            if is_direct && !self.admits(upload) {
+                return Ok(Part::Waits);
+            }
+            let received = if is_direct {
+                upload.receive(&mut outbox.transport, channel, &self.shared.config)?
+            } else {
+                let received = outbox.transport.receive(&mut desk.buffer)?;
+                received.map(|bytes| Received { bytes, more: bytes == desk.buffer.len() })
+            };
+            let Some(received) = received else { return Ok(Part::Nothing) };
+            if received.bytes == 0 {
+                return Err(Failure::Gone);
+            }
+            self.shared.tally.add(Cell::ReceivedBytes, received.bytes as u64);
+            *more = received.more;
+            if is_direct {
+                return Ok(Part::Received);
+            }
+            received.bytes
+        };
+        let used = upload.feed(&desk.buffer[..filled], &self.shared.config, parts_left)?;
+        if used < filled {
+            connection.keep(&desk.buffer[used..filled], true);
+        }
+        Ok(Part::Received)
     }
 
     /// A deadline has come.
@@ -355,6 +399,10 @@ impl Loop {
             let step = self.strand_departing(key, connection, desk);
             return self.work_on(key, step, desk);
         }
+        let connection = match self.look_for_memory(key, connection, desk) {
+            Ok(worked) => return worked,
+            Err(connection) => connection,
+        };
         let start = start_of_request(&connection);
         if start.is_empty() {
             return Worked::Ended(self.close(*connection));

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use adyton_log::request::RequestId;
 
-use crate::stored::Stored;
 use crate::user::User;
 
 /// What has come of the credentials of a request.
@@ -46,12 +45,4 @@ impl Verdict {
         std::iter::successors(Some(self), |verdict| verdict.before.as_deref())
             .find(|verdict| verdict.guard == guard)
     }
-}
-
-/// What a program has said of a request's credentials; the request is answered as if it had come now. Only the server makes
-/// it.
-pub struct Judged {
-    pub(crate) verdict: Verdict,
-    /// The request's body, if it is in a file.
-    pub(crate) body: Option<Stored>,
 }

@@ -1,5 +1,6 @@
 //! Time: a monotonic clock for deadlines, the wall clock for dates.
 
+use std::mem::MaybeUninit;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -25,6 +26,17 @@ pub fn monotonic_ns() -> u64 {
 /// Microseconds of CPU time that this thread has used: a system call.
 pub fn thread_us() -> u64 {
     us_of(ClockId::ThreadCPUTime)
+}
+
+/// How often this thread has given up the CPU in order to wait (getrusage(2), `ru_nvcsw`): a system call.
+pub fn thread_waits() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: zeros are an `rusage`, which the call fills; it fails for no thread that calls it.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_nvcsw.unsigned_abs()
 }
 
 fn us_of(clock: ClockId) -> u64 {

@@ -10,6 +10,7 @@ pub mod forks;
 pub mod fs;
 pub mod knock;
 mod marks;
+pub mod pages;
 pub mod pass;
 pub mod pipe;
 pub mod process;

@@ -1,6 +1,6 @@
 //! Stream sockets: listening, accepting, and bytes in and out without blocking.
 
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -398,6 +398,15 @@ pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
     answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::empty()).map(|(bytes, _)| bytes))
 }
 
+/// As [`recv`], into several buffers in one call.
+///
+/// # Errors
+///
+/// As [`recv`].
+pub fn recv_vectored(socket: impl AsFd, buffers: &mut [IoSliceMut<'_>]) -> Io {
+    answer(rustix::io::readv(socket, buffers))
+}
+
 /// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
 ///
 /// # Errors
@@ -492,6 +501,8 @@ pub enum Until {
     Readable,
     /// Bytes can be sent.
     Writable,
+    /// One or the other.
+    Either,
 }
 
 /// Blocks this thread until the socket is ready; `false` when `timeout_ms` passed first.
@@ -503,6 +514,7 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     let flags = match until {
         Until::Readable => PollFlags::IN,
         Until::Writable => PollFlags::OUT,
+        Until::Either => PollFlags::IN | PollFlags::OUT,
     };
     match poll(&mut [PollFd::new(&socket, flags)], Some(&timespec(timeout_ms))) {
         Ok(ready) => Ok(ready > 0),

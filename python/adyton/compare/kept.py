@@ -65,13 +65,14 @@ class Kept:
 def told(row: Row) -> dict[str, Any]:
     """Returns what a row has got so far."""
     whole = asdict(row)
-    return {name: whole[name] for name in ("shots", "problems", "spoilt", "discarded")}
+    return {name: whole[name] for name in ("shots", "problems", "spoilt", "discarded", "absent")}
 
 
 def fill(row: Row, data: dict[str, Any]) -> None:
     """Gives a row what it had got. JSON has texts in the place of the numbers of rounds."""
     row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
     row.problems = data["problems"]
+    row.absent |= data["absent"]
     row.spoilt = {load: numbered(why, list) for load, why in data["spoilt"].items()}
     row.discarded = {
         load: [Discarded(each["round"], each["why"], Shot(**each["shot"])) for each in all_of]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from adyton.compare.articles import ARTICLES, NAMES
+from adyton.compare.own import LARGE, OWN
 from adyton.compare.served.application import BODY, COMPUTED, rendered
 
 if TYPE_CHECKING:
@@ -16,16 +19,6 @@ if TYPE_CHECKING:
 PICTURES = {f"picture-{number}.jpg": 10_000 * number for number in range(1, 7)}
 """The gallery: as many as a browser asks for at once, with their sizes in bytes."""
 FILES = {"file.jpg": 350 * 1024, **PICTURES}
-ARTICLES = [
-    (
-        number,
-        f"Lyre & plectrum no. {number}",
-        100 + 7 * number,
-        f"Strung by hand, tuned in mode {number}. " * 3,
-    )
-    for number in range(1, 43)
-]
-"""42 of them make a page of 7 KB."""
 
 
 def noise(name: str, size: int) -> bytes:
@@ -41,6 +34,7 @@ BODIES = {
     "upload": BODY,
     "compute": b"%d\n" % COMPUTED,
 } | {name: noise(name, size) for name, size in FILES.items()}
+BODIES |= {name: own.body for name, own in OWN.items()}
 """What is right, byte by byte, by the name of the page."""
 
 QUICK = {name: f"/{name}" for name in ("page", "wait", "pause", "upload", "compute")} | {"hello": "/"}
@@ -48,13 +42,19 @@ MOUNTED = {f"static {name}": f"/static/{name}" for name in FILES}
 THROUGH_PYTHON = QUICK | {name: f"/files/{name}" for name in FILES}
 PLACES: dict[str, dict[str, str]] = {
     "python": THROUGH_PYTHON,
+    "wsgi": {name: own.path for name, own in OWN.items()},
     "asgi": THROUGH_PYTHON,
     "php": {"hello": "/hello.php", "page": "/page.php"},
     "hello": {"hello": "/"},
     "mount": MOUNTED,
     "static": MOUNTED | {"hello": "/static/hello.txt"},
 }
-"""The paths of the pages, by what a peer serves. ``mount`` is a folder of files beside an application."""
+"""The paths of the pages, by what a peer serves.
+
+``mount`` is a folder of files beside an application; ``wsgi`` are applications of scenarios.
+"""
+USUAL = "application"
+"""The module of the folder ``served`` that has all other pages."""
 
 
 def body(page: str) -> bytes:
@@ -62,11 +62,24 @@ def body(page: str) -> bytes:
     return BODIES[page.removeprefix("static ")]
 
 
-def write_pages(served: Path, work: Path) -> None:
-    """Writes all that is served: ``app`` has the programs and the database, ``files/static`` the files."""
+def application_of(page: str) -> str:
+    """Returns the module of the folder ``served`` that has a page, where Python does."""
+    return OWN[page].application if page in OWN else USUAL
+
+
+def write_pages(served: Path, work: Path, application: str = USUAL) -> None:
+    """Writes all that is served: ``app`` has the programs and the database, ``files/static`` the files.
+
+    Peers serve what is in ``application.py``: that module, or what loads another one.
+    """
     # A copy, because servers with users of their own must be able to read it.
     app = work / "app"
     shutil.copytree(served, app, ignore=shutil.ignore_patterns("__pycache__"))
+    if application != USUAL:
+        (app / "loader.py").replace(app / f"{USUAL}.py")
+        (app / "chosen").write_text(application, "utf-8")
+        told = [dict(zip(NAMES, article, strict=True)) for article in ARTICLES]
+        (app / "articles.json").write_text(json.dumps(told), "utf-8")
     for file in app.iterdir():
         file.chmod(0o755)
     with closing(sqlite3.connect(app / "articles.db")) as database, database:
@@ -77,3 +90,5 @@ def write_pages(served: Path, work: Path) -> None:
     (static / "hello.txt").write_bytes(BODY)
     for name in FILES:
         (static / name).write_bytes(BODIES[name])
+    if application == "streams":
+        (static / "stream.bin").write_bytes(LARGE)

@@ -100,6 +100,8 @@ class Line:
     """Rounds in which it was not as fast as just before."""
     spoilt: list[str] = field(default_factory=list)
     """Why measurements did not count, each for itself."""
+    is_absent: bool = False
+    """Whether there are no figures because something is not installed."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,7 @@ class Beside:
         load = self.load
         bare = (row.name, load.name, version, row.peer.shown(row.size.words), row.why_not(load))
         if not row.is_valid(load):
-            return Line(*bare)
+            return Line(*bare, is_absent=load.name in row.absent)
         shots = list(row.shots[load.name].values())
         of_static = self.ratio(row, self.static, lambda shot: shot.rate)
         to_ours = self.to_ours(row)
@@ -465,19 +467,27 @@ def tables(page: Page) -> list[Table]:
     if len(loads) == 1:
         rows = [[each.name, *cells(each, figures)] for each in page.lines]
         return [Table("", list(figures), rows, noise_text(page.noise.get(loads[0].name, {})))]
+    by_group: dict[str, list[Load]] = {}
+    for load in loads:
+        by_group.setdefault(load.group, []).append(load)
+    return [table(page, figure, those) for those in by_group.values() for figure in figures]
+
+
+def table(page: Page, figure: str, loads: Sequence[Load]) -> Table:
+    """Returns the table of one figure under some loads."""
+    heads = {load.name: load.head for load in loads}
     by_name: dict[str, dict[str, Line]] = {}
     for each in page.lines:
-        by_name.setdefault(each.name, {})[each.load] = each
-    heads = [load.name for load in loads]
-    return [
-        Table(
-            figure,
-            heads,
-            [[name, *across(lines, heads, figure)] for name, lines in by_name.items()],
-            noise_text({load: noises[figure] for load, noises in page.noise.items() if figure in noises}),
-        )
-        for figure in figures
-    ]
+        if each.load in heads:
+            by_name.setdefault(each.name, {})[each.load] = each
+    rows = [[name, *across(lines, list(heads), figure)] for name, lines in by_name.items()]
+    differ = {
+        heads[load]: noises[figure]
+        for load, noises in page.noise.items()
+        if load in heads and figure in noises
+    }
+    title = f"{loads[0].group}: {figure}" if loads[0].group else figure
+    return Table(title, list(heads.values()), rows, noise_text(differ))
 
 
 def noise_text(differ: Mapping[str, float | None]) -> str:
@@ -495,9 +505,9 @@ def noise_text(differ: Mapping[str, float | None]) -> str:
 
 
 def cells(each: Line, figures: Sequence[str]) -> list[str]:
-    """Returns the figures of a row as text; INVALID in their place if there are none."""
+    """Returns the figures of a row as text; INVALID, or absent, in their place if there are none."""
     if each.problems:
-        return ["INVALID", *[""] * (len(figures) - 1)]
+        return ["absent" if each.is_absent else "INVALID", *[""] * (len(figures) - 1)]
     return [FIGURES[figure](each) for figure in figures]
 
 
@@ -548,12 +558,24 @@ def notes(page: Page) -> list[str]:
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
     if unsteady:
         out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
-    out += [f"{label(each)}: {problem}" for each in page.lines for problem in each.problems]
+    out += notes_of_absence(page.lines)
+    out += [
+        f"{label(each)}: {problem}" for each in page.lines if not each.is_absent for problem in each.problems
+    ]
     for each in page.lines:
         if each.spoilt:
             counted = f"{len(each.spoilt)} measurement{'s' * (len(each.spoilt) > 1)} did not count"
             out.append(f"{label(each)}: {counted}, the first because {each.spoilt[0]}.")
     return list(dict.fromkeys(out))
+
+
+def notes_of_absence(lines: Sequence[Line]) -> list[str]:
+    """Says what is not installed, and for which rows, each package once."""
+    rows: dict[str, dict[str, None]] = {}
+    for each in lines:
+        if each.is_absent:
+            rows.setdefault(each.problems[0], {})[each.name] = None
+    return [f"absent of {'; '.join(names)}: {why}." for why, names in rows.items()]
 
 
 def notes_of_bounds(lines: Sequence[Line]) -> list[str]:

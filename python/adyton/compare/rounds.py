@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import events, pages
+from adyton.compare.database import database_of
 from adyton.compare.figures import VALUES_MIN, is_known
+from adyton.compare.own import OWN
 from adyton.compare.peers import PeerError
 from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
 from adyton.compare.running import Seats, Size, is_right, running, seated
@@ -24,6 +26,7 @@ from adyton.compare.spent import Spent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from adyton.compare.database import Database
     from adyton.compare.kept import Kept
     from adyton.compare.peers import Peer
     from adyton.compare.running import Server
@@ -131,7 +134,8 @@ def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, row
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
-    return (total_s - rounds * rows * START_S - benches * BENCH_S) / benches
+    starts = rounds * rows * len({load.application for load in scenario.loads})
+    return (total_s - starts * START_S - benches * BENCH_S) / benches
 
 
 def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
@@ -155,6 +159,16 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
     return [Size(processes, threads, processes, swept=True) for processes, threads in dict.fromkeys(pairs)]
 
 
+@dataclass(frozen=True)
+class How:
+    """How all peers are measured."""
+
+    pace: Pace
+    seats: Seats
+    database: Database
+    """What they may ask."""
+
+
 def compare(  # noqa: PLR0913 - what is compared, how, and who is told
     scenario: Scenario,
     rows: Sequence[Row],
@@ -169,6 +183,18 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
     ``tell`` is told what is done at the moment. Rounds that were ``kept`` are not made again, and each that
     ends is kept.
     """
+    with database_of(scenario, seats.load) as database:
+        if database.why_not:
+            for row in rows:
+                row.absent |= {load.name: database.why_not for load in scenario.loads if load.needs_database}
+        return compare_rounds(scenario, rows, How(pace, seats, database), tell, kept)
+
+
+def compare_rounds(
+    scenario: Scenario, rows: Sequence[Row], how: How, tell: Callable[[str], None], kept: Kept | None
+) -> Pace:
+    """Does that with the database that the scenario needs."""
+    pace = how.pace
     done, before_s = kept.load(rows) if kept else (0, 0.0)
     seed = f"{pace.seed} from {done}" if done else pace.seed
     order = random.Random(seed)  # noqa: S311 - the same for the same seed
@@ -183,14 +209,14 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
         order.shuffle(turn)
         for place, row in enumerate(turn):
             tell(f"round {number + 1}/{pace.rounds}, {place + 1}/{len(turn)}: {row.name}")
-            measure(scenario, row, number, pace, seats)
+            measure(scenario, row, number, how)
         for row in turn:
             if not any(row.lacks(load, number) for load in scenario.loads):
                 continue
             if time.monotonic() - began_s > pace.total_s:
                 break
             tell(f"round {number + 1}/{pace.rounds}, once more: {row.name}")
-            measure(scenario, row, number, pace, seats)
+            measure(scenario, row, number, how)
         if kept:
             kept.save(rows, number + 1, time.monotonic() - began_s)
     return pace
@@ -212,20 +238,40 @@ def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
     return all(
         row.problems.get(load.name) or is_known(list(row.rates(load).values()), pace.known_within)
         for load in scenario.loads
-        if row.takes(load)
+        if row.takes(load) and load.name not in row.absent
     )
 
 
-def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
+def measure(scenario: Scenario, row: Row, number: int, how: How) -> None:
     """Starts a peer, puts every load on it that it has the pages for, ends it, and notes what was wrong."""
-    loads = in_turn(filter(row.takes, scenario.loads), f"{pace.seed} {number} {row.name}")
+    taken = [load for load in scenario.loads if row.takes(load) and load.name not in row.absent]
+    loads = in_turn(taken, f"{how.pace.seed} {number} {row.name}")
+    for application in dict.fromkeys(load.application for load in loads):
+        those = [load for load in loads if load.application == application]
+        measure_some(scenario, row, number, those, how)
+
+
+def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], how: How) -> None:
+    """Does that with loads for which the peer has one application."""
+    asked = set().union(*(load.asked for load in loads))
+    closing, socket = scenario.closes, how.database.socket
     try:
-        with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
-            allowed = KNOWN | scenario.allowed
-            put(row, number, loads, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
+        with running(row.peer, asked, row.size, how.seats.server, closing=closing, database=socket) as server:
+            row.absent |= {
+                load.name: why for page, why in server.absent.items() for load in loads if page in load.asked
+            }
+            for load in loads:
+                for page in server.wrong.keys() & load.asked:
+                    row.is_good(load, number, {RUN: server.wrong[page]})
+            here = [load for load in loads if load.asked <= server.urls.keys()]
+            allowed, leaders = KNOWN | scenario.allowed, how.database.leaders
+            bench = Bench(server, how.pace, how.seats, number + 1, allowed, leaders)
+            put(row, number, here, bench)
     except (PeerError, OSError) as error:
         # A peer that has served before, or was not tried before, may serve the next time.
-        kind = START if row.shots or not row.spoilt else RUN
+        has_served = any(load.name in row.shots for load in loads)
+        is_new = not any(load.name in row.spoilt for load in loads)
+        kind = START if has_served or is_new else RUN
         for load in loads:
             row.is_good(load, number, {kind: str(error)})
 
@@ -313,6 +359,8 @@ class Bench:
     """Of random arrivals: those of a round are the same for all peers."""
     allowed: frozenset[str] = KNOWN
     """Gates of ``adyton bench`` that make no figure invalid."""
+    database: frozenset[int] = frozenset()
+    """See :attr:`Database.leaders`."""
 
     def settled(self, load: Load, rate: float) -> Shot:
         """Puts a load on the peer until it is as fast as the time before, or has been tried often enough."""
@@ -343,14 +391,14 @@ class Bench:
             longer = ("-d", f"{int(1000 * (pace.seconds + 2 * lead_s))}ms")
             runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
-        before = Spent.now(leaders, seats)
+        before = Spent.now(leaders, seats, self.database)
         try:
             with events.going_on(load.event, server) as turns_s:
                 reports = reports_of(runs, server, seats)
         except PeerError as error:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
-        spent = Spent.now(leaders, seats).since(before)
+        spent = Spent.now(leaders, seats, self.database).since(before)
         # What was spent before the measurement is taken off: it was as busy then.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
@@ -386,13 +434,21 @@ class Run:
         file.write_text("".join(f"{server.urls[page]}\n" for page in self.pages), "utf-8")
         return "--urls", str(file)
 
+    def sent(self, file: Path) -> tuple[str, ...]:
+        """Returns the options that say what requests send, by a file that is written; none without that."""
+        own = OWN.get(self.pages[0])
+        if own is None or not own.sent:
+            return ()
+        file.write_bytes(own.posted)
+        return "--data", f"@{file}", "--header", f"Content-Type:{own.kind}"
+
 
 def reports_of(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:
     """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
         checked = []
         for number, run in enumerate(runs):
-            right = run.right(server, Path(name) / str(number))
+            right = (*run.right(server, Path(name) / str(number)), *run.sent(Path(name) / f"{number}.sent"))
             own = (*right, "--deadline", f"{DEADLINE_S:.0f}s", "-t", str(threads_of(run.options, seats)))
             checked.append((server.urls[run.pages[0]], (*run.options, *own)))
         try:
@@ -420,10 +476,7 @@ def recovery_s(load: Load, server: Server, ended_s: float) -> float:
         asked = time.monotonic()
         if asked - began > RECOVERY_S or server.how_it_ended():
             return math.inf
-        if (
-            is_right(port, path, pages.body(page), timeout_s=RECOVERY_S)
-            and time.monotonic() - asked < RECOVERED_S
-        ):
+        if is_right(port, path, page, timeout_s=RECOVERY_S) and time.monotonic() - asked < RECOVERED_S:
             since, prompt = (since if prompt else asked), prompt + 1
         else:
             prompt = 0

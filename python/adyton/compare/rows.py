@@ -171,6 +171,8 @@ class Row:
     """By the name of the load, and the number of the round: why a measurement does not count."""
     discarded: dict[str, list[Discarded]] = field(default_factory=dict)
     """By the name of the load: what was measured, and does not count."""
+    absent: dict[str, str] = field(default_factory=dict)
+    """By the name of the load: what is not installed that its pages need, and what to do."""
 
     @property
     def name(self) -> str:
@@ -180,7 +182,7 @@ class Row:
     @property
     def was_tried(self) -> bool:
         """Whether anything is known of it."""
-        return bool(self.shots or self.problems or self.spoilt)
+        return bool(self.shots or self.problems or self.spoilt or self.absent)
 
     def takes(self, load: Load) -> bool:
         """Tells whether the peer has the pages of a load."""
@@ -209,6 +211,8 @@ class Row:
         """Returns why there are no figures; nothing when there are."""
         if self.is_valid(load):
             return []
+        if load.name in self.absent:
+            return [self.absent[load.name]]
         why = self.problems.get(load.name) or self.why_spoilt(load) or ["it was not measured"]
         return list(dict.fromkeys(why))
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from adyton._command import uninterrupted
 from adyton._processes import cpu_s, stop
 from adyton._runs import environment, free_port
 from adyton.compare import pages
+from adyton.compare.own import OWN, how_to_install
 from adyton.compare.peers import (
     HERE,
     SCRIPTS,
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
     from adyton.compare.peers import Peer
 
 START_S = 20.0
-"""From start to right answers at the most."""
+"""From start to a right answer at the most."""
+PAGE_S = 10.0
+"""The same for another page, when one is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
 """Of each process, where a peer can be told and no sweep says another number: Adyton's own default."""
 LOOK_S = 0.002
 """Between two looks whether it answers: so exactly it is told how long a start takes."""
+ABSENT = http.HTTPStatus.NOT_IMPLEMENTED
+"""The status with which an application says that something is not installed: see ``served/loader.py``."""
 CALM_S = 0.2
 """Between two looks whether it is still busy with its start."""
 CALM_CPU_S = 0.02
@@ -139,6 +144,10 @@ class Server:
     """The number of :attr:`Peer.reload`; 0: there is no such signal."""
     start_s: float = 0.0
     """From its start to its first right answer."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """What to do about pages that it lacks because something is not installed, by their names."""
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    """Why it does not have other pages right, by their names."""
     how_it_ended: Callable[[], str] = str
     """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
 
@@ -155,12 +164,19 @@ def seated(cpus: frozenset[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(
-    peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int], *, closing: bool = False
+def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
+    peer: Peer,
+    asked: Iterable[str],
+    size: Size,
+    cpus: frozenset[int],
+    *,
+    closing: bool = False,
+    database: Path | None = None,
 ) -> Iterator[Server]:
-    """Starts a peer, gives it when those pages are right that are asked for and it has, and ends it.
+    """Starts a peer, gives it when those pages have been tried that are asked for and it has, and ends it.
 
-    With ``closing``, each request comes over a connection of its own, which the floor has to be told.
+    One application must have all of these. With ``closing``, each request comes over a connection of its
+    own, which the floor has to be told. ``database`` is the folder of the socket of one that it may ask.
 
     Raises :class:`PeerError` when it does not answer in time, with what it says.
     """
@@ -169,7 +185,11 @@ def running(
         work.chmod(0o755)
         port = free_port()
         words = dict(words_of(peer)) | start_words(work, port, size, closing=closing)
-        write(peer, work, words)
+        places = {page: path for page, path in peer.places.items() if page in asked}
+        [application] = {pages.application_of(page) for page in places}
+        write(peer, work, words, application)
+        if database:
+            (work / "app" / "socket").write_text(str(database), "utf-8")
         processes: list[subprocess.Popen[bytes]] = []
         began_s = time.monotonic()
         try:
@@ -178,13 +198,20 @@ def running(
                     command = [*as_user(peer, work), *command_of(line, words)]
                     with uninterrupted(), told_if_lost(command):
                         processes.append(started(command, work, said.fileno()))
-            places = {page: path for page, path in peer.places.items() if page in asked}
-            start_s = wait_until_right(places, port, processes, work) - began_s
+            first_s, absent, wrong = wait_until_right(places, port, processes, work)
             leaders = frozenset(process.pid for process in processes)
             wait_until_calm(set(leaders))
-            urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
-            number = signal.Signals[f"SIG{peer.reload}"] if peer.reload else 0
-            yield Server(urls, leaders, peer.forks, number, start_s, lambda: how_ended(processes, work))
+            there = {page: path for page, path in places.items() if page not in absent | wrong}
+            yield Server(
+                {page: f"http://127.0.0.1:{port}{path}" for page, path in there.items()},
+                leaders,
+                peer.forks,
+                signal.Signals[f"SIG{peer.reload}"] if peer.reload else 0,
+                first_s - began_s,
+                absent,
+                wrong,
+                lambda: how_ended(processes, work),
+            )
         finally:
             for process in reversed(processes):
                 stop(process)
@@ -203,9 +230,9 @@ def start_words(work: Path, port: int, size: Size, *, closing: bool = False) -> 
     }
 
 
-def write(peer: Peer, work: Path, words: Mapping[str, object]) -> None:
+def write(peer: Peer, work: Path, words: Mapping[str, object], application: str) -> None:
     """Writes the pages, the configurations that peers share, and the peer's own files."""
-    pages.write_pages(HERE / "served", work)
+    pages.write_pages(HERE / "served", work, application)
     for name, text in (shared_files() | dict(peer.files)).items():
         (work / name).write_text(replaced(text.lstrip("\n"), words), "utf-8")
 
@@ -234,19 +261,33 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
-) -> float:
-    """Waits until the answer to every page is right; returns when the first was, by the monotonic clock."""
-    deadline = time.monotonic() + START_S
-    first_s = math.inf
+) -> tuple[float, dict[str, str], dict[str, str]]:
+    """Waits until the answer to every page is right; without one that is, raises :class:`PeerError`.
+
+    Returns when the first was, by the monotonic clock; what is not installed that pages need; and why others
+    are not right, both by the names of the pages.
+    """
+    patience_s, first_s = START_S, math.inf
+    absent: dict[str, str] = {}
+    wrong: dict[str, str] = {}
     for page, path in places.items():
-        while not is_right(port, path, pages.body(page)):
+        deadline = time.monotonic() + patience_s
+        while (answer := answer_of(port, path, page)) != (http.HTTPStatus.OK, pages.body(page)):
+            if answer and answer[0] == ABSENT:
+                absent[page] = how_to_install(answer[1].decode("utf-8", "replace"))
+                break
             ended = any(process.poll() is not None for process in processes)
             if ended or time.monotonic() > deadline:
-                why = "ended at once" if ended else f"no right answer to {path} within {START_S:.0f} s"
-                raise PeerError(f"{why}: {last_words(work)}")
+                why = "ended at once" if ended else f"no right answer to {path} within {patience_s:.0f} s"
+                wrong[page] = f"{why}: {last_words(work)}"
+                if ended or first_s == math.inf:
+                    raise PeerError(wrong[page])
+                break
             time.sleep(LOOK_S)
-        first_s = min(first_s, time.monotonic())
-    return first_s
+        else:
+            first_s = min(first_s, time.monotonic())
+        patience_s = START_S if first_s == math.inf else PAGE_S
+    return first_s, absent, wrong
 
 
 def wait_until_calm(leaders: set[int]) -> None:
@@ -275,14 +316,25 @@ def last_words(work: Path) -> str:
     return " / ".join(said[-3:]) or "it says nothing"
 
 
-def is_right(port: int, path: str, body: bytes, timeout_s: float = 5.0) -> bool:
+def is_right(port: int, path: str, page: str, timeout_s: float) -> bool:
     """Tells whether the server answers as it has to, over a new connection."""
+    return answer_of(port, path, page, timeout_s) == (http.HTTPStatus.OK, pages.body(page))
+
+
+def answer_of(port: int, path: str, page: str, timeout_s: float = PAGE_S) -> tuple[int, bytes] | None:
+    """Asks a server for a page over a new connection; returns status and body, or nothing without them."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    own = OWN.get(page)
     try:
-        connection.request("GET", path)
+        # Who does not read a body may answer before it has come, and close.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            if own and own.sent:
+                connection.request("POST", path, own.posted, {"Content-Type": own.kind})
+            else:
+                connection.request("GET", path)
         answer = connection.getresponse()
-        return (answer.status, answer.read()) == (http.HTTPStatus.OK, body)
+        return answer.status, answer.read()
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()

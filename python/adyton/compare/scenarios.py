@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from adyton.compare import own
 from adyton.compare.events import KILL, RELOAD
+from adyton.compare.pages import application_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,11 +40,28 @@ class Load:
     """Load before the measurement, at least, because it takes so long until all connections are there."""
     event: str = ""
     """What happens to the peer meanwhile, again and again: a name in ``events``; empty: nothing."""
+    group: str = ""
+    """With which its name begins: loads of a group stand in tables of their own."""
 
     @property
     def asked(self) -> set[str]:
         """All pages that it needs."""
         return {*self.pages, *self.beside[:1]}
+
+    @property
+    def application(self) -> str:
+        """The module of the folder ``served`` that has these pages."""
+        return application_of(self.pages[0])
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether these pages ask a database."""
+        return self.application in own.DRIVERS.values()
+
+    @property
+    def head(self) -> str:
+        """What stands above its column."""
+        return self.name.removeprefix(self.group).lstrip(" ,")
 
 
 @dataclass(frozen=True)
@@ -256,7 +275,7 @@ THREADS = Scenario(
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
 """What is fast beside slow clients: next to nothing."""
 READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
-UPLOADS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
+SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(
     name="connections",
     question="What do many connections, and slow clients, cost the others?",
@@ -275,7 +294,7 @@ CONNECTIONS = Scenario(
             ("-c", "64"),
             "beside uploads",
             lead_s=1.0,
-            beside=("upload", *SLOW_CLIENTS, *UPLOADS),
+            beside=("upload", *SLOW_CLIENTS, *SENDERS),
         ),
     ),
     figures=("requests/s", *COSTS, *TIMES, "errors", "cut off", "MiB held", "beside ours"),
@@ -311,10 +330,85 @@ PROCESSES = Scenario(
     sizes=((4, 16),),
     seconds_min=2.0,
 )
+COSTS_OF_PAGES = ("requests/s", "CPU us", "errors", "MiB", "beside ours")
+
+
+def upload(size: str, way: str) -> Load:
+    """Returns the load that sends bodies of a size to an application that reads them in a way."""
+    few = ("-c", "4", "--timeout", "20s") if size == "20 MB" else FEW
+    return Load(few, f"{size}, {way}", (f"{size} {way}",), group=size)
+
+
+UPLOADS = Scenario(
+    name="uploads",
+    question="What does it cost to take a body, and to give it to an application?",
+    loads=tuple(upload(size, way) for size in own.SIZES for way in own.WAYS),
+    figures=COSTS_OF_PAGES,
+    classic=(
+        "Classic tables do not tell it. Here bodies of 64 KiB and 1 MB come over 16 connections, and of "
+        "20 MB over 4, each with its length in the head. The application reads a body at once (whole), in "
+        "pieces of 64 KiB, by lines of 250 bytes, or not at all (unread); it keeps nothing, and tells how "
+        "much came. Some servers read a body before they call the application, others when it asks. A "
+        "server that closes the connection instead of reading what the application has left may lose its "
+        "answer so: such requests are errors."
+    ),
+    allowed=ERRORS,
+    seconds_min=0.5,
+)
+FRAMEWORKS = Scenario(
+    name="frameworks",
+    question="What do pages of five frameworks cost on each server?",
+    loads=tuple(
+        Load(FEW, f"{name}, {page}", (f"{name} {page}",), group=name)
+        for name in own.FRAMEWORKS
+        for page in ("hello", "page", "JSON", "form")
+    ),
+    figures=COSTS_OF_PAGES,
+    classic=(
+        "Classic tables have an application without a framework. Here each framework has four pages: twelve "
+        "bytes; 7 KB from a template with 42 rows, which is its own (Django, Bottle) or Jinja2's (Flask, "
+        "Falcon, Pyramid); JSON; and the answer to a form of two fields. Django has the middleware of a new "
+        "project, but for sessions, users and messages, which need a database. Each server is started anew "
+        "for each framework. What a page costs with one server more than with another is the server's; the "
+        "rest is the framework's."
+    ),
+)
+STREAMS = Scenario(
+    name="streams",
+    question="What do bodies cost that come piece by piece?",
+    loads=tuple(Load(FEW, name, (name,)) for name in own.STREAMS),
+    figures=("requests/s", "MB/s", "CPU us", "errors", "MiB", "beside ours"),
+    classic=(
+        "Classic tables do not tell it. Here a generator yields 1 MB (1 MiB) in pieces of 16 KiB, with its "
+        "length in the head or without it; or a thousand pieces of 100 bytes; or ten server-sent events, and "
+        "it waits 5 ms before each, so that a thread can have 20 such answers a second. The file of 1 MB is "
+        "sent by `wsgi.file_wrapper` where the server has one. When each piece comes is not looked at, only "
+        "that all of them do."
+    ),
+    seconds_min=0.5,
+)
+DATABASE = Scenario(
+    name="database",
+    question="What do pages cost that ask a database once, or five times?",
+    loads=tuple(
+        Load(FEW, f"{driver}, {name}", (f"{driver} {name}",), group=driver)
+        for driver in own.DRIVERS
+        for name in own.QUERIES
+    ),
+    figures=COSTS_OF_PAGES,
+    classic=(
+        "Classic tables have no database. Here PostgreSQL is started for the scenario, on the CPUs of the "
+        "load, and asked over a unix socket, for a row by its key: once for each page, or five times, one "
+        "after the other, each answered at once or after 1 ms (pg_sleep). psycopg is version 3, with its "
+        "pool of up to 16 connections in each process; of psycopg2 each thread keeps a connection. CPU time "
+        "and memory are those of the server alone."
+    ),
+    seconds_min=0.5,
+)
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         *(MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE),
-        *(THREADS, CONNECTIONS, PROCESSES),
+        *(THREADS, CONNECTIONS, PROCESSES, UPLOADS, FRAMEWORKS, STREAMS, DATABASE),
     )
 }

@@ -22,17 +22,18 @@ class Spent:
     peer_s: float
     """By the processes of the peer; those that have ended count only if their parent has waited for them."""
     load_s: float
-    """By this program and the loads that it has started, which have ended."""
+    """By this program and the loads that it has started, which have ended; and by a database."""
     server: Busy
     """By all programs, on the CPUs of the server."""
     other: Busy
     """By all programs, on those of the load; as above where both have the same."""
 
     @classmethod
-    def now(cls, leaders: set[int], seats: Seats) -> Spent:
-        """Reads it."""
+    def now(cls, leaders: set[int], seats: Seats, database: frozenset[int] = frozenset()) -> Spent:
+        """Reads it; ``database`` are the leaders of a database that the peer asks."""
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         load_s = children.ru_utime + children.ru_stime + time.process_time()
+        load_s += _processes.cpu_s(set(database)) if database else 0.0
         server, other = (_processes.busy(cpus) for cpus in (seats.server, seats.load))
         return cls(time.monotonic(), _processes.cpu_s(leaders), load_s, server, other)
 

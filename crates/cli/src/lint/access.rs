@@ -6,6 +6,7 @@ use crate::around::everybody;
 use crate::may_set::MaySet;
 use crate::said::{Fault, SaidAt};
 use crate::settings::{Auth, Settings, SiteAction, SiteRoute, Sites};
+use crate::sites::ACTIONS;
 
 /// A key that does something only beside another one.
 struct Part {
@@ -14,6 +15,8 @@ struct Part {
     is_said: fn(&Settings) -> bool,
     /// Whether it does anything.
     works: fn(&Settings) -> bool,
+    /// The keys that this depends on.
+    needs: &'static [&'static str],
     /// What happens instead, and what to do.
     why: &'static str,
 }
@@ -27,75 +30,93 @@ const PARTS: [Part; 7] = [
         name: "auth-realm",
         is_said: |settings| settings.auth_realm != "protected",
         works: |settings| settings.auth.is_some(),
+        needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-users",
         is_said: |settings| !settings.auth_users.is_empty(),
         works: |settings| settings.auth.is_some(),
+        needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-groups",
         is_said: |settings| !settings.auth_groups.is_empty(),
         works: |settings| settings.auth.is_some(),
+        needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-satisfy",
         is_said: |settings| settings.auth_satisfy_any,
         works: |settings| settings.auth.is_some(),
+        needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-group-file",
         is_said: |settings| settings.auth_group_file.is_some(),
         works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        needs: &["auth", "auth-groups"],
         why: NO_GROUP,
     },
     Part {
         name: "auth-group-python",
         is_said: |settings| settings.auth_group_python.is_some(),
         works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        needs: &["auth", "auth-groups"],
         why: NO_GROUP,
     },
     Part {
         name: "rate-burst",
         is_said: |settings| settings.rate_burst != 20,
         works: |settings| settings.rate_limit.is_some(),
+        needs: &["rate-limit"],
         why: "requests are not limited; rate-limit, as 10/s, limits them",
     },
 ];
 
+impl Part {
+    /// Whether it may do something.
+    fn may_work(&self, settings: &Settings) -> bool {
+        (self.works)(settings) || settings.is_any_unread(self.needs)
+    }
+
+    fn is_idle(&self, settings: &Settings) -> bool {
+        (self.is_said)(settings) && !self.may_work(settings)
+    }
+}
+
 /// Keys of a command line, or of a program, that keep nobody out.
 pub fn mistakes_alone(settings: &Settings) -> Vec<Fault> {
-    let idle = PARTS.iter().filter(|part| (part.is_said)(settings) && !(part.works)(settings));
-    let idle = idle.map(|part| (part.name, part.why));
+    let idle = PARTS.iter().filter(|part| part.is_idle(settings)).map(|part| (part.name, part.why));
     idle.chain(contradictions(settings)).map(|(name, why)| settings.fault(name, why)).collect()
 }
 
 /// Those of what a folder says itself, each as its key and what is wrong.
 pub(crate) fn mistakes_of_folder(settings: &Settings) -> Vec<(&'static str, &'static str)> {
-    let idle = PARTS.iter().filter(|part| (part.is_said)(settings) && !(part.works)(settings));
-    let idle = idle.filter(|part| MaySet::ALL.has(part.name)).map(|part| (part.name, part.why));
-    idle.chain(contradictions(settings)).collect()
+    let idle = PARTS.iter().filter(|part| part.is_idle(settings) && MaySet::ALL.has(part.name));
+    idle.map(|part| (part.name, part.why)).chain(contradictions(settings)).collect()
 }
 
 /// Those of a file.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let mut all: Vec<Fault> = Vec::new();
     for part in &PARTS {
-        all.extend(idle(sites, part.name, part.why, |route| (part.works)(&route.settings)));
+        all.extend(idle(sites, part.name, part.why, |route| part.may_work(&route.settings)));
     }
     for name in ["may-set", "htaccess"] {
-        let why =
-            "only folders that files = serves are asked what they say; what they forbid would be open here";
+        let why = "only a route with files = reads what folders say, so what they forbid would be open here; \
+                   say it in such a route";
         let is_none = |route: &SiteRoute| !route.settings.lets_folders_speak();
         all.extend(idle(sites, name, why, |route| {
-            matches!(route.action, SiteAction::Files(_)) || is_none(route)
+            matches!(route.action, SiteAction::Files(_))
+                || is_none(route)
+                || route.settings.is_any_unread(&ACTIONS)
         }));
     }
-    for route in sites.routes().filter(|route| route.said.is_understood) {
+    for route in sites.routes() {
         all.extend(
             contradictions(&route.settings).into_iter().map(|(name, why)| route.settings.fault(name, why)),
         );
@@ -105,15 +126,16 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
 
 /// What is said in a file and does nothing, but keeps nobody out either.
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
-    let why = "no list of allow says who needs no password, so all need one; add allow, or leave it out";
+    let why = "all clients need a password, because no allow says who needs none; add allow";
     let has_effect = |route: &SiteRoute| {
         let Settings { auth_satisfy_any, allow, auth, .. } = &route.settings;
-        !auth_satisfy_any || !allow.is_empty() || auth.is_none()
+        let is_unread = route.settings.is_any_unread(&["allow", "auth", "auth-satisfy"]);
+        !auth_satisfy_any || !allow.is_empty() || auth.is_none() || is_unread
     };
     let mut all = idle(sites, "auth-satisfy", why, has_effect);
-    let why = "it is for passwords that a function of Python knows; files are not asked again anyway";
+    let why = "it has no effect on a file of passwords; use it with auth = \"basic-python:MODULE\"";
     all.extend(idle(sites, "auth-remember", why, |route| {
-        matches!(route.settings.auth, Some(Auth::BasicPython(_)))
+        matches!(route.settings.auth, Some(Auth::BasicPython(_))) || route.settings.is_unread("auth")
     }));
     once(all)
 }
@@ -123,8 +145,8 @@ fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
     for route in sites.routes() {
         let at = route.settings.said_at(name);
-        // A table that was not understood may say what makes it work.
-        let works = works(route) || !route.said.is_understood;
+        // A table that was not found may say what makes it work.
+        let works = works(route) || route.settings.is_any_unread(&["sites", "routes"]);
         places.entry(at.key()).or_insert((at, false)).1 |= works;
     }
     let idle = places.into_values().filter(|(at, works)| at.is_in_file() && !works);
@@ -135,13 +157,20 @@ fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool
 fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
     let Settings { auth, auth_groups, auth_group_file, auth_group_python, .. } = settings;
     let mut all = Vec::new();
-    if settings.auth_satisfy_any && auth.is_some() && settings.allow == everybody() {
+    let is_unread = |name: &str| settings.is_unread(name);
+    if settings.auth_satisfy_any && auth.is_some() && settings.allow == everybody() && !is_unread("allow") {
         let why =
             "with any, whoever allow has needs no password, and it has everybody; leave one of them out";
         all.push(("auth-satisfy", why));
     }
     let knows_groups = matches!(auth, None | Some(Auth::BasicPython(_) | Auth::DigestPython(_)));
-    if !auth_groups.is_empty() && !knows_groups && auth_group_file.is_none() && auth_group_python.is_none() {
+    let is_unread = ["auth", "auth-group-file", "auth-group-python"].into_iter().any(is_unread);
+    if !auth_groups.is_empty()
+        && !knows_groups
+        && auth_group_file.is_none()
+        && auth_group_python.is_none()
+        && !is_unread
+    {
         let why = "nothing says who is in which group; auth-group-file or auth-group-python does";
         all.push(("auth-groups", why));
     }

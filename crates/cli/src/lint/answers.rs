@@ -4,13 +4,13 @@ use adyton_route::PathPattern;
 
 use crate::said::Fault;
 use crate::settings::{Mount, SiteAction, SiteRoute, Sites};
-use crate::sites::written;
+use crate::sites::{ACTIONS, written};
 use crate::target::Target;
 
 /// Those that can never be right.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let mut all = Vec::new();
-    for route in sites.routes().filter(|route| route.said.is_understood) {
+    for route in sites.routes() {
         let (status, has_body) = match &route.action {
             SiteAction::Status(status) => (*status, false),
             SiteAction::Text { status, .. } => (*status, true),
@@ -35,16 +35,18 @@ fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
              files = answers conditions, and 204 has no body either",
         ),
         206 => Some("it is for a part of a file, which files = answers"),
-        301 | 302 | 303 | 307 | 308 if !has_field(route, "Location") => {
+        301 | 302 | 303 | 307 | 308 if !may_have_field(route, "Location") => {
             Some("it says where to go, and nothing here does; write redirect = \"/new\" instead")
         }
         _ => None,
     }
 }
 
-fn has_field(route: &SiteRoute, name: &str) -> bool {
+/// Whether answers of a route have this field, as far as it was understood.
+fn may_have_field(route: &SiteRoute, name: &str) -> bool {
     let mut fields = route.settings.headers.iter().chain(&route.settings.add_headers);
     fields.any(|(other, _)| other.eq_ignore_ascii_case(name))
+        || route.settings.is_any_unread(&["headers", "add-headers", "redirect"])
 }
 
 /// Those that may be meant so.
@@ -61,15 +63,16 @@ fn unasked(route: &SiteRoute) -> Option<Fault> {
         SiteAction::Status(status) | SiteAction::Text { status, .. } => *status,
         _ => return None,
     };
-    let what = "respond = 401: it does not say how a client is to prove who it is (WWW-Authenticate); auth asks, \
-                and 403 refuses";
-    (status == 401 && !has_field(route, "WWW-Authenticate"))
+    let what = "respond = 401: without WWW-Authenticate it does not tell a client how to sign in; use auth to ask \
+                for a password, or respond = 403 to refuse";
+    (status == 401 && !may_have_field(route, "WWW-Authenticate"))
         .then(|| Fault { at: route.said_at("respond"), what: what.to_owned() })
 }
 
 /// Paths where an application stands at the root, although it is to stand at its route.
 fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
-    if route.mount != Mount::Route || !matches!(route.action, SiteAction::App(_)) {
+    let is_unread = route.settings.is_unread("path");
+    if route.mount != Mount::Route || !matches!(route.action, SiteAction::App(_)) || is_unread {
         return Vec::new();
     }
     let idle = route.paths.iter().filter(|path| route.mount.bytes(path) == Some(0));
@@ -131,7 +134,7 @@ fn idle_keys(sites: &Sites) -> Vec<Fault> {
     for site in &sites.sites {
         for (number, route) in site.routes.iter().enumerate() {
             let is_first = number == 0 || !site.routes[number - 1].said.table.is_same(&route.said.table);
-            if !is_first || !route.said.is_understood {
+            if !is_first || route.settings.is_any_unread(&ACTIONS) {
                 continue;
             }
             // One that tries files first is two routes.
@@ -142,7 +145,7 @@ fn idle_keys(sites: &Sites) -> Vec<Fault> {
                 let at = route.settings.said_at(name);
                 let is_own = at.is_in_file() && !at.is_same(&site.settings.said_at(name));
                 if is_own && !of_table().any(|route| uses(sites, &route.action)) {
-                    let what = format!("{name}: it does nothing here, for it is for {whose}; leave it out");
+                    let what = format!("{name}: it has no effect here: it is only for {whose}; leave it out");
                     all.push(Fault { at, what });
                 }
             }

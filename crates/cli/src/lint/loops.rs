@@ -1,31 +1,41 @@
 //! Redirects that lead back to themselves, straight away or by way of others.
 
 use adyton_http1::{Head, Limits, Parsed};
-use adyton_route::{HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken, When, spelled};
+use adyton_route::{
+    HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken, When, escaped, raw_bytes, spelled,
+};
 
 use crate::said::Fault;
-use crate::settings::{Site, SiteAction, Sites};
+use crate::settings::{Site, SiteAction, SiteRoute, Sites};
+use crate::sites::MATCHING;
 
 /// Browsers give up after some twenty.
-const HOPS_MAX: usize = 10;
+pub(super) const HOPS_MAX: usize = 10;
+
+/// Keys that say where a route sends clients.
+const SENDS: [&str; 2] = ["redirect", "redirect-status"];
 
 /// A name that no route has, for a path beneath one.
 const ANY_NAME: &str = "/-";
 
 /// The host of a site that has no name.
-const ANY_HOST: &str = "adyton.invalid";
+pub(super) const ANY_HOST: &str = "adyton.invalid";
 
 /// Routes that send clients back to themselves.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
-    let names: Vec<Vec<HostPattern>> = sites.sites.iter().map(|site| site.hosts.clone()).collect();
-    let Ok(hosts) = Hosts::new(&names) else { return Vec::new() };
+    let is_read = |site: &Site| !site.settings.is_any_unread(&["deny-paths", "rewrite"]);
+    let is_own = |route: &SiteRoute| {
+        !route.is_internal
+            && !route.settings.is_any_unread(&MATCHING)
+            && !route.settings.is_any_unread(&SENDS)
+    };
+    let hosts = hosts(sites);
     let mut all = Vec::new();
-    for (number, site) in sites.sites.iter().enumerate() {
-        if !site.routes.iter().all(|route| route.said.is_understood) {
-            continue;
-        }
-        let walk = Walk { site, table: site.table(), hosts: &hosts, number };
-        for (own, route) in site.routes.iter().enumerate().filter(|(_, route)| !route.is_internal) {
+    for (number, site) in sites.sites.iter().enumerate().filter(|(_, site)| is_read(site)) {
+        let is_whole = !site.settings.is_unread("routes")
+            && !site.routes.iter().any(|route| route.settings.is_any_unread(&MATCHING));
+        let walk = Walk { site, is_whole, table: site.table(), hosts: hosts.as_ref(), number };
+        for (own, route) in site.routes.iter().enumerate().filter(|(_, route)| is_own(route)) {
             let SiteAction::Redirect(status, location) = &route.action else { continue };
             let looping = route.paths.iter().find_map(|path| walk.back(own, (*status, location), path));
             if let Some((path, back)) = looping {
@@ -41,16 +51,27 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
+/// The names of all sites, if they are known.
+fn hosts(sites: &Sites) -> Option<Hosts> {
+    let is_unread = sites.sites.iter().any(|site| site.settings.is_any_unread(&["hosts", "sites"]));
+    let names: Vec<Vec<HostPattern>> = sites.sites.iter().map(|site| site.hosts.clone()).collect();
+    Hosts::new(&names).ok().filter(|_| !is_unread)
+}
+
 /// A client that follows redirects in a site.
 struct Walk<'s> {
     site: &'s Site,
+    /// Whether it is known which requests each of its routes takes. Else a redirect leads back to itself only if no route
+    /// in between could end that.
+    is_whole: bool,
     table: Routes<usize>,
-    hosts: &'s Hosts,
+    hosts: Option<&'s Hosts>,
     /// The site's number.
     number: usize,
 }
 
 /// A request of that client.
+#[derive(PartialEq, Eq)]
 struct Step {
     method: Vec<u8>,
     /// Path and query.
@@ -65,7 +86,10 @@ impl Walk<'_> {
         redirect: (u16, &Location),
         pattern: &PathPattern,
     ) -> Option<(Vec<u8>, String)> {
-        paths_of(pattern).into_iter().find_map(|path| {
+        let paths = paths_of(pattern);
+        // The path of a beginning itself may be another route's.
+        let known = if self.is_whole { 0 } else { paths.len() - 1 };
+        paths.into_iter().skip(known).find_map(|path| {
             let target = self.follow(own, redirect, &path)?;
             Some((path, target))
         })
@@ -74,18 +98,26 @@ impl Walk<'_> {
     fn follow(&self, own: usize, redirect: (u16, &Location), path: &[u8]) -> Option<String> {
         let route = &self.site.routes[own];
         let method = route.when.methods.first().map_or(b"GET".to_vec(), |method| method.to_vec());
-        let mut step = Step { method, target: format!("{}{}", escaped(path), query_of(&route.when)) };
+        let mut step = Step { method, target: format!("{}{}", text(path), query_of(&route.when)) };
         if self.taken(own, &step)?.0 != own {
             return None;
         }
         let mut redirect = (own, redirect.0, redirect.1);
         for _ in 0..HOPS_MAX {
-            step = self.next(own, redirect, &step)?;
+            let next = self.next(own, redirect, &step)?;
+            if !self.is_whole && next != step {
+                return None;
+            }
+            step = next;
             let (taken, _) = self.taken(own, &step)?;
             if taken == own {
                 return Some(step.target);
             }
-            let SiteAction::Redirect(status, location) = &self.site.routes[taken].action else { return None };
+            let route = &self.site.routes[taken];
+            let SiteAction::Redirect(status, location) = &route.action else { return None };
+            if route.settings.is_any_unread(&SENDS) {
+                return None;
+            }
             redirect = (taken, *status, location);
         }
         None
@@ -102,7 +134,9 @@ impl Walk<'_> {
         let bytes = self.bytes(own, step);
         let mut head = Head::new();
         (head.parse(&bytes, &Limits::default()) == Ok(Parsed::Complete)).then_some(())?;
-        let found = String::from_utf8(location.of(head.of(&bytes), prefix_bytes)).ok()?;
+        let request = head.of(&bytes);
+        let prefix_bytes = raw_bytes(request.path(), prefix_bytes);
+        let found = String::from_utf8(location.of(request, prefix_bytes)).ok()?;
         let is_get = status == 303 || matches!(status, 301 | 302) && step.method == b"POST";
         let method = if is_get && step.method != b"HEAD" { b"GET".to_vec() } else { step.method.clone() };
         Some(Step { method, target: self.own_target(&found)? })
@@ -117,7 +151,8 @@ impl Walk<'_> {
         // Whether another scheme ends here is for what stands in front to say.
         let rest = url.strip_prefix("http://")?;
         let (host, target) = rest.find(['/', '?']).map_or((rest, "/"), |at| rest.split_at(at));
-        let is_own = host == self.host() || self.hosts.matching(Some(host.as_bytes())) == Some(self.number);
+        let is_named = |hosts: &Hosts| hosts.matching(Some(host.as_bytes())) == Some(self.number);
+        let is_own = host == self.host() || self.hosts.is_some_and(is_named);
         is_own.then(|| if target.starts_with('/') { target.to_owned() } else { format!("/{target}") })
     }
 
@@ -147,11 +182,15 @@ impl Walk<'_> {
         (head.parse(&bytes, &Limits::default()) == Ok(Parsed::Complete)).then_some(())?;
         let request = head.of(&bytes);
         let path = spelled(request.path()).ok()?;
-        if self.site.rewrites.target(&path, request.query()).is_some() {
+        let is_denied = self.site.denied.find(&path).is_some();
+        if is_denied || self.site.rewrites.target(&path, request.query()).is_some() {
             return None;
         }
         for (_, pattern, number) in self.table.of(&path) {
             let route = &self.site.routes[*number];
+            if route.settings.is_any_unread(&MATCHING) {
+                continue;
+            }
             // Where the client is, is not known; it stays there.
             let is_near = *number == own || route.when.remote.is_empty();
             let when = When { remote: Networks::default(), ..route.when.clone() };
@@ -169,23 +208,19 @@ impl Walk<'_> {
 fn query_of(when: &When) -> String {
     let pair = |wanted: &adyton_route::Wanted| {
         let value = wanted.value.as_deref().unwrap_or(b"-");
-        format!("{}={}", escaped(&wanted.name), escaped(value))
+        format!("{}={}", text(&wanted.name), text(value))
     };
     let all: Vec<String> = when.query.iter().map(pair).collect();
     if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
 }
 
 /// Bytes as they are sent in a path, or in a part of a query.
-fn escaped(bytes: &[u8]) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let each = |byte: &u8| {
-        if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    bytes.iter().map(each).collect()
+pub(super) fn text(bytes: &[u8]) -> String {
+    escaped(bytes).into_iter().map(char::from).collect()
 }
 
 /// Paths that a pattern has.
-fn paths_of(pattern: &PathPattern) -> Vec<Vec<u8>> {
+pub(super) fn paths_of(pattern: &PathPattern) -> Vec<Vec<u8>> {
     match pattern {
         PathPattern::Exact(path) => vec![path.to_vec()],
         PathPattern::Suffix(end) => vec![[ANY_NAME.as_bytes(), end].concat()],

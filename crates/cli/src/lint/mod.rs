@@ -2,15 +2,20 @@
 //! lead back.
 //!
 //! What could open something, or can never work, is a mistake; what may be meant so is a warning.
+//!
+//! A file may have other mistakes at the same time. Whatever looks at what a key does not say asks [`Settings::is_unread`] first:
+//! the key may be the one that was not understood.
 
 mod access;
 mod answers;
+mod folder_loops;
 mod loops;
 mod published;
 mod ways;
 
 pub use access::mistakes_alone;
 pub(crate) use access::mistakes_of_folder;
+pub use folder_loops::folder_loops;
 
 use crate::said::Fault;
 use crate::settings::{Part, Settings, Sites};

@@ -6,7 +6,8 @@ use adyton_log::sink::Destination;
 use adyton_route::{PathPattern, When};
 
 use crate::said::{Fault, SaidAt};
-use crate::settings::{Auth, Settings, Site, SiteAction, Sites};
+use crate::settings::{Auth, Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::sites::MATCHING;
 
 /// A file that a setting names, and where.
 struct Kept {
@@ -76,8 +77,13 @@ struct Folders<'s> {
 
 impl Folders<'_> {
     fn of(sites: &Sites) -> Folders<'_> {
+        const NEEDED: [&str; 5] = ["chdir", "deny-paths", "rewrite", "root", "routes"];
+        let is_read = |site: &Site| {
+            let is_known = |route: &SiteRoute| !route.settings.is_any_unread(&MATCHING);
+            !site.settings.is_any_unread(&NEEDED) && site.routes.iter().all(is_known)
+        };
         let mut all = Vec::new();
-        for site in &sites.sites {
+        for site in sites.sites.iter().filter(|site| is_read(site)) {
             for (number, route) in site.routes.iter().enumerate() {
                 if let SiteAction::Files(folder) = &route.action
                     && let Ok(place) = route.settings.place(folder).canonicalize()
@@ -120,6 +126,9 @@ fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
         _ => None,
     })?;
     let url = format!("{own}/{}", file.to_str()?);
+    if site.denied.find(url.as_bytes()).is_some() {
+        return None;
+    }
     let table = site.table();
     let mut tries = table.of(url.as_bytes());
     // One that only some requests take leaves the others to the next.

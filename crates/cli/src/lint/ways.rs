@@ -5,10 +5,13 @@ use adyton_route::{PathPattern, When};
 use crate::around::everybody;
 use crate::said::Fault;
 use crate::settings::{Settings, Site, SiteAction, SiteRoute, Sites};
-use crate::sites::{conditions, written};
+use crate::sites::{ACTIONS, MATCHING, conditions, written};
 
 /// A name that no route has, for a path beneath one.
 const ANY_NAME: &str = "/-";
+
+/// Keys that say who is let in.
+const GUARDS: [&str; 4] = ["auth", "allow", "allow-python", "deny"];
 
 /// Methods that change nothing.
 const SAFE: [&[u8]; 3] = [b"GET", b"HEAD", b"OPTIONS"];
@@ -19,7 +22,8 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
 }
 
 fn of_site(site: &Site) -> Vec<Fault> {
-    if !site.routes.iter().all(|route| route.said.is_understood) {
+    let has_unread = |keys: &[&str]| site.routes.iter().any(|route| route.settings.is_any_unread(keys));
+    if has_unread(&MATCHING) || has_unread(&ACTIONS) || has_unread(&GUARDS) || has_unread(&["routes"]) {
         return Vec::new();
     }
     let table = site.table();
@@ -108,8 +112,8 @@ fn warning(guarded: &SiteRoute, (other, pattern): (&SiteRoute, &PathPattern)) ->
     let wants = conditions(&guarded.when).join(", ");
     let (line, path) = (other.line, written(pattern));
     let what = format!(
-        "this route guards only what is {wants}: other requests get to the one of line {line} ({path}), which does \
-         not ask; guard that one, too, or say there with methods what it is for"
+        "this route guards only requests that are {wants}: all others reach the route of line {line} ({path}), \
+         which has no such guard; guard that route, too, or limit it with methods"
     );
     Fault { at: guarded.said.table.clone(), what }
 }

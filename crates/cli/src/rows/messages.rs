@@ -63,14 +63,14 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
-        name: "body-memory-bytes-max",
-        kind: bytes(0, 64 << 20, |settings, number| settings.body_memory_bytes_max = number),
-        default: "256k",
-        example: "1m",
-        help: "largest body in memory; more goes to a file",
-        detail: "Forms and most JSON fit; 1,000 clients that upload at once hold at most 250 MiB. The file has \
-                 no name and is gone with the request.",
-        scope: Scope::Site,
+        name: "body-memory-max",
+        kind: bytes(0, 1 << 40, |settings, number| settings.body_memory_max = number),
+        default: "128m",
+        example: "1g",
+        help: "memory for all request bodies together",
+        detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
+                 costs up to four times as much CPU time. One of more than 256 KiB waits first, as long as others make room. The \
+                 first 16 KiB of each body are not counted. What an application has read of a body is free for others at once.",
         ..GROUP
     },
     Row {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Document, Given, GroupTable, RouteTable, Said};
 use super::mistake::{Lines, Mistake};
-use super::rows::{RouteDraft, SiteDraft};
+use super::rows::{ACTIONS, RouteDraft, SiteDraft};
 use crate::rows::ROWS;
 use crate::said::{SaidAt, Saying};
 use crate::settings::{
@@ -34,9 +34,11 @@ impl Document {
         let lines = Lines::new(&text);
         let at = |at: usize| lines.said_at(file, at);
         let groups: Vec<Group> = self.groups.iter().map(|group| self.group(group, settings, &at)).collect();
-        let mut made = Maker { base, part, groups: &groups, apps: Vec::new(), mistakes: Vec::new(), at: &at };
+        let is_base_read = !settings.is_unread("chdir");
+        let (apps, mistakes) = (Vec::new(), Vec::new());
+        let mut made = Maker { base, is_base_read, part, groups: &groups, apps, mistakes, at: &at };
         made.pythons(&self.groups);
-        let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::new() };
+        let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::default() };
         let mut sites = Vec::new();
         for site in self.sites {
             let of_site = with(&with(settings, &site.given, &at), &logs, &at);
@@ -45,8 +47,7 @@ impl Document {
             for route in site.routes {
                 let of_route = with(&of_site, &route.given, &at);
                 let keys = route.keys.iter().map(|(key, place)| (*key, at(*place))).collect();
-                let is_understood = self.is_server_understood && site.is_understood && route.is_understood;
-                let said = RouteSaid { table: at(route.at), keys, is_understood };
+                let said = RouteSaid { table: at(route.at), keys };
                 let line = lines.line(route.at);
                 routes.extend(made.routes(route, &root, &of_route, (line, said)));
             }
@@ -78,8 +79,7 @@ impl Document {
     }
 
     fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
-        let min = group.given.iter().find(|said| ROWS[said.row].name == "min-processes");
-        let may_be_absent = min.is_some_and(|said| said.texts().contains(&"0"));
+        let may_be_absent = group.given.of("min-processes").is_some_and(|said| said.texts().contains(&"0"));
         let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
         Group {
             name: group.name.clone(),
@@ -97,9 +97,13 @@ impl GroupTable {
     /// What it says of the logs of requests, which counts for all sites.
     fn logs(&self) -> Given {
         let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
-        self.given.iter().filter(|said| is_log(said.row)).cloned().collect()
+        let said = self.given.said.iter().filter(|said| is_log(said.row)).cloned().collect();
+        Given { said, unread: self.given.unread.clone() }
     }
 }
+
+/// What stands for an answer that was not understood, in a file that is refused.
+const UNKNOWN: SiteAction = SiteAction::Status(404);
 
 /// What `idle-timeout` is unless it is given.
 const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
@@ -109,17 +113,18 @@ pub(crate) type At<'a> = &'a dyn Fn(usize) -> SaidAt;
 
 /// The settings with what a table says.
 pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {
-    let names: Vec<&str> = given.iter().map(|said| ROWS[said.row].name).collect();
+    let names: Vec<&str> = given.said.iter().map(|said| ROWS[said.row].name).collect();
     let mut settings = around.for_table(&names);
-    for said in given {
+    for said in &given.said {
         let row = &ROWS[said.row];
         for value in &said.values {
             // It was applied to other settings before, and does not depend on them.
             let applied = row.apply(&mut settings, &value.text);
             debug_assert_eq!(Ok(()), applied);
         }
-        settings.sayings.0.extend(sayings(said, at));
+        settings.sayings.all.extend(sayings(said, at));
     }
+    settings.sayings.unread.extend(&given.unread);
     settings.end_table(around, &names);
     settings
 }
@@ -134,6 +139,8 @@ pub(crate) fn sayings<'s>(said: &'s Said, at: At<'s>) -> impl Iterator<Item = Sa
 struct Maker<'g> {
     at: At<'g>,
     base: PathBuf,
+    /// Whether that was understood.
+    is_base_read: bool,
     part: Part,
     groups: &'g [Group],
     apps: Vec<AppTarget>,
@@ -144,7 +151,7 @@ impl Maker<'_> {
     /// Whether what a group has, or what none has, is looked up on the disk: another process's user may see more there.
     fn looks_at(&self, group: Option<usize>) -> bool {
         match self.part {
-            Part::Whole => true,
+            Part::Whole => self.is_base_read,
             Part::Door => group.is_none(),
             Part::Group(own) => group == Some(own),
         }
@@ -152,7 +159,8 @@ impl Maker<'_> {
 
     /// Looks for the Pythons of groups.
     fn pythons(&mut self, tables: &[GroupTable]) {
-        for (group, table) in self.groups.iter().zip(tables).filter(|_| self.part == Part::Whole) {
+        let is_looked_for = self.part == Part::Whole && self.is_base_read;
+        for (group, table) in self.groups.iter().zip(tables).filter(|_| is_looked_for) {
             let Some(python) = &group.python else { continue };
             let place = self.base.join(python);
             if !place.is_file() {
@@ -180,11 +188,19 @@ impl Maker<'_> {
         if draft.scripts.is_some() {
             draft.mount = Mount::Folder;
         }
+        let mut settings = settings.clone();
         let mut actions = Vec::new();
+        let wanted = draft.actions();
         if let Some(files) = draft.files.take() {
-            actions.extend(self.files(places.files, &root.join(files), settings));
+            actions.extend(self.files(places.files, &root.join(files), &settings));
         }
-        actions.extend(self.other(places.other, &mut draft, (root, settings)));
+        actions.extend(self.other(places.other, &mut draft, (root, &settings)));
+        if actions.len() < wanted {
+            settings.sayings.unread.extend(ACTIONS);
+        }
+        if actions.is_empty() {
+            actions.push(UNKNOWN);
+        }
         let route = |action: SiteAction| {
             let is_tried = !draft.tried.is_empty() && matches!(action, SiteAction::Files(_));
             let falls = settings.static_fall_through || is_tried;
@@ -211,17 +227,20 @@ impl Maker<'_> {
     ) -> Option<SiteAction> {
         let named = |group: &Group| Some(&group.name) == draft.group.as_ref();
         let group = self.groups.iter().position(named);
+        let is_root_read = !settings.is_unread("root");
         if let Some(app) = draft.app.take() {
-            return self.app(at, app, (settings.interface, settings.factory, group));
+            return self.app(at, app, (settings, settings.interface, group));
         }
         if let Some(handler) = draft.handler.take() {
-            return self.app(at, handler, (Interface::Handler, settings.factory, group));
+            return self.app(at, handler, (settings, Interface::Handler, group));
         }
         if let Some(folder) = draft.scripts.take() {
+            is_root_read.then_some(())?;
             let index = draft.scripts_index.take().unwrap_or_else(|| SCRIPTS_INDEX.to_owned());
             return self.scripts(at, (root.join(folder), index), (settings, group));
         }
         if draft.cgi.is_some() || !draft.interpreters.is_empty() {
+            is_root_read.then_some(())?;
             return self.cgi(at, root, draft.cgi.take(), std::mem::take(&mut draft.interpreters));
         }
         if let Some(location) = draft.redirect.take() {
@@ -242,7 +261,7 @@ impl Maker<'_> {
         &mut self,
         at: usize,
         text: String,
-        (interface, factory, group): (Interface, bool, Option<usize>),
+        (settings, interface, group): (&Settings, Interface, Option<usize>),
     ) -> Option<SiteAction> {
         let found =
             if self.looks_at(group) { Target::find(&text, &self.base) } else { Ok(Target::unseen(&text)) };
@@ -258,7 +277,11 @@ impl Maker<'_> {
                 return None;
             }
         };
-        let said_at = (self.at)(at);
+        if settings.is_any_unread(&["factory", "group", "interface"]) {
+            // How it is loaded is not known.
+            return None;
+        }
+        let (factory, said_at) = (settings.factory, (self.at)(at));
         Some(self.named(AppTarget { text, target, interface, factory, group, said_at }))
     }
 
@@ -333,6 +356,9 @@ impl Maker<'_> {
     }
 
     fn files(&mut self, at: usize, folder: &Path, settings: &Settings) -> Option<SiteAction> {
+        if settings.is_unread("root") {
+            return None;
+        }
         if !self.looks_at(None) {
             return Some(SiteAction::Files(folder.to_owned()));
         }

@@ -9,13 +9,15 @@ use adyton_route::{HostPattern, PathPattern, When};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::broken::{Mended, mend};
 use super::keys::{Keys, Place};
 use super::mistake::{Lines, Mistake, failure};
 use super::path;
 use super::rows::{
-    ACTIONS, GROUP_ROWS, GroupDraft, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft, group_name,
+    ACTIONS, GROUP_ROWS, GroupDraft, MATCHING, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft,
+    group_name,
 };
-use super::unknown::{unknown, unknown_table};
+use super::unknown::{Unknown, unknown, unknown_table};
 use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
@@ -27,17 +29,23 @@ use crate::settings::Settings;
 pub(crate) struct Document {
     /// The settings of `[server]`.
     pub(crate) server: Given,
-    /// Whether all that it says was understood.
-    pub(crate) is_server_understood: bool,
     pub(crate) groups: Vec<GroupTable>,
     pub(crate) sites: Vec<SiteTable>,
 }
 
+/// Keys of what runs in a group.
+const IN_GROUPS: [&str; 3] = ["app", "handler", "scripts"];
+
 /// More would be more than a process can be handed passages to.
 const GROUPS_MAX: usize = 64;
 
-/// Settings that a table gives.
-pub(crate) type Given = Vec<Said>;
+/// What a table says of settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) said: Vec<Said>,
+    /// The keys of a mistake, as [`Settings::is_unread`] has them.
+    pub(crate) unread: Vec<&'static str>,
+}
 
 /// What a table says of one setting.
 #[derive(Clone, Debug)]
@@ -53,6 +61,18 @@ pub(crate) struct Value {
     pub(crate) text: String,
     /// Where it stands, in bytes.
     pub(crate) at: usize,
+}
+
+impl Given {
+    /// What is said of a setting.
+    pub(crate) fn of(&self, name: &str) -> Option<&Said> {
+        self.said.iter().find(|said| ROWS[said.row].name == name)
+    }
+
+    /// Whether a mistake is about one of these keys.
+    fn is_unread(&self, names: &[&str]) -> bool {
+        self.unread.iter().any(|unread| names.contains(unread))
+    }
 }
 
 impl Said {
@@ -80,8 +100,6 @@ pub(crate) struct SiteTable {
     pub(crate) draft: SiteDraft,
     pub(crate) given: Given,
     pub(crate) routes: Vec<RouteTable>,
-    /// Whether all that it says itself was understood.
-    pub(crate) is_understood: bool,
 }
 
 /// A table `[[sites.routes]]`.
@@ -95,8 +113,6 @@ pub(crate) struct RouteTable {
     pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: RouteDraft,
     pub(crate) given: Given,
-    /// Whether all that it says was understood.
-    pub(crate) is_understood: bool,
 }
 
 /// Where the values of the keys that answer stand, in bytes; where the route begins, if there is none.
@@ -138,7 +154,7 @@ impl Document {
 
 /// What is given, without where it stands.
 fn shown(given: &Given) -> Vec<(usize, Vec<&str>)> {
-    given.iter().map(|said| (said.row, said.texts())).collect()
+    given.said.iter().map(|said| (said.row, said.texts())).collect()
 }
 
 /// Reads a file's tables: what was understood of them, and all mistakes in them.
@@ -152,7 +168,7 @@ pub(super) fn read<T>(
     take: impl FnOnce(&mut Reader<'_>, &DeTable<'_>) -> T,
 ) -> Result<(T, Vec<Mistake>), Failure> {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new() };
+    let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new(), broken: Vec::new() };
     if errors.is_empty() {
         let made = take(&mut reader, table.get_ref());
         return Ok((made, reader.mistakes));
@@ -162,6 +178,13 @@ pub(super) fn read<T>(
         let what = error.message().split('\n').collect::<Vec<_>>().join("; ");
         reader.note(error.span().unwrap_or_default(), what);
     }
+    if let Some(Mended { text, broken }) = mend(text, reader.mistakes.iter().map(|mistake| mistake.at))
+        && let Ok(table) = DeTable::parse(&text)
+    {
+        reader.broken = broken;
+        let made = take(&mut reader, table.get_ref());
+        return Ok((made, reader.mistakes));
+    }
     Err(failure(file, &reader.lines, reader.mistakes))
 }
 
@@ -169,6 +192,8 @@ pub(super) fn read<T>(
 pub(super) struct Reader<'t> {
     pub(super) lines: Lines<'t>,
     pub(super) mistakes: Vec<Mistake>,
+    /// Tables that were emptied, because something in them is no TOML.
+    broken: Vec<Range<usize>>,
 }
 
 impl Reader<'_> {
@@ -177,28 +202,44 @@ impl Reader<'_> {
     }
 
     fn document(&mut self, table: &DeTable<'_>) -> Document {
-        let mut document = Document { is_server_understood: true, ..Document::default() };
+        let mut document = Document::default();
+        // Tables that were not understood, and keys that stand in none.
+        let mut unread: Vec<&'static str> = Vec::new();
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("server", DeValue::Table(server)) => {
-                    let before = self.mistakes.len();
-                    document.server = self.server(server);
-                    document.is_server_understood = self.mistakes.len() == before;
+                    document.server = self.server(key.span().start, server);
                 }
-                ("groups", DeValue::Table(groups)) => document.groups = self.groups(groups),
+                ("groups", DeValue::Table(groups)) => {
+                    let before = self.mistakes.len();
+                    document.groups = self.groups(groups);
+                    if document.groups.len() < groups.len() && self.mistakes.len() > before {
+                        unread.push("groups");
+                    }
+                }
                 ("sites", DeValue::Array(_)) => document.sites = self.sites(value),
                 (name @ ("server" | "groups" | "sites"), _) => {
-                    let form = match name {
-                        "server" => "[server]",
-                        "groups" => "[groups.NAME]",
-                        _ => "[[sites]]",
+                    let (form, table) = match name {
+                        "server" => ("[server]", "server"),
+                        "groups" => ("[groups.NAME]", "groups"),
+                        _ => ("[[sites]]", "sites"),
                     };
                     self.note(key.span(), format!("{name} is a table; write {form}"));
+                    unread.push(table);
                 }
-                (name, _) => self.note(key.span(), unknown_table(name)),
+                (name, _) => {
+                    let Unknown { what, meant } = unknown_table(name, value.get_ref());
+                    self.note(key.span(), what);
+                    unread.extend(meant);
+                }
             }
         }
-        if document.sites.is_empty() && !table.iter().any(|(key, _)| key.get_ref() == "sites") {
+        if unread.contains(&"server") {
+            unread.extend(ROWS.iter().map(|row| row.name));
+        }
+        document.server.unread.extend(unread);
+        let has_sites = table.iter().any(|(key, _)| key.get_ref() == "sites");
+        if !has_sites && !document.server.is_unread(&["sites"]) {
             self.note(0..0, "there is no site: a file has [[sites]] with [[sites.routes]]".to_owned());
         }
         self.check_hosts(&document.sites);
@@ -206,8 +247,8 @@ impl Reader<'_> {
         document
     }
 
-    fn server(&mut self, table: &DeTable<'_>) -> Given {
-        let keys = Keys { table, name: "[server]", place: Place::Scope(Scope::Server), children: &[] };
+    fn server(&mut self, at: usize, table: &DeTable<'_>) -> Given {
+        let keys = Keys { at, table, name: "[server]", place: Place::Scope(Scope::Server), children: &[] };
         self.keys::<()>(&keys, &[], &mut ())
     }
 
@@ -224,11 +265,11 @@ impl Reader<'_> {
                 continue;
             };
             let mut draft = GroupDraft::default();
-            let keys = Keys { table: inside, name: "a group", place: Place::Group, children: &[] };
+            let at = key.span().start;
+            let keys = Keys { at, table: inside, name: "a group", place: Place::Group, children: &[] };
             let given = self.keys(&keys, GROUP_ROWS, &mut draft);
             let find = |name: &str| inside.iter().find(|(key, _)| key.get_ref() == name);
-            let of = |name: &str| given.iter().find(|said| ROWS[said.row].name == name);
-            let says_none = |name: &str| of(name).is_some_and(|said| said.texts().contains(&"0"));
+            let says_none = |name: &str| given.of(name).is_some_and(|said| said.texts().contains(&"0"));
             if says_none("processes")
                 && let Some((key, _)) = find("processes")
             {
@@ -237,6 +278,7 @@ impl Reader<'_> {
                 self.note(key.span(), what.to_owned());
             }
             if !says_none("min-processes")
+                && !given.is_unread(&["min-processes"])
                 && let Some((key, _)) = find("idle-timeout")
             {
                 let what = "idle-timeout goes with min-processes = 0: other groups always have processes";
@@ -259,47 +301,43 @@ impl Reader<'_> {
         let mut sites = Vec::new();
         for (at, table) in self.tables(value, "sites") {
             let mut draft = SiteDraft::default();
-            let before = self.mistakes.len();
             let keys =
-                Keys { table, name: "a site", place: Place::Scope(Scope::Site), children: &["routes"] };
+                Keys { at, table, name: "a site", place: Place::Scope(Scope::Site), children: &["routes"] };
             let given = self.keys(&keys, SITE_ROWS, &mut draft);
-            let is_understood = self.mistakes.len() == before;
             let routes = if let Some((_, routes)) = table.iter().find(|(key, _)| key.get_ref() == "routes") {
                 self.routes(routes)
             } else {
-                self.note(at..at, "this site has no routes, so nothing is served".to_owned());
+                if !given.is_unread(&["routes"]) {
+                    self.note(at..at, "this site has no routes, so nothing is served".to_owned());
+                }
                 Vec::new()
             };
-            sites.push(SiteTable { at, draft, given, routes, is_understood });
+            sites.push(SiteTable { at, draft, given, routes });
         }
         sites
     }
 
     fn routes(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<RouteTable> {
         let mut routes: Vec<RouteTable> = Vec::new();
-        let mistakes_before = self.mistakes.len();
         for (at, table) in self.tables(value, "sites.routes") {
             let mut draft = RouteDraft::default();
-            let before = self.mistakes.len();
-            let keys = Keys { table, name: "a route", place: Place::Scope(Scope::Route), children: &[] };
-            let given = self.keys(&keys, ROUTE_ROWS, &mut draft);
+            let keys = Keys { at, table, name: "a route", place: Place::Scope(Scope::Route), children: &[] };
+            let mut given = self.keys(&keys, ROUTE_ROWS, &mut draft);
             if !table.iter().any(|(key, _)| key.get_ref() == "path") {
                 draft.paths = vec![PathPattern::Prefix(Box::default())];
             }
-            let places = self.check_action(at, table, &draft.tried);
-            self.check_mount(table, &draft);
+            let places = self.check_action(at, table, (&draft, &mut given));
+            if !given.is_unread(&["path"]) {
+                self.check_mount(table, &draft);
+            }
             let row = |key: &str| ROUTE_ROWS.iter().find(|row| row.name == key).map(|row| row.name);
             let own = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
                 Some((row(key.get_ref())?, value.span().start))
             };
             let keys = table.iter().filter_map(own).collect();
-            let is_understood = self.mistakes.len() == before;
-            routes.push(RouteTable { at, places, keys, draft, given, is_understood });
+            routes.push(RouteTable { at, places, keys, draft, given });
         }
-        // A key that is not understood may be what tells two routes apart.
-        if self.mistakes.len() == mistakes_before {
-            self.check_reach(&routes);
-        }
+        self.check_reach(&routes);
         routes
     }
 
@@ -330,25 +368,33 @@ impl Reader<'_> {
 
     /// Reads all keys of a table: rows into `draft`, settings of the server to be given later.
     pub(super) fn keys<S>(&mut self, keys: &Keys<'_, '_>, rows: &'static [Row<S>], draft: &mut S) -> Given {
-        let mut given = Given::new();
+        let mut given = Given::default();
+        if self.broken.iter().any(|table| table.contains(&keys.at)) {
+            given.unread.extend(keys.names(rows));
+        }
         for (key, value) in keys.table {
             let name: &str = key.get_ref();
             if keys.children.contains(&name) {
                 continue;
             }
-            if let Some(row) = rows.iter().find(|row| row.name == name) {
+            let before = self.mistakes.len();
+            let name = if let Some(row) = rows.iter().find(|row| row.name == name) {
                 self.values(row, value, draft);
-                continue;
-            }
-            let setting = ROWS.iter().position(|row| row.name == name && keys.place.has(row));
-            let Some(index) = setting else {
-                let what = unknown(name, keys, rows);
+                row.name
+            } else if let Some(index) = ROWS.iter().position(|row| row.name == name && keys.place.has(row)) {
+                // Where the value goes is not known yet; whether it is right is.
+                let values = self.values(&ROWS[index], value, &mut Settings::default());
+                given.said.push(Said { row: index, values });
+                ROWS[index].name
+            } else {
+                let Unknown { what, meant } = unknown((name, value.get_ref()), keys, rows);
                 self.note(key.span(), what);
+                given.unread.extend(meant);
                 continue;
             };
-            // Where the value goes is not known yet; whether it is right is.
-            let values = self.values(&ROWS[index], value, &mut Settings::default());
-            given.push(Said { row: index, values });
+            if self.mistakes.len() > before {
+                given.unread.push(name);
+            }
         }
         given
     }
@@ -401,16 +447,26 @@ impl Reader<'_> {
     }
 
     /// A route has one action, or those that it tries; keys that are parts of one stand beside it. Where the actions stand.
-    fn check_action(&mut self, at: usize, table: &DeTable<'_>, tried: &[&str]) -> ActionPlaces {
+    fn check_action(
+        &mut self,
+        at: usize,
+        table: &DeTable<'_>,
+        (draft, given): (&RouteDraft, &mut Given),
+    ) -> ActionPlaces {
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let actions: Vec<_> = ACTIONS.iter().filter_map(|name| find(name)).collect();
+        // Another key may be meant as one of these.
+        let may_have = |names: &[&str]| given.is_unread(names);
+        let before = self.mistakes.len();
         match (find("try"), actions.as_slice()) {
+            (_, []) if may_have(&ACTIONS) => {}
             (_, []) => {
                 let all = ACTIONS.join(", ");
                 self.note(at..at, format!("this route does not say what answers; it is one of {all}"));
             }
-            (Some((_, value)), _) => self.check_tried(value.span(), &actions, tried),
+            (Some((_, value)), _) => self.check_tried(value.span(), &actions, (&draft.tried, &*given)),
             (None, [_]) => {}
+            (None, _) if may_have(&["try"]) => {}
             (None, [(first, _), (second, _), ..]) => {
                 let hint =
                     if [first, second].iter().any(|key| key.get_ref() == "files") { ", or try" } else { "" };
@@ -421,8 +477,10 @@ impl Reader<'_> {
                 );
             }
         }
+        let is_answer_unread = self.mistakes.len() > before;
         if let Some((key, _)) = find("group")
-            && ["app", "handler", "scripts"].into_iter().all(|action| find(action).is_none())
+            && IN_GROUPS.into_iter().all(|action| find(action).is_none())
+            && !may_have(&IN_GROUPS)
         {
             let what = "group belongs to app, handler or scripts: only applications run in a group";
             self.note(key.span(), what.to_owned());
@@ -430,9 +488,13 @@ impl Reader<'_> {
         for (part, action) in PARTS {
             if let Some((key, _)) = find(part)
                 && find(action).is_none()
+                && !may_have(&[action])
             {
                 self.note(key.span(), format!("{part} belongs to {action}, which this route does not have"));
             }
+        }
+        if is_answer_unread {
+            given.unread.extend(ACTIONS);
         }
         let place = |found: Option<&(&Spanned<_>, &Spanned<DeValue<'_>>)>| {
             found.map_or(at, |(_, value)| value.span().start)
@@ -446,10 +508,10 @@ impl Reader<'_> {
         &mut self,
         span: Range<usize>,
         actions: &[(&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)],
-        tried: &[&str],
+        (tried, given): (&[&str], &Given),
     ) {
         for name in tried {
-            if !actions.iter().any(|(key, _)| key.get_ref() == name) {
+            if !actions.iter().any(|(key, _)| key.get_ref() == name) && !given.is_unread(&[*name]) {
                 self.note(span.clone(), format!("try = {name}: this route has no {name}"));
             }
         }
@@ -477,14 +539,19 @@ impl Reader<'_> {
 
     /// A route that has the same path as one before it, which takes every request, is never taken.
     fn check_reach(&mut self, routes: &[RouteTable]) {
-        for (number, route) in routes.iter().enumerate() {
+        // What is not understood may be what tells two routes apart.
+        let is_read = |route: &RouteTable| {
+            !route.given.is_unread(&MATCHING) && !route.given.is_unread(&["files", "try"])
+        };
+        for (number, route) in routes.iter().enumerate().filter(|(_, route)| is_read(route)) {
             for path in &route.draft.paths {
                 let takes_all = |earlier: &&RouteTable| {
                     earlier.draft.paths.contains(path)
                         && earlier.draft.when == When::default()
                         && (earlier.draft.files.is_none() || earlier.draft.tried.len() > 1)
                 };
-                if let Some(earlier) = routes[..number].iter().find(takes_all) {
+                if let Some(earlier) = routes[..number].iter().filter(|route| is_read(route)).find(takes_all)
+                {
                     let line = self.lines.line(earlier.at);
                     let path = path::written(path);
                     self.note(
@@ -501,7 +568,8 @@ impl Reader<'_> {
     /// Groups that routes name are there, and each is named.
     fn check_groups(&mut self, document: &Document) {
         let routes = || document.sites.iter().flat_map(|site| &site.routes);
-        for route in routes() {
+        let is_unread = |name: &str| document.server.is_unread(&[name]);
+        for route in routes().filter(|_| !is_unread("groups")) {
             let Some(name) = &route.draft.group else { continue };
             if document.groups.iter().all(|group| group.name != *name) {
                 let names = document.groups.iter().map(|group| group.name.as_str());
@@ -510,6 +578,12 @@ impl Reader<'_> {
                 let at = route.keys.iter().find(|(key, _)| *key == "group").map_or(route.at, |(_, at)| *at);
                 self.note(at..at, format!("there is no table [groups.{name}]; {hint}"));
             }
+        }
+        let may_name = |given: &Given| given.is_unread(&["routes", "group"]);
+        let mut given =
+            document.sites.iter().map(|site| &site.given).chain(routes().map(|route| &route.given));
+        if is_unread("sites") || given.any(may_name) {
+            return;
         }
         for group in &document.groups {
             if routes().all(|route| route.draft.group.as_ref() != Some(&group.name)) {
@@ -522,7 +596,7 @@ impl Reader<'_> {
     fn check_hosts(&mut self, sites: &[SiteTable]) {
         let mut lines: HashMap<&HostPattern, usize> = HashMap::new();
         for (number, site) in sites.iter().enumerate() {
-            if site.draft.hosts.is_empty() && number > 0 {
+            if site.draft.hosts.is_empty() && number > 0 && !site.given.is_unread(&["hosts"]) {
                 self.note(
                     site.at..site.at,
                     "this site has no hosts, and only the first one needs none: it is for all other names"

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::complete::{REDIRECT_STATUS, with};
-use super::document::{Document, Given, Reader, RouteTable, read};
+use super::document::{Document, Given, Reader, RouteTable, Said, read};
 use super::keys::{Keys, Place};
 use super::mistake::{Lines, failure};
 use super::path;
@@ -38,6 +38,8 @@ pub struct FolderRedirect {
     pub status: u16,
     /// Where clients are sent; nothing: the server's page for the status answers.
     pub to: Option<Location>,
+    /// Where that is said, in an `.adyton.toml`.
+    pub at: SaidAt,
 }
 
 /// What a table `[[redirects]]` says.
@@ -117,8 +119,8 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
     let (Some(site), None, true) = (sites.next(), sites.next(), document.groups.is_empty()) else {
         return Err(vec!["it says more than a folder can".to_owned()]);
     };
-    let given = [document.server, site.given].concat();
-    let mut given = allowed(given, may, &mut mistakes);
+    let said = [document.server.said, site.given.said].concat();
+    let mut given = Given { said: allowed(said, may, &mut mistakes), unread: Vec::new() };
     for route in site.routes {
         imported(route, (&mut folder, &mut given), may, &mut mistakes);
     }
@@ -143,9 +145,9 @@ fn imported(
         mistakes.push(format!("{}: what it says of methods or programs cannot be carried over", names()));
     } else if draft.files.is_some() && is_everything {
         // Lists of files are the site's to allow.
-        let own = own.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
-        given.extend(allowed(own, may, mistakes));
-    } else if draft.files.is_some() || !own.is_empty() {
+        let own = own.said.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
+        given.said.extend(allowed(own, may, mistakes));
+    } else if draft.files.is_some() || !own.said.is_empty() {
         mistakes.push(format!("{}: a folder keeps clients from all that is in it, or from none", names()));
     } else {
         let is_redirect = redirect.is_some();
@@ -160,6 +162,7 @@ fn imported(
             path: path.clone(),
             status,
             to: to.clone(),
+            at: SaidAt::default(),
         }));
     }
 }
@@ -175,7 +178,7 @@ fn unsaid() -> Settings {
 }
 
 /// What may be said of what is given.
-fn allowed(given: Given, may: MaySet, mistakes: &mut Vec<String>) -> Given {
+fn allowed(given: Vec<Said>, may: MaySet, mistakes: &mut Vec<String>) -> Vec<Said> {
     let names = given.iter().map(|said| ROWS[said.row].name);
     mistakes.extend(names.filter(|name| !may.has(name)).map(not_allowed));
     given
@@ -192,18 +195,17 @@ impl Reader<'_> {
     fn folder(&mut self, file: &Path, table: &DeTable<'_>, may: MaySet) -> FolderSettings {
         let (place, children): (_, &[&str]) = (Place::Folder(may), &["redirects"]);
         let children = if may.has("redirects") { children } else { &[] };
-        let keys = Keys { table, name: "a folder", place, children };
+        let keys = Keys { at: 0, table, name: "a folder", place, children };
         let given = self.keys::<()>(&keys, &[], &mut ());
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let redirects = match find("redirects").filter(|_| !children.is_empty()) {
-            Some((_, value)) => self.redirects(value),
+            Some((_, value)) => self.redirects(file, value),
             None => Vec::new(),
         };
-        let is_off = given.iter().any(|said| ROWS[said.row].name == "auth" && said.texts() == ["off"]);
+        let is_off = given.of("auth").is_some_and(|said| said.texts() == ["off"]);
         let settings = with(&unsaid(), &given, &|at| self.lines.said_at(file, at));
         for (name, why) in mistakes_of_folder(&settings) {
-            // What was not understood was told before.
-            if let Some((key, _)) = find(name).filter(|_| find("auth").is_none() || settings.auth.is_some()) {
+            if let Some((key, _)) = find(name) {
                 self.note(key.span(), format!("{name}: {why}"));
             }
         }
@@ -214,21 +216,28 @@ impl Reader<'_> {
         FolderSettings { settings, redirects }
     }
 
-    fn redirects(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<FolderRedirect> {
+    fn redirects(&mut self, file: &Path, value: &Spanned<DeValue<'_>>) -> Vec<FolderRedirect> {
         let mut redirects = Vec::new();
         for (at, table) in self.tables(value, "redirects") {
             let mut draft = RedirectDraft::default();
             let place = Place::Folder(MaySet::default());
-            let keys = Keys { table, name: "a redirect", place, children: &[] };
-            self.keys(&keys, REDIRECT_ROWS, &mut draft);
+            let keys = Keys { at, table, name: "a redirect", place, children: &[] };
+            let given = self.keys(&keys, REDIRECT_ROWS, &mut draft);
+            let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
             for name in ["path", "redirect"] {
-                if !table.iter().any(|(key, _)| key.get_ref() == name) {
+                if find(name).is_none() && !given.unread.contains(&name) {
                     self.note(at..at, format!("this redirect has no {name}"));
                 }
             }
             if let (Some(path), Some(to)) = (draft.path, draft.to) {
                 let status = draft.status.unwrap_or(REDIRECT_STATUS);
-                redirects.push(FolderRedirect { path, status, to: Some(to) });
+                let at = find("redirect").map_or(at, |(_, value)| value.span().start);
+                redirects.push(FolderRedirect {
+                    path,
+                    status,
+                    to: Some(to),
+                    at: self.lines.said_at(file, at),
+                });
             }
         }
         redirects

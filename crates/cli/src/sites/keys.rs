@@ -5,15 +5,26 @@ use toml::de::DeTable;
 use super::rows::is_of_group;
 use crate::may_set::MaySet;
 use crate::row::{Row, Scope};
+use crate::rows::ROWS;
 
 /// A table, and which of its keys were found.
 pub(super) struct Keys<'k, 't> {
+    /// Where the table begins, in bytes.
+    pub(super) at: usize,
     pub(super) table: &'k DeTable<'t>,
     /// What the table is called in messages.
     pub(super) name: &'static str,
     pub(super) place: Place,
     /// Keys with tables of their own.
     pub(super) children: &'static [&'static str],
+}
+
+impl Keys<'_, '_> {
+    /// The names of all keys that the table may have, of which these rows are its own.
+    pub(super) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
+        let settings = ROWS.iter().filter(|row| self.place.has(row)).map(|row| row.name);
+        rows.iter().map(|row| row.name).chain(self.children.iter().copied()).chain(settings)
+    }
 }
 
 /// Which table it is, as far as settings of the server go.

@@ -4,6 +4,7 @@
 //! or a route is a row of `rows.rs`, or a setting that may differ there (`Row::scope`). `document.rs` reads the file and
 //! finds all mistakes in it; `complete.rs` makes what is served of it, with a look at the disk.
 
+mod broken;
 mod complete;
 mod document;
 mod explain;
@@ -30,7 +31,7 @@ pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
 pub(crate) use keys::is_of;
 pub(crate) use mistake::{Lines, Mistake};
 pub(crate) use path::written;
-pub(crate) use rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
+pub(crate) use rows::{ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, is_of_group};
 pub(crate) use schema::schema;
 pub(crate) use table::conditions;
 

@@ -44,6 +44,18 @@ pub(crate) struct RouteDraft {
     pub(crate) content_type: Option<String>,
 }
 
+impl RouteDraft {
+    /// How many of [`ACTIONS`] it has.
+    pub(crate) fn actions(&self) -> usize {
+        let is_cgi = self.cgi.is_some() || !self.interpreters.is_empty();
+        let (app, handler) = (self.app.is_some(), self.handler.is_some());
+        let (files, scripts) = (self.files.is_some(), self.scripts.is_some());
+        let (redirect, respond) = (self.redirect.is_some(), self.respond.is_some());
+        let all = [app, handler, files, scripts, is_cgi, redirect, respond];
+        all.into_iter().filter(|is_said| *is_said).count()
+    }
+}
+
 /// What a table `[groups.NAME]` says, as far as rows of this file go.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupDraft {
@@ -56,6 +68,9 @@ const GROUP_NAME_BYTES_MAX: usize = 32;
 
 /// Keys that say what answers; a route has one of them.
 pub(crate) const ACTIONS: [&str; 7] = ["app", "handler", "files", "scripts", "cgi", "redirect", "respond"];
+
+/// Keys that say which requests a route is for.
+pub(crate) const MATCHING: [&str; 6] = ["path", "methods", "if-headers", "if-query", "remote", "internal"];
 
 /// Keys that belong to another one.
 pub(crate) const PARTS: [(&str, &str); 5] = [
@@ -173,7 +188,7 @@ pub(crate) fn is_of_group(row: &Row) -> bool {
         || row.name == "graceful-timeout"
 }
 
-const MATCHING: Row<RouteDraft> = Row { group: "Routes: which requests", ..Row::EMPTY };
+const WHICH: Row<RouteDraft> = Row { group: "Routes: which requests", ..Row::EMPTY };
 const ACTION: Row<RouteDraft> = Row { group: "Routes: what answers", ..Row::EMPTY };
 
 /// The keys of `[[sites.routes]]`.
@@ -192,7 +207,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
                  specific path counts: an exact one, then the longest beginning, then an end, then `/`; of equal ones the \
                  first in the file. Paths are compared in their decoded form with single slashes, so that `/%61dmin//x` \
                  takes the route of `/admin/`; a path with `.` or `..` as a segment is answered 400.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "methods",
@@ -201,7 +216,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         repeatable: true,
         help: "methods that the route is for",
         detail: "`GET` is for `HEAD`, too. If only the method keeps a request from every route of its path, it is answered 405.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "if-headers",
@@ -213,7 +228,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         repeatable: true,
         help: "fields that a request must have",
         detail: "All of them. `*` as the value allows any.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "if-query",
@@ -225,7 +240,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         repeatable: true,
         help: "parameters that its query must have",
         detail: "All of them, compared in their decoded form. `*` as the value allows any.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "remote",
@@ -235,7 +250,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         help: "addresses of clients that the route is for",
         detail: "One of them. Requests of others take the next route that fits; `allow` refuses them instead. `unix` are \
                  clients of unix sockets.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "internal",
@@ -244,7 +259,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "on",
         help: "whether only applications send requests there",
         detail: "With `internal-redirects`. What clients ask for there themselves is answered 404.",
-        ..MATCHING
+        ..WHICH
     },
     Row {
         name: "app",

@@ -1,53 +1,95 @@
 //! What to say about a key that a table does not have.
 
+use toml::de::DeValue;
+
 use super::keys::{Keys, Place, is_of};
-use super::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
+use super::rows::{ACTIONS, GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 use crate::elsewhere::{self, Here};
 use crate::may_set::MaySet;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
-use crate::rows::ROWS;
 
-/// What to say about a table that a file does not have.
-pub(super) fn unknown_table(name: &str) -> String {
-    let tables = ["server", "groups", "sites"];
-    let hint = match (place(name), nearest(name, tables.into_iter())) {
-        (Some(SERVER), _) => format!("; settings stand in {SERVER}"),
-        (Some(place), _) => format!("; it stands in {place}"),
-        (None, Some(near)) => format!("; did you mean {near}?"),
-        (None, None) => {
-            let tables = || "; there are [server], [groups.NAME] and [[sites]]".to_owned();
-            foreign(name, |_| false).unwrap_or_else(tables)
-        }
-    };
-    format!("{name} is no table of a file of sites{hint}")
+/// A key, or a table, that there is not.
+pub(super) struct Unknown {
+    /// What to say about it.
+    pub(super) what: String,
+    /// The keys and tables that may be meant by it.
+    pub(super) meant: Vec<&'static str>,
 }
 
-/// What to say about a key that a table does not have.
-pub(super) fn unknown<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
-    let table = keys.name;
-    if let Place::Folder(_) = keys.place {
-        return unknown_in_folder(name, keys, rows);
+/// What to say about it, behind its name, and what may be meant.
+struct Hint {
+    text: String,
+    meant: Vec<&'static str>,
+}
+
+impl Hint {
+    fn one(text: String, meant: &'static str) -> Hint {
+        Hint { text, meant: vec![meant] }
     }
+}
+
+/// A table that a file does not have, or a key that stands in none.
+pub(super) fn unknown_table(name: &str, value: &DeValue<'_>) -> Unknown {
+    let tables = ["server", "groups", "sites"];
+    let hint = match (place(name), nearest(name, tables.into_iter())) {
+        (key, Some(near)) if is_table(value) || key.is_none() => {
+            Hint::one(format!("; did you mean {near}?"), near)
+        }
+        (Some((SERVER, row)), _) => Hint::one(format!("; settings stand in {SERVER}"), row),
+        (Some((place, row)), _) => Hint::one(format!("; it stands in {place}"), row),
+        (None, _) => foreign(name, |_| false).unwrap_or_else(|| Hint {
+            text: "; there are [server], [groups.NAME] and [[sites]]".to_owned(),
+            meant: tables.to_vec(),
+        }),
+    };
+    Unknown { what: format!("{name} is no table of a file of sites{}", hint.text), meant: hint.meant }
+}
+
+/// Whether it is a table, or several.
+fn is_table(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Array(array) => array.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))),
+        other => matches!(other, DeValue::Table(_)),
+    }
+}
+
+/// A key that a table does not have.
+pub(super) fn unknown<S>(
+    (name, value): (&str, &DeValue<'_>),
+    keys: &Keys<'_, '_>,
+    rows: &'static [Row<S>],
+) -> Unknown {
+    if let Place::Folder(may) = keys.place {
+        return unknown_in_folder(name, may, (keys.name, rows));
+    }
+    let child = nearest(name, keys.children.iter().copied()).filter(|_| is_table(value));
+    let Hint { text, meant } = match child {
+        Some(near) => Hint::one(format!("; did you mean {near}?"), near),
+        None => in_table(name, keys, rows),
+    };
+    Unknown { what: format!("{name} is no key of {}{text}", keys.name), meant }
+}
+
+fn in_table<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> Hint {
     if name == "static" {
-        return format!(
-            "{name} is no key of {table}; a folder is a route: path = \"/static/\", files = \"static\""
-        );
+        let text = "; a folder is a route: path = \"/static/\", files = \"static\"".to_owned();
+        return Hint::one(text, "files");
     }
     if let (HOST, Place::Scope(Scope::Site | Scope::Route)) = (name, keys.place) {
-        return format!(
-            "{name} is no key of {table}; names of a site are hosts in {SITE}, and {HOST} in {SERVER} is where to listen"
-        );
+        let text =
+            format!("; names of a site are hosts in {SITE}, and {HOST} in {SERVER} is where to listen");
+        return Hint::one(text, "hosts");
     }
-    if let Some(place) = place(name) {
-        return format!("{name} is no key of {table}; it stands in {place}");
+    if let Some((place, row)) = place(name) {
+        return Hint::one(format!("; it stands in {place}"), row);
     }
-    let settings = || ROWS.iter().filter(|row| keys.place.has(row)).map(|row| row.name);
-    let names = || rows.iter().map(|row| row.name).chain(keys.children.iter().copied()).chain(settings());
-    let near = || nearest(name, names()).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    let is_own = |ours: &str| names().any(|own| own == ours);
-    let hint = foreign(name, is_own).unwrap_or_else(near);
-    format!("{name} is no key of {table}{hint}")
+    let is_own = |ours: &str| keys.names(rows).any(|own| own == ours);
+    let mut hint = foreign(name, is_own).unwrap_or_else(|| near(name, || keys.names(rows)));
+    if hint.meant.is_empty() && matches!(keys.place, Place::Scope(Scope::Site | Scope::Route)) {
+        hint.meant.extend(ACTIONS.into_iter().chain(["group", "headers"]));
+    }
+    hint
 }
 
 const HOST: &str = "host";
@@ -55,43 +97,44 @@ const SERVER: &str = "[server]";
 const SITE: &str = "[[sites]]";
 const ROUTE: &str = "[[sites.routes]]";
 
-/// The table that has a key.
-fn place(name: &str) -> Option<&'static str> {
-    if ROUTE_ROWS.iter().any(|row| row.name == name) {
-        Some(ROUTE)
-    } else if SITE_ROWS.iter().any(|row| row.name == name) {
-        Some(SITE)
-    } else if Row::find(name).is_some_and(|row| is_of(row, Scope::Server)) {
-        // What a group may not say is the server's.
-        Some(SERVER)
-    } else if GROUP_ROWS.iter().any(|row| row.name == name) {
-        Some("[groups.NAME]")
-    } else {
-        None
+/// The table that has a key, and the key.
+fn place(name: &str) -> Option<(&'static str, &'static str)> {
+    fn own<S>(rows: &'static [Row<S>], name: &str) -> Option<&'static str> {
+        rows.iter().map(|row| row.name).find(|own| *own == name)
     }
+    // What a group may not say is the server's.
+    let of_server = || Row::find(name).filter(|row| is_of(row, Scope::Server)).map(|row| row.name);
+    let route = || own(ROUTE_ROWS, name).map(|row| (ROUTE, row));
+    let site = || own(SITE_ROWS, name).map(|row| (SITE, row));
+    let group = || own(GROUP_ROWS, name).map(|row| ("[groups.NAME]", row));
+    route().or_else(site).or_else(|| of_server().map(|row| (SERVER, row))).or_else(group)
 }
 
 /// What stands here for a name that other servers have; `is_own`: whether this table has a key.
-fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<String> {
+fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<Hint> {
     Some(match elsewhere::find(name)? {
-        Here::Called(ours) if is_own(ours) => format!("; here it is {ours}"),
-        Here::Called(ours) => format!("; here it is {ours}, in {}", place(ours)?),
-        Here::Said(sentence) => format!("; {sentence}"),
+        Here::Called(ours) if is_own(ours) => Hint::one(format!("; here it is {ours}"), ours),
+        Here::Called(ours) => Hint::one(format!("; here it is {ours}, in {}", place(ours)?.0), ours),
+        Here::Said(sentence) => Hint { text: format!("; {sentence}"), meant: Vec::new() },
     })
 }
 
 /// The same, in a file in a folder.
-fn unknown_in_folder<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
-    let table = keys.name;
-    if let Some(word) = MaySet::word_of(name)
-        && rows.is_empty()
-    {
-        return format!(
-            "{name} may not be said in a folder here; the site would have to allow it with {word:?}"
-        );
+fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static [Row<S>])) -> Unknown {
+    let forbidden = MaySet::word_of(name).filter(|_| rows.is_empty());
+    if let (Some(word), Some(row)) = (forbidden, Row::find(name)) {
+        let what =
+            format!("{name} may not be said in a folder here; the site would have to allow it with {word:?}");
+        return Unknown { what, meant: vec![row.name] };
     }
-    let Place::Folder(may) = keys.place else { return String::new() };
-    let names = rows.iter().map(|row| row.name).chain(may.keys());
-    let hint = nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    format!("{name} is no key of {table}{hint}")
+    let Hint { text, meant } = near(name, || rows.iter().map(|row| row.name).chain(may.keys()));
+    Unknown { what: format!("{name} is no key of {table}{text}"), meant }
+}
+
+/// The nearest of these names; without one, it may be any of them.
+fn near<I: Iterator<Item = &'static str>>(name: &str, names: impl Fn() -> I) -> Hint {
+    match nearest(name, names()) {
+        Some(near) => Hint::one(format!("; did you mean {near}?"), near),
+        None => Hint { text: String::new(), meant: names().collect() },
+    }
 }

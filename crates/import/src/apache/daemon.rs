@@ -3,15 +3,64 @@
 use super::line::Line;
 use crate::model::{Draft, Keys, Place, Value};
 
-/// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all.
-pub(super) fn read(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
+/// The user and the group of processes, where they are said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Owner {
+    user: Option<String>,
+    group: Option<String>,
+}
+
+impl Owner {
+    /// What `User` and `Group` say.
+    pub(super) fn of_server(lines: &[Line]) -> Owner {
+        let last = |name: &str| lines.iter().rfind(|line| line.name == name).map(|line| number(line.arg(0)));
+        Owner { user: last("user"), group: last("group") }
+    }
+
+    /// Those of a daemon; what it does not say is the server's, but a user that it says comes with the user's group.
+    fn of_daemon(line: &Line, server: &Owner) -> Owner {
+        let said = |name: &str| {
+            let mut pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));
+            pairs.find(|(own, _)| *own == name).map(|(_, value)| number(value))
+        };
+        let (user, group) = (said("user"), said("group"));
+        match user {
+            Some(_) => Owner { user, group },
+            None => Owner { user: server.user.clone(), group: group.or_else(|| server.group.clone()) },
+        }
+    }
+
+    /// Those that are written.
+    fn of_keys(keys: &Keys) -> Owner {
+        let text = |name: &str| keys.get(name).map(|key| key.value.texts().concat());
+        Owner { user: text("user"), group: text("group") }
+    }
+}
+
+/// `#33` is the number of a user or a group, without the sign here.
+pub(super) fn number(text: &str) -> String {
+    text.trim_start_matches('#').to_owned()
+}
+
+/// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all. `owner` is the server's.
+pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, (keys, is_site): (&mut Keys, bool)) {
     let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
     let place = &line.place;
     // Only daemons say how many processes there are.
     let is_first = !server.has("processes");
-    if is_first && line.args.iter().any(|arg| arg.starts_with("user=")) {
-        // The group is that user's then.
+    let own = Owner::of_daemon(line, owner);
+    if is_first && own.group.is_none() {
         server.0.retain(|key| key.name != "group");
+    }
+    if !is_first && own != Owner::of_keys(&server) {
+        let what = format!("WSGIDaemonProcess {}", line.arg(0));
+        let runs_as =
+            own.user.map_or_else(|| "Apache's own user".to_owned(), |user| format!("the user {user}"));
+        let why = format!(
+            "it runs as {runs_as}, and here all applications run as the user of the first daemon; write \
+             [groups.NAME] with its user, and group = \"NAME\" in the routes of its applications"
+        );
+        draft.refuse_all(place, &what, &why);
     }
     let pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));
     let defaults = [("processes", "1"), ("threads", "15")];
@@ -39,14 +88,12 @@ pub(super) fn read(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: boo
             }
             continue;
         };
-        let value = if *is_time { time(value) } else { value.trim_start_matches('#').to_owned() };
+        let value = if *is_time { time(value) } else { number(value) };
+        let is_owner = matches!(*ours, "user" | "group");
         let is_same = server.get(ours).is_none_or(|key| key.value == Value::Text(value.clone()));
-        if is_first || is_same {
+        if is_first || is_same && !is_owner {
             server.set(ours, value, place);
-        } else if matches!(*ours, "user" | "group") {
-            let why = "the first daemon says it for all; write a group with this user, and group = \"NAME\" in the routes of its applications";
-            draft.refuse_all(place, &shown, why);
-        } else {
+        } else if !is_owner {
             let why = "the first daemon says it for all; an application in a group has processes of its own";
             draft.lose(place, &shown, why);
         }

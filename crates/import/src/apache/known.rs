@@ -197,6 +197,8 @@ const PYTHON: [&str; 11] = [
     "pythontypehandler",
 ];
 
+const OTHER_USER: &str = "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes";
+
 const VHOSTS: &str = "folders are not chosen by the names of hosts, and another one would be served";
 
 /// By how a name begins: each is a loss that opens.
@@ -218,14 +220,8 @@ const RESTRICTIONS: [(&str, &str); 19] = [
         "suexecusergroup",
         "programs are run as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
     ),
-    (
-        "assignuserid",
-        "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
-    ),
-    (
-        "ruidgid",
-        "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
-    ),
+    ("assignuserid", OTHER_USER),
+    ("ruidgid", OTHER_USER),
     ("shibrequire", "users come from files, of htpasswd or htdigest"),
     ("action", "programs are not chosen by the types of files, and the files themselves would be served"),
     ("xbithack", "pages are not filled in by the server, and would be served as they are"),

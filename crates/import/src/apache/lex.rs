@@ -351,35 +351,37 @@ impl Reader<'_, '_, '_> {
 /// Whether something in a section keeps somebody out, or leads or answers so that what would else be seen is not.
 fn has_restriction(section: &Line) -> bool {
     section.inside.iter().any(|line| {
-        let name = line.name.as_str();
-        let is_one = matches!(
-            name,
-            "require"
-                | "deny"
-                | "order"
-                | "satisfy"
-                | "sethandler"
-                | "addhandler"
-                | "requestheader"
-                | "user"
-                | "allowoverride"
-                | "servername"
-                | "serveralias"
-                | "sslengine"
-                | "virtualhost"
-        );
-        is_one
-            || name.starts_with("auth") && !line.says(0, "off")
-            || ["redirect", "rewriterule", "proxypass", "alias", "scriptalias", "wsgi"]
-                .iter()
-                .any(|front| name.starts_with(front))
-                && line
-                    .args
-                    .iter()
-                    .any(|arg| arg.starts_with("https:") || arg.starts_with('4') && arg.len() == 3)
+        GUARDS.contains(&line.name.as_str())
+            || line.name.starts_with("auth") && !line.says(0, "off")
+            || leads_away(line)
             || known::restricts(line).is_some()
             || has_restriction(line)
     })
+}
+
+/// Directives that keep somebody out, or say who is asked for what.
+const GUARDS: [&str; 13] = [
+    "require",
+    "deny",
+    "order",
+    "satisfy",
+    "sethandler",
+    "addhandler",
+    "requestheader",
+    "user",
+    "allowoverride",
+    "servername",
+    "serveralias",
+    "sslengine",
+    "virtualhost",
+];
+
+/// Whether a directive leads to TLS, or answers with an error.
+fn leads_away(line: &Line) -> bool {
+    const FAMILIES: [&str; 6] = ["redirect", "rewriterule", "proxypass", "alias", "scriptalias", "wsgi"];
+    let is_error = |arg: &str| arg.starts_with('4') && arg.len() == 3;
+    FAMILIES.iter().any(|front| line.name.starts_with(front))
+        && line.args.iter().any(|arg| arg.starts_with("https:") || is_error(arg))
 }
 
 /// Whether something in a section lets somebody in.

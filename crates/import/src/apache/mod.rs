@@ -30,6 +30,7 @@ use adyton_cli::{Scope, takes};
 use crate::include::Includes;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
 use crate::reach::{self, Address, Placed};
+use daemon::Owner;
 use line::Line;
 use section::Sections;
 
@@ -67,7 +68,8 @@ pub(crate) fn read(
     let (hosts, main): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.name == "virtualhost");
     let mut keys = std::mem::take(&mut draft.server);
-    settings::take(&main, false, &mut keys, draft);
+    let owner = Owner::of_server(&main);
+    settings::take(&main, false, &owner, (&mut keys, draft));
     settings::trust_nobody_more(&mut keys, draft);
     let remote = match hosts.as_slice() {
         [only] => {
@@ -141,7 +143,7 @@ fn placed(
         let with_formats: Vec<Line> = formats.chain(own.iter().cloned()).collect();
         // What is lost of a daemon of one site keeps that site alone from being served.
         let before = draft.refused.len();
-        settings::take(&with_formats, true, &mut keys, draft);
+        settings::take(&with_formats, true, &Owner::of_server(main), (&mut keys, draft));
         site.refused = draft.refused.split_off(before);
         site.keys = keys;
     }

@@ -55,6 +55,11 @@ impl Sections {
         self.folders.push((folder, lines));
     }
 
+    /// What is said of folders, paths and the whole site, but not of files by their names.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.folders.iter().chain(&self.paths).flat_map(|(_, lines)| lines).chain(&self.all)
+    }
+
     /// Whether anything in them keeps somebody out.
     pub(super) fn restrict(&self) -> bool {
         let folders = self.folders.iter().chain(&self.paths).map(|(_, lines)| lines.as_slice());

@@ -21,9 +21,5 @@ pub(super) fn lost_ways(lines: &[Line], sections: &Sections) -> Vec<(Place, Stri
 
 /// Whether a target has TLS.
 fn leads(line: &Line) -> bool {
-    line.args
-        .iter()
-        .skip(1)
-        .chain(line.args.iter().take(2))
-        .any(|arg| arg.to_ascii_lowercase().starts_with("https:"))
+    line.args.iter().any(|arg| arg.to_ascii_lowercase().starts_with("https:"))
 }

@@ -1,17 +1,20 @@
 //! Settings of httpd.conf that are settings here: of the server, or of a site.
 
-use super::daemon::{self, time};
+use super::daemon::{self, Owner, number, time};
 use super::line::Line;
 use crate::model::{Draft, Keys, Value};
 use crate::quantity::is_log_format;
 
-/// Takes the settings of a site, or of the main server.
-pub(super) fn take(lines: &[Line], is_site: bool, keys: &mut Keys, draft: &mut Draft) {
-    for line in lines {
+/// Takes the settings of a site, or of the main server; `owner` is the server's.
+pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): (&mut Keys, &mut Draft)) {
+    // What daemons say of users counts, wherever it stands.
+    let (daemons, others): (Vec<&Line>, Vec<&Line>) =
+        lines.iter().partition(|line| line.name == "wsgidaemonprocess");
+    for line in others {
         if line.args.iter().any(|arg| arg.contains("${")) && NAMES.contains(&line.name.as_str()) {
             let why = "a variable that is not known here";
             if line.name == "user" {
-                let why = format!("{why}; without user, workers are who starts the server");
+                let why = format!("{why}; without user, the workers run as whoever starts the server");
                 draft.refuse_all(&line.place, &line.text, &why);
             } else {
                 draft.lose(&line.place, &line.text, why);
@@ -19,6 +22,9 @@ pub(super) fn take(lines: &[Line], is_site: bool, keys: &mut Keys, draft: &mut D
         } else {
             one(line, is_site, lines, keys, draft);
         }
+    }
+    for line in daemons {
+        daemon::read(line, owner, draft, (&mut *keys, is_site));
     }
 }
 
@@ -57,8 +63,8 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
         ("limitrequestfieldsize", false) => keys.set("header-field-bytes-max", first, place),
         ("listenbacklog", false) => keys.set("backlog", first, place),
         ("maxrequestworkers" | "maxclients", false) => keys.set("connections-max", first, place),
-        ("user", false) => keys.set("user", first.trim_start_matches('#'), place),
-        ("group", false) => keys.set("group", first.trim_start_matches('#'), place),
+        ("user", false) => keys.set("user", number(first), place),
+        ("group", false) => keys.set("group", number(first), place),
         ("gracefulshutdowntimeout", false) if first != "0" => {
             keys.set("graceful-timeout", time(first), place);
         }
@@ -68,7 +74,6 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
         ("wsgitrustedproxies" | "wsgitrustedproxyheaders", true) => {
             draft.lose(place, &line.text, "whose word counts is said once, by trusted-proxies in [server]");
         }
-        ("wsgidaemonprocess", _) => daemon::read(line, draft, keys, is_site),
         _ => {}
     }
 }

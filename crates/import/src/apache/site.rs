@@ -301,11 +301,9 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
     for (_, line) in &sections.files {
         files(line, site, &mut guards, draft);
     }
-    let lines =
-        sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
-    for line in
-        lines.filter(|line| matches!(line.name.as_str(), "addhandler" | "addtype" | "addoutputfilter"))
-    {
+    let is_of_ends =
+        |line: &&Line| matches!(line.name.as_str(), "addhandler" | "addtype" | "addoutputfilter");
+    for line in sections.lines().filter(is_of_ends) {
         let ends: Vec<String> =
             line.args.iter().skip(1).map(|end| format!("*.{}", end.trim_start_matches('.'))).collect();
         if !runs(line) || ends.is_empty() || (line.name == "addoutputfilter" && !lets_fill_in(sections)) {
@@ -338,13 +336,11 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
 
 /// Whether `Options` of any section let pages be filled in by the server.
 fn lets_fill_in(sections: &Sections) -> bool {
-    let lines =
-        sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
     let is_one = |word: &String| {
         let word = word.trim_start_matches('+');
         ["includes", "includesnoexec", "all"].iter().any(|other| word.eq_ignore_ascii_case(other))
     };
-    lines.filter(|line| line.name == "options").any(|line| line.args.iter().any(is_one))
+    sections.lines().filter(|line| line.name == "options").any(|line| line.args.iter().any(is_one))
 }
 
 /// Whether files with these ends are run, and not sent.

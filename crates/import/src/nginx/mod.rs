@@ -91,8 +91,10 @@ fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     }
     if all.iter().any(|one| one.name == "events") && !keys.has("user") {
         let place = Place::unsaid("nginx");
-        let why = "its workers are nobody's, if root starts it, and here they are who starts the server: write user";
-        draft.lose(&place, "user", why);
+        let why = "without it, nginx runs its workers as the user that it was built with, mostly nobody; here they \
+                   would run as whoever starts the server, who may be root: write user NAME; in the file, and \
+                   import it again";
+        draft.refuse_all(&place, "user", why);
     }
     draft.server = keys;
 }

@@ -70,13 +70,13 @@ pub(super) fn application(
             draft.server.add("python-path", path, &unit.place(paths));
         }
     }
+    own(unit, name, node, route, draft);
     for (key, value) in node.pairs() {
         match key.as_str() {
-            "type" | "module" | "callable" | "path" | "targets" | "protocol" | "factory" | "prefix" => {}
+            "type" | "module" | "callable" | "path" | "targets" | "protocol" | "factory" | "prefix"
+            | "user" | "group" => {}
             "processes" => processes(unit, name, value, draft),
             "threads" => set(unit, name, "threads", value, draft),
-            "user" => user(unit, name, "user", value, route, draft),
-            "group" => user(unit, name, "group", value, route, draft),
             "working_directory" => set(unit, name, "chdir", value, draft),
             "environment" => {
                 for (variable, text) in value.pairs() {
@@ -124,25 +124,30 @@ fn limits(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
     }
 }
 
+/// The user and the group of an application, where they are said; else they are those of unitd.
+fn owner(node: &Node) -> [Option<String>; 2] {
+    ["user", "group"].map(|name| node.find(name).map(shown))
+}
+
 /// The user of the first application is that of the server; one that has another has to be in a group, which has a user of its own.
-fn user(
-    unit: &Unit<'_>,
-    application: &str,
-    ours: &'static str,
-    node: &Node,
-    route: &mut Route,
-    draft: &mut Draft,
-) {
-    if draft.server.get(ours).is_none_or(|key| key.value == Value::Text(shown(node))) {
-        return set(unit, application, ours, node, draft);
+fn own(unit: &Unit<'_>, application: &str, node: &Node, route: &mut Route, draft: &mut Draft) {
+    let first = unit.root.find("applications").and_then(|all| all.pairs().first());
+    if first.is_some_and(|(_, first)| owner(first) != owner(node)) {
+        let said = ["user", "group"].iter().find_map(|name| Some((name, node.find(name)?)));
+        let (what, place) = match said {
+            Some((name, value)) => (format!("{name} {}", shown(value)), unit.place(value)),
+            None => ("user of unitd".to_owned(), unit.place(node)),
+        };
+        let why = "the first application runs as another user, and so would this one; write a group with its user, \
+                   and group = \"NAME\" in the route";
+        draft.refuse(route, &place, &format!("application {application}: {what}"), why);
+        return;
     }
-    let what = format!("application {application}: {ours} {}", shown(node));
-    draft.refuse(
-        route,
-        &unit.place(node),
-        &what,
-        "write a group with this user, and group = \"NAME\" in the route",
-    );
+    for name in ["user", "group"] {
+        if let Some(value) = node.find(name) {
+            set(unit, application, name, value, draft);
+        }
+    }
 }
 
 /// A setting of an application is one of the server: the first application that says it counts.

@@ -26,15 +26,21 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
         return Err(Failure::of(faults));
     }
     guards.tell_doubts();
-    if !is_of_group(settings) {
-        for doubt in adyton_cli::warnings(settings) {
-            log::write(&messages::DOUBTFUL, format_args!("{doubt}"));
-        }
-        for sentence in adyton_cli::absent_folders(settings) {
-            log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
-        }
-    }
+    tell_doubts(settings);
     Ok(())
+}
+
+/// Tells what may be meant as it stands, of settings that are right or have been refused.
+pub(super) fn tell_doubts(settings: &Settings) {
+    if is_of_group(settings) {
+        return;
+    }
+    for doubt in adyton_cli::warnings(settings) {
+        log::write(&messages::DOUBTFUL, format_args!("{doubt}"));
+    }
+    for sentence in adyton_cli::absent_folders(settings) {
+        log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
+    }
 }
 
 /// Makes sure that the log can be written, before anything is begun; what else is wrong is told with it.
@@ -122,7 +128,8 @@ fn unwritable(name: &str, settings: &Settings, destination: &Destination) -> Opt
 fn formats(settings: &Settings) -> Vec<Fault> {
     let mut seen: Vec<(&Destination, &str)> = Vec::new();
     let mut faults = Vec::new();
-    for of_site in of_sites(settings) {
+    let is_read = |of_site: &&Settings| !of_site.is_unread("access-log-format");
+    for of_site in of_sites(settings).filter(is_read) {
         let Some(destination) = &of_site.access_log else { continue };
         let format = of_site.access_log_format.atoms().unwrap_or("json");
         match seen.iter().find(|(other, _)| *other == destination) {
@@ -153,7 +160,8 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
         ("trusted-fields", !settings.trusted_fields.is_empty()),
         ("proxy-protocol", settings.proxy_protocol),
     ];
-    let said = alone.into_iter().filter(|(_, is_said)| *is_said && settings.trusted_proxies.is_empty());
+    let has_none = settings.trusted_proxies.is_empty() && !settings.is_unread("trusted-proxies");
+    let said = alone.into_iter().filter(|(_, is_said)| *is_said && has_none);
     let fault = |(name, _): (&str, bool)| Fault {
         at: settings.said_at(name),
         what: format!("{name}: it goes with trusted-proxies, which says whose word counts"),
@@ -163,10 +171,12 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
 
 /// Users and groups of the system that there are not.
 fn users(settings: &Settings) -> Vec<Fault> {
-    let mut faults: Vec<Fault> = identity(settings).err().into_iter().collect();
+    // A group goes with a user.
+    let fault = |settings: &Settings| identity(settings).err().filter(|_| !settings.is_unread("user"));
+    let mut faults: Vec<Fault> = fault(settings).into_iter().collect();
     if !is_of_group(settings) {
         let groups = settings.sites.iter().flat_map(|sites| &sites.groups);
-        faults.extend(groups.filter_map(|group| identity(&group.settings).err()));
+        faults.extend(groups.filter_map(|group| fault(&group.settings)));
     }
     faults
 }
@@ -207,11 +217,11 @@ pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
         identity(settings).is_ok_and(|identity| identity.is_none_or(|identity| identity.user() == 0))
     };
     if !has_workers {
-        let remedy = "start it as another user, or with workers and --user, which they become";
+        let remedy = "start it as an ordinary user, or set --user and have workers (--processes), which become that user";
         log::write(&messages::AS_ROOT, format_args!("this process serves as root: {remedy}"));
         return;
     }
-    let remedy = "user (--user), as www-data, is whom they become once the sockets are open";
+    let remedy = "set user (--user), as www-data: the workers become that user once the sockets are open";
     if stays(settings) {
         let at = settings.said_at("user");
         log::write(&messages::AS_ROOT, format_args!("{at}the workers serve as root: {remedy}"));
@@ -219,7 +229,10 @@ pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
     for group in settings.sites.iter().flat_map(|sites| &sites.groups) {
         if stays(&group.settings) {
             let (at, name) = (&group.said_at, &group.name);
-            log::write(&messages::AS_ROOT, format_args!("{at}the workers of {name} run as root: {remedy}"));
+            log::write(
+                &messages::AS_ROOT,
+                format_args!("{at}the workers of the group {name} serve as root: {remedy}"),
+            );
         }
     }
 }

@@ -5,7 +5,9 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use adyton_cli::{Auth, FolderRedirect, FolderSettings, MaySet, Settings, read_folder, read_htaccess};
+use adyton_cli::{
+    Auth, FolderRedirect, FolderSettings, MaySet, Settings, folder_loops, read_folder, read_htaccess,
+};
 use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_import::{Import, Kind, import};
@@ -87,6 +89,8 @@ impl Reader {
             rules.pages.push(read_page(*status, page, &place)?);
             rules.others.push(place);
         }
+        let loops = folder_loops(&redirects, file.url).into_iter().filter(|_| file.form == Form::Own);
+        rules.loops = loops.map(|fault| fault.to_string()).collect();
         rules.answers = redirects.into_iter().filter_map(|redirect| answer(file, redirect)).collect();
         Ok(rules)
     }
@@ -148,7 +152,7 @@ fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Folder
 
 /// What answers paths beneath the folder. Apache's are those of the site.
 fn answer(file: &FolderFile<'_>, redirect: FolderRedirect) -> Option<(PathPattern, FolderAnswer)> {
-    let FolderRedirect { path, status, to } = redirect;
+    let FolderRedirect { path, status, to, .. } = redirect;
     let rest = |path: &[u8]| match path.strip_prefix(file.url) {
         Some(rest) if rest.is_empty() || rest.starts_with(b"/") => Some(Box::from(rest)),
         _ => None,

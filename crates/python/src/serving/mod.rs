@@ -38,7 +38,7 @@ use pyo3::prelude::*;
 use self::authorities::Wanted;
 use self::banner::Crowd;
 pub(crate) use self::failure::Failure;
-use self::faults::{check_log, check_settings, faults, warn_of_root};
+use self::faults::{check_log, check_settings, faults, tell_doubts, warn_of_root};
 use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, examine};
 use self::load::{Callee, is_of_group, scripts_of, word};
@@ -65,6 +65,9 @@ use crate::wsgi::{Caller, Listener, Wsgi};
 pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
     check_log(settings)?;
     let checked = check_settings(settings);
+    if checked.is_err() {
+        tell_doubts(settings);
+    }
     let processes = match settings.processes {
         Processes::None => check_alone(settings).map(|()| 1),
         _ => supervise::check_bounds(py, settings),
@@ -112,8 +115,14 @@ pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check
     if !more.is_empty() {
         failure = failure.and(Failure::of(more));
     }
-    if is_check
-        && settings.sites.is_some()
+    if !is_check {
+        return failure;
+    }
+    tell_doubts(&settings);
+    // Where modules are found may not be known.
+    let is_found = ["env", "python-path"].into_iter().all(|name| !settings.is_unread(name));
+    if settings.sites.is_some()
+        && is_found
         && let Err(other) = load::prepare(py, &settings, Vec::new())
     {
         failure = failure.and(other);

@@ -17,9 +17,9 @@ use adyton_log as log;
 use adyton_log::sink::Destination;
 use adyton_route::{Admission, HeadEdits, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, Authority, CacheRules, CallLimits, Changes, CompressRules, Config, Fixed, Guard,
-    HandOver, Limiter, Plan, Quota, Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
-    Trust,
+    AccessLog, Action, App, Authority, BodyMemory, CacheRules, CallLimits, Changes, CompressRules, Config,
+    Fixed, Guard, HandOver, Limiter, Plan, Quota, Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits,
+    StatusPage, Trust,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
@@ -305,7 +305,7 @@ fn sites_of_file(
         for route in &site.routes {
             if !is_answered(file, route) {
                 for path in &route.paths {
-                    routes.push((path.clone(), elsewhere(file, route)));
+                    routes.push((path.clone(), naming(elsewhere(file, route), file, route)));
                 }
                 continue;
             }
@@ -567,7 +567,6 @@ impl SharedLogs {
 fn limits(settings: &Settings) -> SiteLimits {
     SiteLimits {
         body_bytes_max: settings.body_bytes_max,
-        body_memory_bytes_max: settings.body_memory_bytes_max,
         body_idle_timeout_ms: settings.body_idle_timeout_ms,
         body_rate: settings.body_rate_min_bytes_per_second,
         body_rate_grace_ms: settings.body_rate_grace_ms,
@@ -619,6 +618,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64, spawn_command: V
         logs_traces: settings.log_format == LogFormat::Json
             || settings.access_log.is_some() && settings.access_log_format == AccessLogFormat::Json,
         refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
+        body_memory: BodyMemory::new(settings.body_memory_max),
         body_files: Quota::new(settings.body_files_bytes_max),
         temp_dir: settings.temp_dir.clone(),
         first_byte_timeout_ms: settings.first_byte_timeout_ms,

@@ -1,44 +1,52 @@
 //! `wsgi.input` (PEP 3333, "Input and Error Streams"): the request body as a file to read.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use adyton_server::{Body, Live, Stored};
+use adyton_server::{Body, Live, Pieces, Stored};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::bytes::filled_bytes;
+
 /// How much is read ahead of `readline` from a file.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// Where the bytes come from.
-enum Source {
-    /// Everything is in the buffer.
-    Memory,
-    /// More in an unlinked file.
-    File(Stored),
-    /// More on the connection, which only a blocking read brings.
-    Live(Arc<Mutex<Live>>),
-}
+/// A copy of at least so many bytes is made without the interpreter: it takes longer than to let go of that.
+const DETACH_BYTES_MIN: usize = 1 << 20;
 
-impl Source {
-    /// A body's source, and what of it is in memory already.
-    fn of(body: Body<'_>) -> (Self, Vec<u8>) {
-        match body {
-            Body::Empty => (Self::Memory, Vec::new()),
-            Body::Bytes(bytes) => (Self::Memory, bytes.to_vec()),
-            Body::File(stored) => (Self::File(stored), Vec::new()),
-            Body::Live(live) => (Self::Live(live), Vec::new()),
-        }
-    }
+/// Where bytes come from that are not in memory.
+enum Source {
+    /// There are none.
+    Memory,
+    /// An unlinked file, which has so many more.
+    File(Stored, u64),
+    /// The connection, from which only a blocking read brings them.
+    Live(Arc<Mutex<Live>>),
 }
 
 struct State {
     source: Source,
-    /// Bytes read from the source and not yet given away, from `at`.
-    buffer: Vec<u8>,
-    at: usize,
+    /// What comes next.
+    pieces: Pieces,
+}
+
+impl State {
+    fn of(body: Body<'_>) -> Self {
+        let (source, pieces) = match body {
+            Body::Empty => (Source::Memory, Pieces::default()),
+            Body::Bytes(bytes) => (Source::Memory, Pieces::from(bytes.to_vec())),
+            Body::Memory(pieces) => (Source::Memory, pieces),
+            Body::File(stored) => {
+                let bytes = stored.len();
+                (Source::File(stored, bytes), Pieces::default())
+            }
+            Body::Live(live) => (Source::Live(live), Pieces::default()),
+        };
+        Self { source, pieces }
+    }
 }
 
 /// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
@@ -54,27 +62,20 @@ pub(crate) struct Input {
 
 impl Input {
     pub(crate) fn empty() -> Self {
-        Self::of(Source::Memory, Vec::new())
+        Self::new(Body::Empty)
     }
 
-    /// Takes a body; its bytes are copied out of the loop's buffer, which other requests need.
+    /// Takes a body; bytes that are in the loop's buffer, which other requests need, are copied.
     pub(crate) fn new(body: Body<'_>) -> Self {
-        let (source, buffer) = Source::of(body);
-        Self::of(source, buffer)
+        let state = Mutex::new(State::of(body));
+        Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
     /// Makes it the input of another request.
     pub(crate) fn begin(&self, body: Body<'_>) {
-        let (source, buffer) = Source::of(body);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = State { source, buffer, at: 0 };
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::of(body);
         self.over.store(false, Ordering::Relaxed);
         self.broken.store(false, Ordering::Relaxed);
-    }
-
-    fn of(source: Source, buffer: Vec<u8>) -> Self {
-        let state = Mutex::new(State { source, buffer, at: 0 });
-        Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
     /// The request is over: what the application still holds must not read the bytes of another request.
@@ -82,7 +83,7 @@ impl Input {
         self.over.store(true, Ordering::Relaxed);
         // A thread that reads just now finds it so when it has read.
         if let Ok(mut state) = self.state.try_lock() {
-            *state = State { source: Source::Memory, buffer: Vec::new(), at: 0 };
+            *state = State::of(Body::Empty);
         }
     }
 
@@ -91,98 +92,101 @@ impl Input {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Runs `read` on the state, detached: it may wait for a disk or a client.
-    fn with<R: Send>(
-        &self,
-        py: Python<'_>,
-        read: impl FnOnce(&mut State) -> std::io::Result<R> + Send,
-    ) -> PyResult<R> {
-        let run = |mut state: MutexGuard<'_, State>| {
-            let is_over = || self.over.load(Ordering::Relaxed);
-            let made = if is_over() { None } else { Some(read(&mut state)) };
-            let made = made
-                .filter(|_| !is_over())
-                .ok_or_else(|| PyRuntimeError::new_err("wsgi.input was used after its request was over"))?;
-            made.map_err(|error| {
-                self.broken.store(matches!(state.source, Source::Live(_)), Ordering::Relaxed);
-                PyOSError::new_err(error.to_string())
-            })
-        };
-        if let Ok(state) = self.state.try_lock()
-            && matches!(state.source, Source::Memory)
-        {
-            return run(state);
+    /// The state. Another thread that reads is waited for, detached: it needs the interpreter to go on.
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return state,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.state.lock())),
+            }
         }
-        py.detach(|| run(self.state.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Runs `read` on the state.
+    fn with<'py>(
+        &self,
+        py: Python<'py>,
+        read: impl FnOnce(&mut State) -> PyResult<Bound<'py, PyBytes>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut state = self.lock(py);
+        let is_over = || self.over.load(Ordering::Relaxed);
+        let made = if is_over() { None } else { Some(read(&mut state)) };
+        let made = made
+            .filter(|_| !is_over())
+            .ok_or_else(|| PyRuntimeError::new_err("wsgi.input was used after its request was over"))?;
+        if made.is_err() {
+            self.broken.store(matches!(state.source, Source::Live(_)), Ordering::Relaxed);
+        }
+        made
     }
 }
 
 impl State {
-    fn buffered(&self) -> &[u8] {
-        &self.buffer[self.at..]
+    /// Brings more into memory, of a file up to `bytes`; `false` at the end. Detached: it may wait for a disk or a client.
+    fn fill(&mut self, py: Python<'_>, bytes: usize) -> PyResult<bool> {
+        let piece = match &mut self.source {
+            Source::Memory | Source::File(_, 0) => return Ok(false),
+            Source::File(stored, left) => py.detach(|| {
+                let mut piece = vec![0; bytes.min(usize::try_from(*left).unwrap_or(usize::MAX))];
+                stored.read_exact(&mut piece)?;
+                *left -= piece.len() as u64;
+                Ok(piece)
+            }),
+            Source::Live(live) => py.detach(|| live.lock().unwrap_or_else(PoisonError::into_inner).read()),
+        };
+        let piece = piece.map_err(|error: io::Error| PyOSError::new_err(error.to_string()))?;
+        let is_more = !piece.is_empty();
+        self.pieces.push(piece);
+        Ok(is_more)
     }
 
-    /// Brings up to `bytes` more into the buffer; `false` at the end.
-    fn fill(&mut self, bytes: usize) -> std::io::Result<bool> {
-        if self.at > 0 {
-            self.buffer.drain(..self.at);
-            self.at = 0;
-        }
-        match &mut self.source {
-            Source::Memory => Ok(false),
-            Source::File(stored) => {
-                let share = u64::try_from(bytes).unwrap_or(u64::MAX);
-                Ok(stored.take(share).read_to_end(&mut self.buffer)? > 0)
-            }
-            Source::Live(live) => {
-                let piece = live.lock().unwrap_or_else(PoisonError::into_inner).read()?;
-                self.buffer.extend_from_slice(&piece);
-                Ok(!piece.is_empty())
-            }
-        }
-    }
-
-    /// Takes up to `size` bytes, all of them if `None`.
-    fn take(&mut self, size: Option<usize>) -> std::io::Result<Vec<u8>> {
-        let wanted = size.unwrap_or(usize::MAX);
-        while self.buffered().len() < wanted {
-            let missing = wanted - self.buffered().len();
-            if !self.fill(missing)? {
+    /// Takes up to `wanted` bytes.
+    fn take<'py>(&mut self, py: Python<'py>, wanted: usize) -> PyResult<Bound<'py, PyBytes>> {
+        while matches!(self.source, Source::Live(_)) && self.pieces.len() < wanted {
+            if !self.fill(py, wanted)? {
                 break;
             }
         }
-        Ok(self.give(wanted))
+        let in_file = if let Source::File(_, left) = self.source { left } else { 0 };
+        let in_file = usize::try_from(in_file).unwrap_or(usize::MAX);
+        let bytes = wanted.min(self.pieces.len().saturating_add(in_file));
+        filled_bytes(py, bytes, |target| {
+            let mut read = move || {
+                let taken = self.pieces.take(target);
+                if let Source::File(stored, left) = &mut self.source {
+                    stored.read_exact(&mut target[taken..])?;
+                    *left -= (target.len() - taken) as u64;
+                }
+                Ok(())
+            };
+            let waits = in_file > 0 || bytes >= DETACH_BYTES_MIN;
+            if waits { py.detach(read) } else { read() }
+        })
     }
 
-    /// Takes a line with its end, at most `size` bytes of it.
-    fn take_line(&mut self, size: Option<usize>) -> std::io::Result<Vec<u8>> {
-        let wanted = size.unwrap_or(usize::MAX);
+    /// Takes a line with its end, at most `wanted` bytes of it.
+    fn take_line<'py>(&mut self, py: Python<'py>, wanted: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut searched = 0;
-        loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffered()[searched..]) {
-                return Ok(self.give(wanted.min(searched + at + 1)));
+        let bytes = loop {
+            if let Some(bytes) = self.pieces.up_to(b'\n', searched) {
+                break bytes;
             }
-            searched = self.buffered().len();
-            if searched >= wanted || !self.fill(READ_AHEAD_BYTES)? {
-                return Ok(self.give(wanted));
+            searched = self.pieces.len();
+            if searched >= wanted || !self.fill(py, READ_AHEAD_BYTES)? {
+                break searched;
             }
-        }
-    }
-
-    fn give(&mut self, bytes: usize) -> Vec<u8> {
-        let given = self.buffered()[..bytes.min(self.buffer.len() - self.at)].to_vec();
-        self.at += given.len();
-        if self.at == self.buffer.len() {
-            self.buffer = Vec::new();
-            self.at = 0;
-        }
-        given
+        };
+        filled_bytes(py, bytes.min(wanted), |target| {
+            self.pieces.take(target);
+            Ok(())
+        })
     }
 }
 
 /// A size as files take it: `None` and negative numbers mean "all".
-fn size_of(size: Option<isize>) -> Option<usize> {
-    size.and_then(|size| usize::try_from(size).ok())
+fn size_of(size: Option<isize>) -> usize {
+    size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
 }
 
 #[pymethods]
@@ -190,31 +194,29 @@ impl Input {
     /// Up to `size` bytes; all that is left without it. `b""` at the end.
     #[pyo3(signature = (size=None))]
     fn read<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |state| state.take(size_of(size)))?;
-        Ok(PyBytes::new(py, &bytes))
+        self.with(py, |state| state.take(py, size_of(size)))
     }
 
     /// A line with its end, at most `size` bytes of it. `b""` at the end.
     #[pyo3(signature = (size=None))]
     fn readline<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
-        let line = self.with(py, |state| state.take_line(size_of(size)))?;
-        Ok(PyBytes::new(py, &line))
+        self.with(py, |state| state.take_line(py, size_of(size)))
     }
 
     /// The lines that are left; no further ones once `hint` bytes are read.
     #[pyo3(signature = (hint=None))]
     fn readlines<'py>(&self, py: Python<'py>, hint: Option<isize>) -> PyResult<Bound<'py, PyList>> {
         // As io.IOBase.readlines: 0 and below mean all.
-        let enough = size_of(hint).filter(|&hint| hint > 0).unwrap_or(usize::MAX);
+        let enough = size_of(hint.filter(|&hint| hint > 0));
         let lines = PyList::empty(py);
         let mut bytes = 0;
         while bytes < enough {
-            let line = self.with(py, |state| state.take_line(None))?;
-            if line.is_empty() {
+            let line = self.with(py, |state| state.take_line(py, usize::MAX))?;
+            if line.as_bytes().is_empty() {
                 break;
             }
-            bytes += line.len();
-            lines.append(PyBytes::new(py, &line))?;
+            bytes += line.as_bytes().len();
+            lines.append(line)?;
         }
         Ok(lines)
     }
@@ -224,7 +226,7 @@ impl Input {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let line = self.with(py, |state| state.take_line(None))?;
-        Ok(if line.is_empty() { None } else { Some(PyBytes::new(py, &line)) })
+        let line = self.with(py, |state| state.take_line(py, usize::MAX))?;
+        Ok(Some(line).filter(|line| !line.as_bytes().is_empty()))
     }
 }

@@ -8,6 +8,7 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::exchange::Exchange;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
+use crate::pace::{Mark, Pace, WAITS_US};
 use crate::task::{NO_KEY, What};
 
 /// A loop whose last quick call is older has no use for a slot that others wait for.
@@ -45,6 +46,8 @@ pub(crate) struct Calls {
     pub(crate) endpoints: Endpoints,
     /// Calls are timed one by one: there is a slow one among them.
     pub(crate) closely: bool,
+    /// The driver's clocks, as they were read last in this batch: before a call that is timed, or after one that was slow.
+    mark: Option<Mark>,
     /// Calls since the last wait, and when that ended.
     since_wait: u64,
     wait_us: u64,
@@ -66,6 +69,7 @@ impl Calls {
             },
             endpoints: Endpoints::new(),
             closely: false,
+            mark: None,
             since_wait: 0,
             wait_us: 0,
         }
@@ -109,10 +113,35 @@ impl Calls {
         self.wait_us
     }
 
+    /// The driver is about to make a call. Returns when that was, in us of the monotonic clock, if it is timed.
+    pub(crate) fn begin_timed(&mut self) -> Option<u64> {
+        if !self.closely && !self.endpoints.is_trial(self.now.endpoint) {
+            return None;
+        }
+        match self.mark {
+            Some(_) => Some(clock::monotonic_us()),
+            None => Some(self.mark.insert(Mark::now()).us),
+        }
+    }
+
+    /// A call that was timed is over: the endpoint learns of it. `waited_us` of it the thread has waited for the interpreter.
+    pub(crate) fn end_timed(&mut self, endpoint: Endpoint, since_us: u64, waited_us: u64) {
+        let took_us = clock::monotonic_us().saturating_sub(since_us + waited_us);
+        let mut pace = Pace::Quick;
+        if took_us >= WAITS_US {
+            // What lies between the mark and this call were quick ones, which do not wait.
+            let now = Mark::now();
+            pace = self.mark.map_or(pace, |mark| mark.pace_until(&now, waited_us));
+            self.mark = Some(now);
+        }
+        self.endpoints.made(endpoint, pace);
+    }
+
     /// A batch is over. Returns how many calls were in it; if it took longer than quick calls do, and `learns`, the next
     /// calls are timed one by one.
     pub(crate) fn end_batch(&mut self, learns: bool) -> u64 {
         let calls = std::mem::take(&mut self.since_wait);
+        self.mark = None;
         if calls > 0 {
             let took_us = clock::monotonic_us().saturating_sub(self.wait_us);
             self.closely = learns && took_us > BATCH_US + CALL_US * calls;

@@ -22,6 +22,11 @@ impl Slot {
         self.connection.as_deref().filter(|connection| !connection.is_away())
     }
 
+    /// As [`Slot::here`], to change it where it is.
+    pub(crate) fn here_mut(&mut self) -> Option<&mut Connection> {
+        self.connection.as_deref_mut().filter(|connection| !connection.is_away())
+    }
+
     /// The connection, to work on it, unless it is away.
     pub(crate) fn take_here(&mut self) -> Option<Box<Connection>> {
         self.connection.take_if(|connection| !connection.is_away())
@@ -104,6 +109,10 @@ impl Connections {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Slot)> {
         self.slots.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Slot)> {
+        self.slots.iter_mut()
     }
 
     /// Puts a connection that was worked on back into its place.

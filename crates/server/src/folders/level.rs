@@ -47,6 +47,8 @@ pub(super) struct Level {
     /// Whether another change could be told from the last one.
     is_settled: bool,
     mistakes: Vec<String>,
+    /// Redirects that lead back to themselves.
+    loops: Vec<String>,
 }
 
 impl Level {
@@ -86,6 +88,7 @@ impl Level {
             others: Vec::new(),
             is_settled: true,
             mistakes: Vec::new(),
+            loops: Vec::new(),
         };
         if let Some(error) = wrong {
             level.take(Err(vec![format!("{}: it cannot be looked at: {error}", path.display())]));
@@ -131,6 +134,7 @@ impl Level {
         match read {
             Ok(rules) => {
                 self.others.extend(rules.others.iter().map(|path| (path.clone(), look_at(path))));
+                self.loops.extend(rules.loops.iter().cloned());
                 if let Ok(says) = &mut self.says {
                     says.push(Arc::new(rules));
                 }
@@ -147,11 +151,15 @@ impl Level {
     /// Tells what is wrong, unless it was told of this version.
     fn tell(&self, before: Option<&Level>) {
         let metas = |level: &Level| level.files.iter().map(|(_, meta)| *meta).collect::<Vec<_>>();
-        if before.is_some_and(|before| before.mistakes == self.mistakes && metas(before) == metas(self)) {
+        let told = |level: &Level| (level.mistakes.clone(), level.loops.clone(), metas(level));
+        if before.is_some_and(|before| told(before) == told(self)) {
             return;
         }
         for mistake in &self.mistakes {
             log::write(&messages::FOLDER_WRONG, format_args!("{mistake}"));
+        }
+        for redirect in &self.loops {
+            log::write(&messages::FOLDER_LOOP, format_args!("{redirect}"));
         }
     }
 }

@@ -92,22 +92,43 @@ impl Place {
         if self.answers.is_empty() {
             return None;
         }
-        self.answer_named(rest).or_else(|| {
+        let named = self.answers.iter().find_map(|(folder, routes)| {
+            // `rest` begins with a slash, and the folder's path is behind it.
+            let above = bytes_above(*folder);
+            let (_, pattern, answer) = routes.first(rest.get(above..)?)?;
+            Some((answer, above + pattern.prefix_bytes()))
+        });
+        named.or_else(|| {
             // A folder is answered with its index, which may be what nobody gets.
-            let index =
-                [rest.strip_suffix(b"/").unwrap_or(rest), b"/", adyton_files::INDEX.as_bytes()].concat();
-            let (answer, bytes) = self.answer_named(&index)?;
-            let is_kept = rest.ends_with(b"/") && matches!(answer, FolderAnswer::Status(_));
-            is_kept.then_some((answer, bytes.min(rest.len())))
+            let index = [rest, adyton_files::INDEX.as_bytes()].concat();
+            let refused = if rest.ends_with(b"/") { self.refusal(&index) } else { None };
+            refused.map(|answer| (answer, rest.len()))
         })
     }
 
-    fn answer_named(&self, path: &[u8]) -> Option<(&FolderAnswer, usize)> {
-        self.answers.iter().find_map(|(folder, routes)| {
-            // `path` begins with a slash, and the folder's path is behind it.
-            let above = if *folder == 0 { 0 } else { folder + 1 };
-            let (_, pattern, answer) = routes.first(path.get(above..)?)?;
-            Some((answer, above + pattern.prefix_bytes()))
-        })
+    /// What keeps a path, without that of the route, from everybody: a folder on its way says so, whatever else it and others say.
+    pub(crate) fn refusal(&self, path: &[u8]) -> Option<&FolderAnswer> {
+        self.answers.iter().find_map(|(folder, routes)| refused(routes, path.get(bytes_above(*folder)..)?))
     }
+
+    /// The same of a file in the folder of the route itself.
+    pub(crate) fn refusal_at_top(&self, name: &[u8]) -> Option<&FolderAnswer> {
+        let path = [b"/", name].concat();
+        let mut own = self.answers.iter().filter(|(folder, _)| *folder == 0);
+        own.find_map(|(_, routes)| refused(routes, &path))
+    }
+
+    /// Whether folders answer anything in the place of files.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+}
+
+/// How many bytes stand in front of the paths beneath a folder whose own path has so many.
+fn bytes_above(folder: usize) -> usize {
+    if folder == 0 { 0 } else { folder + 1 }
+}
+
+fn refused<'r>(routes: &'r Routes<FolderAnswer>, path: &[u8]) -> Option<&'r FolderAnswer> {
+    routes.of(path).map(|(_, _, answer)| answer).find(|answer| matches!(answer, FolderAnswer::Status(_)))
 }

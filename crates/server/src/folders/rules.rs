@@ -66,6 +66,8 @@ pub struct FolderRules {
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
+    /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
+    pub loops: Vec<String>,
 }
 
 /// What answers in the place of a file.

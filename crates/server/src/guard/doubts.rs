@@ -28,10 +28,10 @@ impl Guard {
 
 fn of_basic(passwords: &Passwords, file: &str, users: &[String]) -> Vec<String> {
     if passwords.is_empty() {
-        return vec![format!("{file} has no user, so nobody can come in; htpasswd -B {file} NAME adds one")];
+        return vec![format!("{file} has no users, so nobody can come in; htpasswd -B {file} NAME adds one")];
     }
     let absent = users.iter().filter(|user| !passwords.has(user));
-    absent.map(|user| format!("auth-users names {user:?}, whom {file} does not have")).collect()
+    absent.map(|user| format!("auth-users names {user:?}, who is not in {file}")).collect()
 }
 
 fn of_digest(digests: &DigestPasswords, file: &str, (realm, users): (&Realm, &[String])) -> Vec<String> {
@@ -39,31 +39,32 @@ fn of_digest(digests: &DigestPasswords, file: &str, (realm, users): (&Realm, &[S
     if digests.algorithms(realm).is_empty() {
         let realms = digests.realms();
         let hint = if realms.is_empty() {
-            "it has nobody at all".to_owned()
+            "the file has no users".to_owned()
         } else {
             let shown: Vec<String> = realms.iter().map(|realm| format!("{realm:?}")).collect();
-            format!("its realms are {}", shown.join(", "))
+            format!("the realms of the file are {}", shown.join(", "))
         };
         return vec![format!(
-            "{file} has nobody in the realm {name:?} (auth-realm), so nobody can come in; {hint}"
+            "{file} has no users for the realm {name:?} (auth-realm), so nobody can come in; {hint}"
         )];
     }
     let lacking = digests.lacking(realm).into_iter().map(|(user, algorithm, line)| {
         let missing = algorithm.name();
         format!(
-            "{file}:{line}: {user:?} has no hash of {missing} for the realm {name:?}, and others have no other: who \
-             comes with a client that takes {missing} is not let in; make the hashes of all users alike"
+            "{file}:{line}: {user:?} has no {missing} hash for the realm {name:?}, and some other users have only \
+             that: clients are offered {missing}, too, and {user:?} cannot come in with it; give all users hashes of \
+             the same algorithms"
         )
     });
     let absent = users.iter().filter(|user| !digests.has(user, realm));
-    let absent = absent
-        .map(|user| format!("auth-users names {user:?}, whom {file} does not have in the realm {name:?}"));
+    let absent =
+        absent.map(|user| format!("auth-users names {user:?}, who is not in {file} for the realm {name:?}"));
     lacking.chain(absent).collect()
 }
 
 fn of_groups(groups: &Groups, file: &Path, names: &[String]) -> Vec<String> {
     let absent = names.iter().filter(|name| !groups.exists(name));
     absent
-        .map(|name| format!("auth-groups names {name:?}, a group that {} does not have", file.display()))
+        .map(|name| format!("auth-groups names {name:?}, a group that is not in {}", file.display()))
         .collect()
 }

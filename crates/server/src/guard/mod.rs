@@ -114,6 +114,19 @@ struct Memory {
     throttle: Throttle,
 }
 
+/// A request that wants to pass a guard.
+#[derive(Clone, Copy)]
+pub(crate) struct Attempt<'a> {
+    /// As its client has sent it.
+    pub(crate) request: Request<'a>,
+    /// Where it comes from; `None` is a unix socket.
+    pub(crate) client: Option<IpAddr>,
+    /// What has come of its credentials, if they were verified.
+    pub(crate) verdict: Option<&'a Verdict>,
+    /// Whether the guard has let it in before, on its way to the path that it is for now: its digest is no replay of itself.
+    pub(crate) is_again: bool,
+}
+
 /// What a loop knows of the credentials of a request.
 pub(crate) enum Judgement {
     /// They are right.
@@ -137,6 +150,8 @@ pub(crate) struct Credentials {
     client: Option<IpAddr>,
     /// Whether a program is to be asked now.
     is_asked: bool,
+    /// As in [`Attempt`].
+    is_again: bool,
     /// What other guards on the way have said.
     pub(crate) before: Option<Box<Verdict>>,
 }
@@ -244,13 +259,9 @@ impl Guard {
         passwords.weak().into_iter().map(shown).collect()
     }
 
-    /// What is known of the credentials of a request; `verdict`: what has come of them, if they were verified.
-    pub(crate) fn judge(
-        self: &Arc<Self>,
-        request: Request<'_>,
-        client: Option<IpAddr>,
-        verdict: Option<&Verdict>,
-    ) -> Judgement {
+    /// What is known of the credentials of a request.
+    pub(crate) fn judge(self: &Arc<Self>, attempt: Attempt<'_>) -> Judgement {
+        let Attempt { request, client, verdict, is_again } = attempt;
         if let Some(verdict) = verdict.and_then(|verdict| verdict.of_guard(self.number)) {
             return verdict.outcome.clone().into();
         }
@@ -259,17 +270,17 @@ impl Guard {
         let field = match (fields.next(), fields.next()) {
             (Some(field), None) => field,
             _ if self.asks_of_all => {
-                return Judgement::Check(Box::new(self.credentials(Claim::Nothing, client)));
+                return Judgement::Check(Box::new(self.credentials(Claim::Nothing, attempt)));
             }
             _ => return Judgement::Refuse(Refused::Unknown),
         };
         let now_ms = clock::monotonic_ms();
         let (secrets, groups) = self.books(now_ms);
         match &secrets {
-            _ if self.asks => self.judge_by_asking(field, &secrets, (client, now_ms)),
-            Secrets::Basic(_) => self.judge_basic(field, &groups, (client, now_ms)),
+            _ if self.asks => self.judge_by_asking(field, &secrets, (attempt, now_ms)),
+            Secrets::Basic(_) => self.judge_basic(field, &groups, (attempt, now_ms)),
             Secrets::Digest(digests) => {
-                let name = self.name_by_digest((field, request), digests, (client, now_ms));
+                let name = self.name_by_digest((field, request), (digests, is_again), (client, now_ms));
                 name.and_then(|name| self.admit(&name, "Digest", &groups)).map(Some).into()
             }
             Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => {
@@ -288,9 +299,9 @@ impl Guard {
         self.asks_of_all
     }
 
-    fn credentials(self: &Arc<Self>, claim: Claim, client: Option<IpAddr>) -> Credentials {
-        let is_asked = self.asks;
-        Credentials { guard: Arc::clone(self), claim, client, is_asked, before: None }
+    fn credentials(self: &Arc<Self>, claim: Claim, attempt: Attempt<'_>) -> Credentials {
+        let Attempt { client, is_again, .. } = attempt;
+        Credentials { guard: Arc::clone(self), claim, client, is_asked: self.asks, is_again, before: None }
     }
 
     /// What is known before a program is asked.
@@ -298,10 +309,10 @@ impl Guard {
         self: &Arc<Self>,
         field: &[u8],
         secrets: &Secrets,
-        (client, now_ms): (Option<IpAddr>, u64),
+        (attempt, now_ms): (Attempt<'_>, u64),
     ) -> Judgement {
         let memory = lock(&self.memory);
-        if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+        if let Some(wait_ms) = memory.throttle.wait_ms(attempt.client, now_ms) {
             return Judgement::Refuse(Refused::Throttled(wait_ms));
         }
         let claim = match secrets {
@@ -323,7 +334,7 @@ impl Guard {
             // It was let in by this very rule.
             return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
         }
-        let mut credentials = self.credentials(claim, client);
+        let mut credentials = self.credentials(claim, attempt);
         if let (Claim::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
             // Its hash is computed first, where that holds up no program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
@@ -344,12 +355,12 @@ impl Guard {
         self: &Arc<Self>,
         field: &[u8],
         groups: &Groups,
-        (client, now_ms): (Option<IpAddr>, u64),
+        (attempt, now_ms): (Attempt<'_>, u64),
     ) -> Judgement {
         let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
         let memory = lock(&self.memory);
         // Even what is known: else an address that has to wait could tell right passwords from wrong ones.
-        if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+        if let Some(wait_ms) = memory.throttle.wait_ms(attempt.client, now_ms) {
             return Judgement::Refuse(Refused::Throttled(wait_ms));
         }
         let key = memory.verdicts.key(&said.user, &said.password);
@@ -358,7 +369,7 @@ impl Guard {
             Some(false) => Judgement::Refuse(Refused::Unknown),
             None => {
                 let claim = Claim::Password(said, key);
-                Judgement::Check(Box::new(self.credentials(claim, client)))
+                Judgement::Check(Box::new(self.credentials(claim, attempt)))
             }
         }
     }
@@ -367,7 +378,7 @@ impl Guard {
     fn name_by_digest(
         &self,
         (authorization, request): (&[u8], Request<'_>),
-        digests: &DigestPasswords,
+        (digests, is_again): (&DigestPasswords, bool),
         (client, now_ms): (Option<IpAddr>, u64),
     ) -> Result<Vec<u8>, Refused> {
         let mut memory = lock(&self.memory);
@@ -375,7 +386,11 @@ impl Guard {
             return Err(Refused::Throttled(wait_ms));
         }
         let asked = DigestRequest { method: request.method_name(), target: request.target(), authorization };
-        let checked = memory.digest.check(digests, asked, now_ms);
+        let checked = if is_again {
+            memory.digest.check_again(digests, asked)
+        } else {
+            memory.digest.check(digests, asked, now_ms)
+        };
         drop(memory);
         match checked {
             Checked::Good { user, .. } => Ok(user),
@@ -611,7 +626,8 @@ impl Credentials {
         let mut first = Head::new();
         let proved = call.reply.request_as_sent(&mut first).unwrap_or(call.request);
         let Some(field) = proved.all(Known::Authorization).next() else { return Err(Refused::Unknown) };
-        self.guard.name_by_digest((field, proved), digests, (self.client, clock::monotonic_ms()))
+        let now_ms = clock::monotonic_ms();
+        self.guard.name_by_digest((field, proved), (digests, self.is_again), (self.client, now_ms))
     }
 
     /// Lets in who is meant, by groups that a program knows if one does.

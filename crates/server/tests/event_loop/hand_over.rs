@@ -7,18 +7,15 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use adyton_http::BodySize;
-use adyton_server::{Body, Call, Config, HandOver, SiteLimits};
+use adyton_server::{Call, Config, HandOver, SiteLimits};
 
 use crate::support::{
-    Gate, PATIENCE, SHORT_MS, SPAWN, Server, assert_timed, begin, config, get, piece, text,
+    Gate, PATIENCE, SHORT_MS, SPAWN, Server, assert_timed, begin, body_bytes, config, get, piece, text,
 };
 
 fn echo(call: &mut Call<'_>) -> adyton_server::Outcome {
     let path = String::from_utf8(call.request.path().to_vec()).unwrap();
-    let body = match &call.body {
-        Body::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-        _ => String::new(),
-    };
+    let body = String::from_utf8(body_bytes(&call.body)).unwrap();
     text(&mut call.reply, &(path + &body))
 }
 

@@ -4,9 +4,10 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adyton_server::{Call, Config, HandOver, Outcome, SiteLimits};
+use adyton_server::tally::Cell;
+use adyton_server::{BodyMemory, Call, Config, HandOver, Outcome, Quota, SiteLimits};
 
-use crate::support::{Client, Gate, SHORT_MS, Server, assert_timed, config, get, text};
+use crate::support::{Client, Gate, SHORT_MS, Server, assert_timed, config, get, text, until};
 
 fn hello(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
@@ -202,10 +203,9 @@ fn linger_ends_with_the_client() {
 /// The limit for bodies in files is for all together, and is free again when they are answered.
 #[test]
 fn disk_space_for_bodies() {
-    let limits = SiteLimits { body_memory_bytes_max: 1000, ..SiteLimits::default() };
-    let body_files = adyton_server::Quota::new(300_000);
+    let (body_memory, body_files) = (BodyMemory::new(0), Quota::new(300_000));
     let server =
-        Server::limited(Config { body_files, linger_timeout_ms: SHORT_MS, ..config() }, limits, hello);
+        Server::start(Config { body_memory, body_files, linger_timeout_ms: SHORT_MS, ..config() }, hello);
     // All of them larger than the receive buffer: a body that comes with its head is in memory already.
     let post = |bytes: usize| {
         let head = format!("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {bytes}\r\n\r\n");
@@ -217,6 +217,65 @@ fn disk_space_for_bodies() {
     let statuses: Vec<u16> = [200_000, 200_000, 400_000, 200_000].into_iter().map(post).collect();
 
     assert_eq!(vec![200, 200, 503, 200], statuses);
+    server.stop();
+}
+
+/// Memory for bodies is for all together. What finds none goes to a file, for which there is no room here; what is not
+/// read on, as its client has gone, is free again.
+#[test]
+fn memory_for_bodies() {
+    const SENT: usize = 200_000;
+
+    let (body_memory, body_files) = (BodyMemory::new(512 << 10), Quota::new(0));
+    let server =
+        Server::start(Config { body_memory, body_files, linger_timeout_ms: SHORT_MS, ..config() }, hello);
+    let part = |bytes: usize| {
+        let head = format!("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {bytes}\r\n\r\n");
+        [head.as_bytes(), &vec![b'.'; SENT]].concat()
+    };
+    let received = || server.tally.get(Cell::ReceivedBytes);
+    let mut holders = [server.client(), server.client()];
+    for holder in &mut holders {
+        holder.send(part(SENT + 1));
+    }
+    until(|| received() > 2 * SENT as u64);
+
+    let ask = |client: &mut Client| {
+        client.send(part(SENT));
+        client.answer().status
+    };
+    assert_eq!(503, ask(&mut server.client()), "there is room for one block, and a body of four");
+    drop(holders);
+
+    until(|| ask(&mut server.client()) == 200);
+    server.stop();
+}
+
+/// A large body waits for memory that a stalled client has reserved, but not for ever: it goes to a file, and the stalled
+/// one goes on in memory. Those behind it get what is free by then.
+#[test]
+fn stalled_bodies_are_passed() {
+    const BYTES: usize = 600_000;
+
+    let server = Server::start(Config { body_memory: BodyMemory::new(1 << 20), ..config() }, |call| {
+        let bytes = call.body.known_bytes().unwrap_or(0);
+        text(&mut call.reply, &bytes.to_string())
+    });
+    let head = format!("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {BYTES}\r\n\r\n");
+    let whole = [head.as_bytes(), &vec![b'.'; BYTES]].concat();
+    let received = || server.tally.get(Cell::ReceivedBytes);
+    let (first, last) = whole.split_at(400_000);
+    let mut stalled = server.client();
+    stalled.send(first);
+    until(|| received() == first.len() as u64);
+
+    for _ in 0..3 {
+        let mut next = server.client();
+        next.send(&whole);
+        assert_eq!(BYTES.to_string(), next.answer().text());
+    }
+    stalled.send(last);
+    assert_eq!(BYTES.to_string(), stalled.answer().text());
     server.stop();
 }
 

@@ -9,10 +9,10 @@ use std::time::Instant;
 use adyton_files::{Folder, Options};
 use adyton_route::{PathPattern, Routes};
 use adyton_server::tally::Cell;
-use adyton_server::{Action, App, Body, Call, Config, Fixed, Plan, Route, SealKey, Site, SiteLimits};
+use adyton_server::{Action, App, Call, Config, Fixed, Plan, Route, SealKey, Site, SiteLimits};
 use adyton_sys::{pass, socket};
 
-use crate::support::{Client, Closure, PATIENCE, SHORT_MS, Server, assert_timed, config, text};
+use crate::support::{Client, Closure, PATIENCE, SHORT_MS, Server, assert_timed, body_bytes, config, text};
 
 fn prefix(path: &str) -> PathPattern {
     PathPattern::Prefix(path.as_bytes().into())
@@ -34,8 +34,8 @@ const ELSEWHERE: Action = Action::Elsewhere { passage: 0, is_folder: false };
 fn says_peer() -> Arc<dyn App> {
     let answer = |call: &mut Call<'_>| {
         let peer = call.peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
-        let body = if let Body::Bytes(bytes) = &call.body { bytes } else { &b""[..] };
-        text(&mut call.reply, &format!("{peer} {}", String::from_utf8_lossy(body)))
+        let body = body_bytes(&call.body);
+        text(&mut call.reply, &format!("{peer} {}", String::from_utf8_lossy(&body)))
     };
     Arc::new(Closure { answer })
 }

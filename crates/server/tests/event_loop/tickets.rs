@@ -2,12 +2,11 @@
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
 
 use adyton_http::BodySize;
 use adyton_server::{Call, Config, Outcome, Pull, Ticket};
 
-use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, limits, stream, text};
+use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, limits, stream, text, until};
 
 /// An application that gives away the tickets of all requests for `/later`.
 fn giving(tickets: Sender<Ticket>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static {
@@ -42,15 +41,6 @@ fn started(threads: usize, request_timeout_ms: u64) -> (Server, Receiver<Ticket>
     let (sender, tickets) = channel();
     let config = Config { threads, ..config() };
     (Server::limited(config, limits(request_timeout_ms), giving(sender)), tickets)
-}
-
-/// Waits for a condition.
-fn until(condition: impl Fn() -> bool) {
-    let since = Instant::now();
-    while !condition() {
-        assert!(since.elapsed() < PATIENCE, "it does not happen");
-        std::thread::yield_now();
-    }
 }
 
 /// Requests wait without a thread, others are served meanwhile, and answers come in any order.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_http::{BadResponse, BodySize};
-use adyton_server::{App, Call, Host, LateCall, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Body, Call, Host, LateCall, Outcome, Pull, Reply, Stream};
 
 thread_local! {
     /// Starts another thread of this thread's server; none when there can be no other.
@@ -21,6 +21,15 @@ static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 fn note_unless(right: bool, what: &str) {
     if !right {
         FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+    }
+}
+
+/// The bytes of a body that is in memory; none of another.
+pub(crate) fn body_bytes(body: &Body<'_>) -> Vec<u8> {
+    match body {
+        Body::Bytes(bytes) => bytes.to_vec(),
+        Body::Memory(pieces) => pieces.to_vec(),
+        Body::Empty | Body::File(_) | Body::Live(_) => Vec::new(),
     }
 }
 

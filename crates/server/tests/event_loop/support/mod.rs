@@ -7,7 +7,7 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use application::{Closure, SPAWN, Witness, begin, piece, stream, text};
+pub(crate) use application::{Closure, SPAWN, Witness, begin, body_bytes, piece, stream, text};
 pub(crate) use client::{Client, End, get};
 pub(crate) use gate::Gate;
 pub(crate) use server::{Server, config, limits};
@@ -23,6 +23,15 @@ pub(crate) const SHORT_MS: u64 = 300;
 
 /// Far above [`SHORT_MS`], far below the other timeouts of [`config`]: a busy machine may be late by this much.
 const LATE: Duration = Duration::from_secs(8);
+
+/// Waits for a condition.
+pub(crate) fn until(condition: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !condition() {
+        assert!(since.elapsed() < PATIENCE, "it does not happen");
+        std::thread::yield_now();
+    }
+}
 
 /// Asserts that a deadline of `timeout_ms` that began at `since` has come now: not early, and not with another.
 pub(crate) fn assert_timed(since: Instant, timeout_ms: u64) {

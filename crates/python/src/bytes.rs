@@ -1,0 +1,34 @@
+//! `bytes` objects that are filled in place.
+
+use std::{io, slice};
+
+use pyo3::exceptions::{PyMemoryError, PyOSError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A new `bytes` of this length. `fill` writes all of it, or fails; what it finds there is left over from others.
+///
+/// # Errors
+///
+/// `OSError` of `fill`; `MemoryError`.
+pub(crate) fn filled_bytes(
+    py: Python<'_>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
+) -> PyResult<Bound<'_, PyBytes>> {
+    let size = isize::try_from(length).map_err(|_| PyMemoryError::new_err("a request body is too large"))?;
+    // SAFETY: without a source the object has `length` bytes that nobody has written, and is a `bytes`.
+    let made = unsafe {
+        let object = ffi::PyBytes_FromStringAndSize(std::ptr::null(), size);
+        Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked::<PyBytes>()
+    };
+    if length > 0 {
+        // SAFETY: nobody else has the object yet. Its bytes come out of the interpreter's allocator, so that they have
+        // some values, and `fill` gives them others.
+        let target =
+            unsafe { slice::from_raw_parts_mut(ffi::PyBytes_AsString(made.as_ptr()).cast::<u8>(), length) };
+        fill(target).map_err(|error| PyOSError::new_err(error.to_string()))?;
+    }
+    Ok(made)
+}

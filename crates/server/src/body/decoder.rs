@@ -1,0 +1,46 @@
+//! Where the bytes of a body are in what arrives.
+
+use adyton_http1::{Chunked, Framing, Refusal};
+
+/// Takes body bytes out of what arrives.
+pub(super) enum Decoder {
+    Length(u64),
+    Chunked(Box<Chunked>),
+}
+
+impl Decoder {
+    pub(super) fn new(framing: Framing) -> Self {
+        match framing {
+            Framing::None => Self::Length(0),
+            Framing::Length(bytes) => Self::Length(bytes),
+            Framing::Chunked => Self::Chunked(Box::new(Chunked::new())),
+        }
+    }
+
+    /// Bytes that are known to follow.
+    pub(super) fn announced_bytes(&self) -> u64 {
+        match self {
+            Self::Length(left) => *left,
+            Self::Chunked(chunked) => chunked.announced_bytes(),
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Self::Length(left) => *left == 0,
+            Self::Chunked(chunked) => chunked.is_done(),
+        }
+    }
+
+    /// One step: how much of `input` it used, and where in it the data is.
+    pub(super) fn step(&mut self, input: &[u8]) -> Result<(usize, std::ops::Range<usize>), Refusal> {
+        match self {
+            Self::Length(left) => {
+                let bytes = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                *left -= bytes as u64;
+                Ok((bytes, 0..bytes))
+            }
+            Self::Chunked(chunked) => chunked.decode(input).map(|step| (step.consumed, step.data)),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Memory that the bodies of all requests share, in blocks of one size.
+//!
+//! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, more than the
+//! bytes that are received into it.
+//!
+//! Large bodies reserve blocks for all that they announce, and are received one after the other where they are too many:
+//! beside each other they would fill the memory with beginnings, and all of them would go to files. A reservation lapses
+//! where its client is slow.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use adyton_sys::pages::Pages;
+use adyton_sys::wake::Wake;
+
+use crate::lock::lock;
+
+/// The length of a block: what applications mostly read at once.
+pub(crate) const BLOCK_BYTES: usize = 64 << 10;
+
+/// A body that needs no more blocks takes them as it comes, and never waits for them.
+const SMALL_BLOCKS: usize = 4;
+
+/// Memory for bodies, for all together.
+#[derive(Debug)]
+pub struct BodyMemory {
+    blocks_max: usize,
+    /// Blocks that bodies have or have reserved.
+    taken: AtomicUsize,
+    /// How often a block came back.
+    returns: AtomicU64,
+    spares: Mutex<Spares>,
+    /// How many free blocks the loops wait for that have gone to sleep; 0: none waits.
+    awaited: AtomicUsize,
+    sleepers: Mutex<Vec<Arc<Wake>>>,
+}
+
+/// Blocks that no body has.
+#[derive(Debug, Default)]
+struct Spares {
+    blocks: Vec<Pages>,
+    /// How few there were since they were trimmed last: so many were not needed.
+    least: usize,
+}
+
+impl BodyMemory {
+    /// So many bytes for all bodies that are in memory at one time, in whole blocks.
+    pub fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self {
+            blocks_max: usize::try_from(bytes / BLOCK_BYTES as u64).unwrap_or(usize::MAX),
+            taken: AtomicUsize::new(0),
+            returns: AtomicU64::new(0),
+            spares: Mutex::default(),
+            awaited: AtomicUsize::new(0),
+            sleepers: Mutex::default(),
+        })
+    }
+
+    /// Blocks that can be reserved: the rest is for small bodies.
+    fn reservable(&self) -> usize {
+        self.blocks_max - self.blocks_max / 4
+    }
+
+    fn take(&self, blocks: usize, most: usize) -> bool {
+        let add = |taken: usize| taken.checked_add(blocks).filter(|&sum| sum <= most);
+        self.taken.fetch_update(Ordering::SeqCst, Ordering::Relaxed, add).is_ok()
+    }
+
+    fn free(&self, blocks: usize) {
+        let taken = self.taken.fetch_sub(blocks, Ordering::SeqCst) - blocks;
+        let awaited = self.awaited.load(Ordering::SeqCst);
+        if awaited > 0 && taken + awaited <= self.reservable() && self.awaited.swap(0, Ordering::SeqCst) > 0 {
+            lock(&self.sleepers).drain(..).for_each(|wake| wake.wake());
+        }
+    }
+
+    /// Has a loop woken when it can reserve so many blocks. `false` if it can now.
+    pub(crate) fn wake_for(&self, blocks: usize, wake: &Arc<Wake>) -> bool {
+        let mut sleepers = lock(&self.sleepers);
+        if !sleepers.iter().any(|other| Arc::ptr_eq(other, wake)) {
+            sleepers.push(Arc::clone(wake));
+        }
+        // SeqCst on both sides: either we see what is free, or the thread that frees it sees that we wait.
+        let least = |awaited: usize| Some(if awaited == 0 { blocks } else { awaited.min(blocks) });
+        let _ = self.awaited.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least);
+        self.taken.load(Ordering::SeqCst) + blocks > self.reservable()
+    }
+
+    /// Counts the blocks that have come back.
+    pub(crate) fn returns(&self) -> u64 {
+        self.returns.load(Ordering::Relaxed)
+    }
+
+    /// A block that is counted already; `None` when the process gets no memory.
+    fn fetch(self: &Arc<Self>) -> Option<Block> {
+        let spare = lock(&self.spares).take();
+        let Some(pages) = spare.or_else(|| Pages::new(BLOCK_BYTES).ok()) else {
+            self.free(1);
+            return None;
+        };
+        Some(Block { pages: Some(pages), home: Arc::clone(self) })
+    }
+
+    /// Gives the kernel half of the blocks that nobody has needed since this was called last.
+    pub(crate) fn trim(&self) {
+        let mut spares = lock(&self.spares);
+        let kept = spares.blocks.len() - spares.least.div_ceil(2);
+        let unused = spares.blocks.split_off(kept);
+        spares.least = spares.blocks.len();
+        drop(spares);
+        drop(unused);
+    }
+}
+
+impl Spares {
+    fn take(&mut self) -> Option<Pages> {
+        let block = self.blocks.pop();
+        self.least = self.least.min(self.blocks.len());
+        block
+    }
+}
+
+/// What one body may have of the memory.
+#[derive(Debug)]
+pub(crate) struct Share {
+    memory: Arc<BodyMemory>,
+    /// Blocks that are kept for it.
+    reserved: usize,
+    /// Whether what it takes is reserved.
+    reserves: bool,
+}
+
+impl Share {
+    /// One without a reservation.
+    pub(crate) fn new(memory: &Arc<BodyMemory>) -> Self {
+        Self { memory: Arc::clone(memory), reserved: 0, reserves: false }
+    }
+
+    /// How many blocks a body needs for so many bytes; `None` if it is small and needs no reservation.
+    pub(crate) fn blocks_for(bytes: u64) -> Option<usize> {
+        let blocks = usize::try_from(bytes.div_ceil(BLOCK_BYTES as u64)).unwrap_or(usize::MAX);
+        (blocks > SMALL_BLOCKS).then_some(blocks)
+    }
+
+    /// Whether so many blocks can be reserved at all.
+    pub(crate) fn can_hold(&self, blocks: usize) -> bool {
+        blocks <= self.memory.reservable()
+    }
+
+    /// Reserves so many blocks. `false`: they are not free now.
+    pub(crate) fn reserve(&mut self, blocks: usize) -> bool {
+        let is_free = self.memory.take(blocks, self.memory.reservable());
+        self.reserved += if is_free { blocks } else { 0 };
+        self.reserves |= is_free;
+        is_free
+    }
+
+    /// Gives back what is reserved: from now on it takes what is free when it comes.
+    pub(crate) fn lapse(&mut self) {
+        self.reserves = false;
+        let reserved = std::mem::take(&mut self.reserved);
+        if reserved > 0 {
+            self.memory.free(reserved);
+        }
+    }
+
+    /// A block; `None` when others have all of them, or the process gets no memory.
+    pub(crate) fn block(&mut self) -> Option<Block> {
+        if self.reserved > 0 {
+            self.reserved -= 1;
+        } else if !self.memory.take(1, self.memory.blocks_max) {
+            return None;
+        }
+        self.memory.fetch()
+    }
+
+    /// Takes back a block that has not been used. It stays reserved for a body that has reserved its blocks.
+    pub(crate) fn put_back(&mut self, mut block: Block) {
+        if self.reserves
+            && let Some(pages) = block.pages.take()
+        {
+            lock(&self.memory.spares).blocks.push(pages);
+            self.reserved += 1;
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.lapse();
+    }
+}
+
+/// A block that a body has; it goes back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// `None` only while it is dropped, or put back.
+    pages: Option<Pages>,
+    home: Arc<BodyMemory>,
+}
+
+impl Deref for Block {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.pages.as_deref().unwrap_or_default()
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.pages.as_deref_mut().unwrap_or_default()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(pages) = self.pages.take() {
+            lock(&self.home.spares).blocks.push(pages);
+            self.home.returns.fetch_add(1, Ordering::Relaxed);
+            self.home.free(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(blocks: usize) -> Arc<BodyMemory> {
+        BodyMemory::new((blocks * BLOCK_BYTES + 1) as u64)
+    }
+
+    /// There are so many blocks and no more, and what one gives back another gets.
+    #[test]
+    fn blocks_are_counted() {
+        let memory = memory(2);
+        let mut share = Share::new(&memory);
+        let (first, second) = (share.block(), share.block());
+        assert!(first.is_some() && second.is_some());
+        assert!(share.block().is_none());
+        drop(first);
+        assert!(share.block().is_some());
+    }
+
+    /// What is reserved is nobody else's, up to three quarters of all; what lapses is free.
+    #[test]
+    fn reservations() {
+        let memory = memory(8);
+        let (mut one, mut other) = (Share::new(&memory), Share::new(&memory));
+        assert!(!one.can_hold(7) && !one.reserve(7));
+        assert!(one.reserve(5));
+        assert!(!other.reserve(2));
+        let own: Vec<_> = (0..5).map(|_| one.block()).collect();
+        assert!(own.iter().all(Option::is_some));
+        let small: Vec<_> = (0..4).map(|_| other.block()).collect();
+        assert_eq!(3, small.iter().flatten().count(), "the rest is for bodies that reserve nothing");
+        drop((own, small));
+        assert!(one.reserve(6));
+        if let Some(unused) = one.block() {
+            one.put_back(unused);
+        }
+        assert!(!other.reserve(1), "it is reserved again");
+        one.lapse();
+        assert!(other.reserve(6));
+        drop(other);
+        assert!(one.reserve(6));
+    }
+
+    /// Who waits for blocks is woken when there are enough of them, and not before.
+    #[test]
+    fn wakes_who_waits() -> std::io::Result<()> {
+        let memory = memory(8);
+        let wake = Arc::new(Wake::new()?);
+        let is_awake = || {
+            adyton_sys::socket::wait_readable(&[std::os::fd::AsFd::as_fd(&*wake)], 0).map(|ready| ready[0])
+        };
+        let mut share = Share::new(&memory);
+        let mut blocks: Vec<_> = (0..6).map(|_| share.block()).collect();
+        assert!(!memory.wake_for(0, &wake), "that is free");
+        assert!(memory.wake_for(2, &wake));
+        blocks.pop();
+        assert!(!is_awake()?);
+        blocks.pop();
+        assert!(is_awake()?);
+        wake.clear();
+        blocks.clear();
+        assert!(!is_awake()?, "it waits no more");
+        Ok(())
+    }
+
+    /// Blocks that are not needed go back to the kernel by and by; those that are needed stay.
+    #[test]
+    fn trims_what_is_unused() {
+        let memory = memory(8);
+        let use_some = |count: usize| {
+            let mut share = Share::new(&memory);
+            drop((0..count).map(|_| share.block()).collect::<Vec<_>>());
+        };
+        let spares = || lock(&memory.spares).blocks.len();
+        use_some(8);
+        memory.trim();
+        assert_eq!(8, spares(), "all of them were needed");
+        use_some(4);
+        memory.trim();
+        assert_eq!(6, spares());
+        (0..4).for_each(|_| memory.trim());
+        assert_eq!(0, spares());
+    }
+}

@@ -1,0 +1,93 @@
+//! Which calls are slow: those that wait, and those that compute for long.
+//!
+//! To have another thread run a call costs some switches of threads, tens of microseconds. So a call is slow that computes a
+//! hundred times as long, or that waits so long that others could be served meanwhile. How long it takes by the clock says
+//! neither: on a busy machine other processes have the CPU for part of that.
+
+use adyton_sys::clock;
+
+/// A call that uses so much of a CPU is slow.
+const COMPUTES_US: u64 = 2_000;
+
+/// A call that waits for so long is slow, and none that takes less by the clock.
+pub(crate) const WAITS_US: u64 = 200;
+
+/// A wait that is over by then may have been one for the interpreter, which another thread had.
+const BRIEF_US: u64 = 4_000;
+
+/// How a call was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// It computed for a short time.
+    Quick,
+    /// It waited for a short time, for something of its own or for the interpreter.
+    Brief,
+    /// It waited, or computed, for a long time.
+    Slow,
+}
+
+/// The clocks of this thread at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// The monotonic clock, in us.
+    pub(crate) us: u64,
+    /// The thread's CPU time, in us.
+    cpu_us: u64,
+    /// How often it has waited.
+    waits: u64,
+}
+
+impl Mark {
+    /// Reads them: two system calls.
+    pub(crate) fn now() -> Self {
+        Self { us: clock::monotonic_us(), cpu_us: clock::thread_us(), waits: clock::thread_waits() }
+    }
+
+    /// CPU time since then, in us: a system call.
+    pub(crate) fn computed_us(&self) -> u64 {
+        clock::thread_us() - self.cpu_us
+    }
+
+    /// How a call of this thread was that has lain between the marks; `waited_us` of that it has waited for the interpreter.
+    pub(crate) fn pace_until(&self, end: &Mark, waited_us: u64) -> Pace {
+        let took_us = end.us - self.us;
+        let computed_us = end.cpu_us.saturating_sub(self.cpu_us);
+        let off_us = took_us.saturating_sub(computed_us + waited_us);
+        let waits = off_us >= WAITS_US && end.waits > self.waits;
+        if computed_us >= COMPUTES_US || (waits && took_us >= BRIEF_US) {
+            Pace::Slow
+        } else if waits {
+            Pace::Brief
+        } else {
+            Pace::Quick
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What computes is slow after a while, what waits sooner, and what has no CPU never.
+    #[test]
+    fn kinds_of_slow() {
+        let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };
+        let end =
+            |us: u64, cpu_us: u64, waits: u64| Mark { us: 1_000 + us, cpu_us: 50 + cpu_us, waits: 7 + waits };
+        for (us, cpu_us, waits, waited_us, pace) in [
+            (150, 150, 0, 0, Pace::Quick),
+            (1_500, 1_500, 0, 0, Pace::Quick),
+            (2_100, 2_050, 0, 0, Pace::Slow),
+            // It waits.
+            (400, 150, 1, 0, Pace::Brief),
+            (10_000, 150, 1, 0, Pace::Slow),
+            (300, 150, 1, 0, Pace::Quick),
+            // For the interpreter.
+            (900, 150, 1, 700, Pace::Quick),
+            // For a CPU.
+            (9_000, 150, 0, 0, Pace::Quick),
+        ] {
+            assert_eq!(pace, start.pace_until(&end(us, cpu_us, waits), waited_us), "{us} {cpu_us} {waits}");
+        }
+    }
+}

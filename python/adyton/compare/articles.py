@@ -1,0 +1,16 @@
+"""The articles that pages with rows and templates show."""
+
+from __future__ import annotations
+
+ARTICLES = [
+    (
+        number,
+        f"Lyre & plectrum no. {number}",
+        100 + 7 * number,
+        f"Strung by hand, tuned in mode {number}. " * 3,
+    )
+    for number in range(1, 43)
+]
+"""42 of them make a page of 7 KB."""
+NAMES = ("number", "name", "price", "text")
+"""What each of them is made of."""

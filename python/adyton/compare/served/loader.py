@@ -1,0 +1,42 @@
+"""Stands as application.py where a scenario has an application of its own: the module that `chosen` names."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+HERE = Path(__file__).resolve().parent
+
+
+class Absent:
+    """Answers in the place of an application whose package is not installed: with the name of the module."""
+
+    def __init__(self, module: str) -> None:
+        """Keeps the name."""
+        self.module = module
+
+    def __call__(self, _environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answers for WSGI."""
+        body = self.module.encode()
+        fields = [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))]
+        start_response("501 Not Implemented", fields)
+        return [body]
+
+
+def loaded() -> Any:  # noqa: ANN401 - whatever a framework makes of an application
+    """Returns the application, or what says that it cannot be there."""
+    # mod_wsgi runs this file without its folder on the path.
+    sys.path.insert(0, str(HERE))
+    try:
+        return importlib.import_module((HERE / "chosen").read_text("utf-8")).application
+    except ModuleNotFoundError as error:
+        return Absent(error.name or str(error))
+
+
+application = loaded()

@@ -1,0 +1,54 @@
+"""The pages of the scenario `frameworks` from Falcon, whose one template is Jinja2's, as that of Flask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import falcon
+from jinja2 import Environment, FileSystemLoader
+
+HERE = Path(__file__).resolve().parent
+ARTICLES = json.loads((HERE / "articles.json").read_text("utf-8"))
+TEMPLATES = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
+
+
+class Hello:
+    """A constant."""
+
+    def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
+        """Answers."""
+        response.content_type = falcon.MEDIA_TEXT
+        response.text = "Hello World!"
+
+
+class Page:
+    """A template."""
+
+    def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
+        """Answers."""
+        response.content_type = falcon.MEDIA_HTML
+        response.text = TEMPLATES.get_template("articles.html").render(articles=ARTICLES)
+
+
+class Message:
+    """JSON."""
+
+    def on_get(self, _request: falcon.Request, response: falcon.Response) -> None:
+        """Answers."""
+        response.media = {"message": "Hello World!"}
+
+
+class Form:
+    """What a form says."""
+
+    def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Answers."""
+        sent = request.get_media()
+        response.content_type = falcon.MEDIA_TEXT
+        response.text = f"{sent['name']}: {sent['strings']} strings"
+
+
+application = falcon.App()
+for path, resource in {"/hello": Hello(), "/page": Page(), "/json": Message(), "/form": Form()}.items():
+    application.add_route(path, resource)

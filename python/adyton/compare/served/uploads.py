@@ -1,0 +1,54 @@
+"""The application of the scenario `uploads`: it reads a body at once, in pieces, by lines, or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from wsgiref.types import InputStream, StartResponse, WSGIEnvironment
+
+PIECE_BYTES = 65536
+
+
+def whole(body: InputStream, length: int) -> bytes:
+    """Reads all of it at once."""
+    return b"%d bytes\n" % len(body.read(length))
+
+
+def pieces(body: InputStream, length: int) -> bytes:
+    """Reads pieces of it, and keeps none."""
+    left = length
+    while left and (piece := body.read(min(left, PIECE_BYTES))):
+        left -= len(piece)
+    return b"%d bytes\n" % (length - left)
+
+
+def lines(body: InputStream, length: int) -> bytes:
+    """Reads line by line, and keeps none."""
+    number = size = 0
+    while size < length and (line := body.readline()):
+        number += 1
+        size += len(line)
+    return b"%d lines, %d bytes\n" % (number, size)
+
+
+def unread(_body: InputStream, _length: int) -> bytes:
+    """Reads nothing."""
+    return b"nothing\n"
+
+
+WAYS: dict[str, Callable[[InputStream, int], bytes]] = {
+    "/whole": whole,
+    "/pieces": pieces,
+    "/lines": lines,
+    "/unread": unread,
+}
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Answers for WSGI."""
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    body = WAYS[environ["PATH_INFO"]](environ["wsgi.input"], length)
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+    return [body]
