@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 CGROUPS = Path("/sys/fs/cgroup")
 BYTES_MAX = 400 << 20
 """Room for a supervisor and two workers, and for a few pieces of 64 MiB beside."""
+CLIENTS = 5
+"""Each has one request under way, so that a worker's death fails no more of them."""
 
 
 @contextlib.contextmanager
@@ -62,7 +64,7 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
     supervisor = servers.server.process.pid
     with (
         bounded([supervisor, *servers.pids()]) as is_bounded,
-        Load(servers.server.port, "/who", keeping=4, opening=1) as load,
+        Load(servers.server.port, "/who", keeping=CLIENTS - 1, opening=1) as load,
     ):
         if is_bounded:
             with contextlib.suppress(OSError, AssertionError):
@@ -78,7 +80,7 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
         before = len(load.answers)
 
         assert until(lambda: len(load.answers) > before + 10)
-    assert len(load.failures) <= 10, load.failures
-    # What the other one has grown by may be too much for the first one's successor.
+    # What the other one has grown by may be too much for the first one's successor, and so on.
     log = servers.server.log()
     assert log.count("ADY312") == log.count(why)
+    assert len(load.failures) <= CLIENTS * log.count(why), (load.failures, log)

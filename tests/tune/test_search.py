@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 APPLICATION = Path(__file__).with_name("application.py")
+TRIES = 8
+"""How often something is measured that a busy machine may spoil."""
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -541,13 +543,18 @@ def test_edge_is_told(machine: Machine) -> None:
 def test_whole_run() -> None:
     """A real application that waits gets its threads; the status says whether they were confirmed."""
     words = ("--time", "10s", "--processes-max", "1", "--threads-max", "4", "--json")
-    for _ in range(3):
+    for _ in range(TRIES):
         done = run(f"{APPLICATION}:waits", *words)
+        # Other machines, or other programs, had too much of the CPU just then.
+        if not done.stdout and ": INVALID: " in done.stderr:
+            assert done.returncode == 1
+            continue
         found = json.loads(done.stdout)
         # On a machine that does much else, choices may differ by less than the rounds of one of them.
         if found["threads"] == 4:
             break
 
+    assert done.stdout, done.stderr
     assert [] == faults(found, "tune") + faults(found["confirmed"], "bench")
     assert (1, 4) == (found["processes"], found["threads"])
     assert found["cost"]["service_s"] >= 0.02
@@ -559,7 +566,6 @@ def test_whole_run() -> None:
 
 HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 """Whether a thread of the application can keep the interpreter from its requests."""
-TRIES = 8
 
 
 @pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])

@@ -110,8 +110,8 @@ impl Digest {
         checked(realm, passwords, request, |nonce, count| nonces.take(nonce, count, realm, now_ms))
     }
 
-    /// The same of a request that [`Digest::check`] found good a moment ago, and that has to be looked at again: its count is no
-    /// new one, and was not used for another request either.
+    /// Checks a request again that [`Digest::check`] found good a moment ago: its count is no new one, and was not used for
+    /// another request either.
     pub fn check_again(&self, passwords: &DigestPasswords, request: DigestRequest<'_>) -> Checked {
         checked(&self.realm, passwords, request, |_, _| true)
     }

@@ -333,7 +333,7 @@ fn beside_what_is_no_toml() {
 fn what_follows_from_a_mistake() {
     let site = "[[sites]]\n[[sites.routes]]\n";
     for (text, said) in [
-        // What lets somebody in, or keeps somebody out.
+        // Keys that let somebody in or keep somebody out.
         (format!("{site}auth = \"bsic:users\"\nauth-users = \"ann\"\nrespond = 200"), "3:8: auth = bsic:users"),
         (format!("{site}auht = \"basic:users\"\nauth-users = \"ann\"\nrespond = 200"), "3:1: auht is no key of a route; did you mean auth?"),
         (format!("{site}AuthUserFile = \"users\"\nauth-users = \"ann\"\nrespond = 200"), "3:1: AuthUserFile is no key of a route; here it is auth"),

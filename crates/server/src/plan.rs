@@ -97,7 +97,7 @@ pub struct Route {
     pub fallback: Option<Box<[u8]>>,
     /// The name of the script that answers for a folder, if its application is a folder of scripts.
     pub scripts_index: Option<Box<[u8]>>,
-    /// What answers.
+    /// The part that answers: an application, files, a fixed answer.
     pub action: Action,
 }
 

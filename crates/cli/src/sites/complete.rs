@@ -102,10 +102,10 @@ impl GroupTable {
     }
 }
 
-/// What stands for an answer that was not understood, in a file that is refused.
+/// The placeholder for an answer that was not understood, in a file that is refused.
 const UNKNOWN: SiteAction = SiteAction::Status(404);
 
-/// What `idle-timeout` is unless it is given.
+/// The default of `idle-timeout`.
 const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
 
 /// Where a byte of a file stands.

@@ -39,7 +39,7 @@ const IN_GROUPS: [&str; 3] = ["app", "handler", "scripts"];
 /// More would be more than a process can be handed passages to.
 const GROUPS_MAX: usize = 64;
 
-/// What a table says of settings.
+/// The settings that a table gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) said: Vec<Said>,
@@ -64,7 +64,7 @@ pub(crate) struct Value {
 }
 
 impl Given {
-    /// What is said of a setting.
+    /// The value that the table gives to a setting, if it gives one.
     pub(crate) fn of(&self, name: &str) -> Option<&Said> {
         self.said.iter().find(|said| ROWS[said.row].name == name)
     }
@@ -539,7 +539,7 @@ impl Reader<'_> {
 
     /// A route that has the same path as one before it, which takes every request, is never taken.
     fn check_reach(&mut self, routes: &[RouteTable]) {
-        // What is not understood may be what tells two routes apart.
+        // A key that was not understood may be the one that tells two routes apart.
         let is_read = |route: &RouteTable| {
             !route.given.is_unread(&MATCHING) && !route.given.is_unread(&["files", "try"])
         };

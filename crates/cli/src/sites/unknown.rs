@@ -9,15 +9,15 @@ use crate::may_set::MaySet;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
 
-/// A key, or a table, that there is not.
+/// A key or a table of the file that Adyton does not know.
 pub(super) struct Unknown {
-    /// What to say about it.
+    /// The message, without file and place.
     pub(super) what: String,
     /// The keys and tables that may be meant by it.
     pub(super) meant: Vec<&'static str>,
 }
 
-/// What to say about it, behind its name, and what may be meant.
+/// The end of the message, behind the unknown name, and the names that may be meant by it.
 struct Hint {
     text: String,
     meant: Vec<&'static str>,
@@ -102,7 +102,7 @@ fn place(name: &str) -> Option<(&'static str, &'static str)> {
     fn own<S>(rows: &'static [Row<S>], name: &str) -> Option<&'static str> {
         rows.iter().map(|row| row.name).find(|own| *own == name)
     }
-    // What a group may not say is the server's.
+    // A setting that a group may not have is the server's.
     let of_server = || Row::find(name).filter(|row| is_of(row, Scope::Server)).map(|row| row.name);
     let route = || own(ROUTE_ROWS, name).map(|row| (ROUTE, row));
     let site = || own(SITE_ROWS, name).map(|row| (SITE, row));

@@ -11,13 +11,14 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// What `User` and `Group` say.
+    /// The user and group of the directives `User` and `Group`.
     pub(super) fn of_server(lines: &[Line]) -> Owner {
         let last = |name: &str| lines.iter().rfind(|line| line.name == name).map(|line| number(line.arg(0)));
         Owner { user: last("user"), group: last("group") }
     }
 
-    /// Those of a daemon; what it does not say is the server's, but a user that it says comes with the user's group.
+    /// The user and group of a `WSGIDaemonProcess`. One that it does not name is the server's, but a user that it names
+    /// comes with that user's own group.
     fn of_daemon(line: &Line, server: &Owner) -> Owner {
         let said = |name: &str| {
             let mut pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));

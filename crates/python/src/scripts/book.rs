@@ -15,9 +15,9 @@ type Pages<V, F> = HashMap<Box<[u8]>, Page<V, F>>;
 
 /// What is known of one.
 pub(super) struct Page<V, F> {
-    /// What answers.
+    /// The loaded script that answers.
     pub(super) current: Option<Arc<V>>,
-    /// What could not be loaded since.
+    /// The newer version that could not be loaded.
     pub(super) failed: Option<Arc<F>>,
     /// A thread loads it.
     pub(super) is_loading: bool,
