@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_log::request::RequestIds;
@@ -64,6 +65,9 @@ const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %L %{Host}i %{X-Other}i
 /// Room for one line of any length that the parser lets through.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
+/// The writing thread gets a CPU within this time, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Through a file that has no name, so that none is left behind.
 fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     thread_local! {
@@ -74,6 +78,7 @@ fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
         let mut log = AccessLog::open(&Destination::File(path.into()), format, QUEUE_BYTES_MAX)
             .expect("a format that was checked");
         log.record(record);
+        log.settle(PATIENCE);
         drop(log);
         let mut line = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut line)).expect("a file of our own");

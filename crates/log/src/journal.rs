@@ -716,6 +716,9 @@ mod tests {
 
     const BYTES_MAX: usize = 64 << 10;
 
+    /// The writing thread gets a CPU within this time, however busy the machine is.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
     /// More than a pipe takes.
     const PIPE_BYTES: usize = 1 << 20;
 
@@ -750,6 +753,7 @@ mod tests {
         }
         let lost = journal.lost();
         let text = read_all(reader);
+        journal.settle(PATIENCE);
         drop(journal);
         let text = text.join().unwrap();
         let numbers: Vec<usize> =
@@ -770,6 +774,7 @@ mod tests {
         }
         let lost = journal.lost();
         let text = read_all(reader);
+        journal.settle(PATIENCE);
         drop(journal);
         let text = text.join().unwrap();
         let told: u64 = text
@@ -792,6 +797,7 @@ mod tests {
         journal.settle(Duration::from_millis(1));
         let lost = journal.lost();
         let text = read_all(reader);
+        journal.settle(PATIENCE);
         drop(journal);
 
         let there = text.join().unwrap().lines().count();

@@ -12,11 +12,12 @@ mod line;
 mod record;
 mod step;
 
+use std::time::Duration;
 use std::{fmt, io};
 
 use adyton_log::sink::Destination;
 use adyton_log::stamp::Stamp;
-use adyton_log::{Counter, END_PATIENCE, Journal};
+use adyton_log::{Counter, Journal};
 use adyton_sys::clock;
 
 use crate::estate::{LINES_BYTES_MAX, Page, Pages};
@@ -175,10 +176,10 @@ impl AccessLog {
         self.held_since_ms = None;
     }
 
-    /// Waits for a moment until all lines are written: for a process that is about to end.
-    pub(crate) fn settle(&mut self) {
+    /// Waits until all lines are written, for at most `patience`; those that are not by then are lost.
+    pub fn settle(&mut self, patience: Duration) {
         self.flush();
-        self.journal.settle(END_PATIENCE);
+        self.journal.settle(patience);
     }
 }
 

@@ -232,7 +232,7 @@ impl Server {
     /// Has the rest of the access log written, and waits for a moment until it is.
     pub fn settle_log(&self) {
         let plan = self.shared.plan();
-        plan.logs().for_each(|log| lock(log).settle());
+        plan.logs().for_each(|log| lock(log).settle(log::END_PATIENCE));
     }
 
     /// The requests that threads have been in for long: what each is, and for how many milliseconds.
