@@ -86,6 +86,8 @@ class Case:
     fields: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     at_once: int = 1
+    share: int = 1
+    """One of so many requests is asked: of large answers fewer repeat as well."""
     settings: tuple[str, ...] = ONE_THREAD
     varies: bool = False
     """Whether each request has another path than the one before: what is kept of that is no help."""
@@ -151,6 +153,13 @@ class Case:
         return "\r\n".join([*lines, "", ""]).encode("ascii") + self.body
 
 
+THREADS = ("--threads=16", "--hand-over=never")
+"""A call that callgrind makes slow would be handed over, which costs another number of instructions."""
+
+STREAM = "stream_wsgi.py"
+MEBIBYTE = "/64/16384"
+"""What `stream_wsgi.py` gives in pieces of 16 KiB."""
+
 PAGE_BYTES = 7 * 1024
 """Of a page as applications make them; `page_wsgi.py` makes one."""
 
@@ -161,8 +170,7 @@ CASES = (
     Case("WSGI hello, paths that vary", varies=True),
     Case("WSGI hello, body of 4 KiB", body=b"x" * 4096),
     Case("WSGI hello, access log", settings=(*ONE_THREAD, "--access-log={folder}/log")),
-    # A call that callgrind makes slow would be handed over, which costs another number of instructions.
-    Case("WSGI hello, --threads 16", settings=("--threads=16", "--hand-over=never")),
+    Case("WSGI hello, --threads 16", settings=THREADS),
     Case("WSGI hello, file of one site", sites=(1, 1)),
     Case("WSGI hello, file of 50 sites with 20 routes", sites=(50, 20)),
     Case("WSGI hello, file of 10,000 host names", sites=(10_000, 1)),
@@ -180,6 +188,10 @@ CASES = (
     Case("WSGI script, three folders with a page", path=SCRIPT, folders=("", "", PAGE), answers=SCRIPTS),
     Case("static 7 KB", path="/static/page.txt"),
     Case("cached 7 KB", "page_wsgi.py", settings=(*ONE_THREAD, "--cache=1h")),
+    Case("WSGI stream, 1 MB in 64 pieces", STREAM, MEBIBYTE, settings=THREADS, share=10),
+    Case("WSGI stream, 1 MB with its length", STREAM, MEBIBYTE + "?length", settings=THREADS, share=10),
+    Case("WSGI stream, 1 MB with one thread", STREAM, MEBIBYTE, share=10),
+    Case("WSGI stream, 1,000 pieces of 100 B", STREAM, "/1000/100", settings=THREADS, share=20),
     Case("static 304", path="/static/small.txt", status=304, fields=(("If-None-Match", "*"),)),
 )
 
@@ -252,13 +264,13 @@ def count(case: Case, python: str) -> int:
         (folder / "static/page.txt").write_bytes(b"x" * PAGE_BYTES)
         for pid, connection in serving(case, python, folder):
             control(pid, "--instr=on")
-            ask(connection, case, WARM_REQUESTS)
+            ask(connection, case, WARM_REQUESTS // case.share)
             control(pid, "--zero")
-            ask(connection, case, REQUESTS)
+            ask(connection, case, REQUESTS // case.share)
             control(pid, "--dump")
             control(pid, "--instr=off")
         (counted,) = [found for file in folder.glob("count*") for found in asked_for(file)]
-        return counted // REQUESTS
+        return counted * case.share // REQUESTS
 
 
 def asked_for(file: Path) -> list[int]:
@@ -309,11 +321,27 @@ def answer(connection: socket.socket, case: Case, data: bytes) -> bytes:
     head, _, data = data.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 %d " % case.status):
         raise SystemExit(f"{case.name}: the answer is {head!r}")
+    if b"\r\nTransfer-Encoding: chunked" in head:
+        return behind_chunks(connection, data)
     length = re.search(rb"(?i)\r\nContent-Length: (\d+)", head)
     size = 0 if case.status == 304 or not length else int(length[1])
     while len(data) < size:
         data += received(connection)
     return data[size:]
+
+
+def behind_chunks(connection: socket.socket, data: bytes) -> bytes:
+    """Read a body in chunks, of which `data` has come; return the bytes behind it."""
+    while True:
+        while b"\r\n" not in data:
+            data += received(connection)
+        line, _, data = data.partition(b"\r\n")
+        size = int(line, 16) + 2
+        while len(data) < size:
+            data += received(connection)
+        data = data[size:]
+        if size == 2:
+            return data
 
 
 def received(connection: socket.socket) -> bytes:

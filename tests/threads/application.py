@@ -541,6 +541,15 @@ def pour_write(environ: WSGIEnvironment, start_response: StartResponse, query: Q
     return []
 
 
+@add("pieces")
+def pieces(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Give one item again and again, as quickly as can be; promise a length if there is one."""
+    del environ
+    promise = [("Content-Length", query["length"])] if "length" in query else []
+    start_response("200 OK", [BYTES, *promise])
+    return itertools.repeat(bytes(int(query["size"])), int(query["items"]))
+
+
 @add("notes")
 def tell_notes(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Tell what was noted under a name."""

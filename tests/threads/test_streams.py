@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import request
-from threads.scenes import receive_all, target, under_way
+from threads.scenes import PATIENT, receive_all, start, target, under_way
 
 if TYPE_CHECKING:
     from support.client import Connection
@@ -20,6 +22,10 @@ FLASK_APPLICATION = Path(__file__).with_name("flask_application.py")
 STEPS = 4
 PAD = 20_000
 """Bytes in a line, so that a stream passes every mark at which somebody may wait for somebody."""
+MIB = 1 << 20
+PACKET_BYTES = 65_483
+"""What a packet of the loopback carries: its MTU is 64 KiB."""
+GATHERED_BYTES = 256 << 10
 
 
 def wait_until_here(connection: Connection, data: bytes) -> None:
@@ -52,6 +58,36 @@ def test_prompt_after_quick_items(site: Site, flag: Flag, ms: int) -> None:
             flag.child(number).lift()
 
         assert b"<0><1><2><3>" == connection.receive().body.replace(b".", b"")
+
+
+def packets(connection: Connection) -> int:
+    """Return how many packets with data have come (`tcpi_data_segs_in`, tcp(7))."""
+    at = 152
+    told = connection.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, at + 4)
+    (count,) = struct.unpack_from("=I", told, at)
+    return int(count)
+
+
+@pytest.mark.parametrize("promised", [True, False], ids=["with its length", "in chunks"])
+@pytest.mark.parametrize("threads", [1, 16])
+@pytest.mark.parametrize(("size", "items"), [(16_384, 64), (1_000, 200), (40_000, 3)])
+def test_few_packets(
+    serve: Servers, tmp_path: Path, size: int, items: int, threads: int, *, promised: bool
+) -> None:
+    """Items that are there at once leave together: neither an item nor a chunk's head has its own packet.
+
+    Each time that so much has gathered there is a packet that is not full, and one for the end.
+    """
+    site = start(serve, tmp_path, threads, "--hand-over=never", *PATIENT)
+    asked = target("/pieces", items=items, size=size, length=items * size if promised else "")
+    with site.server.connect(receive_buffer_bytes=4 * MIB) as connection:
+        assert b"hello" == connection.get("/hello").body
+        before = packets(connection)
+        assert bytes(items * size) == connection.get(asked).body
+        count = packets(connection) - before
+
+    with_heads = items * (size + 10) + 1_000
+    assert with_heads // PACKET_BYTES + 1 + with_heads // GATHERED_BYTES + 1 >= count
 
 
 @pytest.mark.parametrize("path", ["/steps", "/write-steps"])

@@ -5,10 +5,10 @@ use std::io;
 use adyton_http::BodySize;
 use adyton_log::{self as log, messages};
 use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
-use pyo3::exceptions::{PyStopIteration, PyTypeError};
-use pyo3::intern;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
+use pyo3::{ffi, intern};
 
 use crate::failure;
 use crate::file_wrapper::FileWrapper;
@@ -137,7 +137,9 @@ impl Items {
 
     /// The rest runs with the context variables as they are now.
     pub(crate) fn keep_context(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.context = Some(py.import("contextvars")?.call_method0("copy_context")?.unbind());
+        // SAFETY: attached; what comes back is a new reference, or null with an exception.
+        let context = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyContext_CopyCurrent())? };
+        self.context = Some(context.unbind());
         Ok(())
     }
 
@@ -174,6 +176,8 @@ impl Items {
         door: &impl Door,
         reply: &mut Reply<'_>,
     ) -> PyResult<Pull> {
+        let context = self.context.as_ref().map(|context| context.clone_ref(py));
+        let _within = context.map(|context| Within::enter(context.into_bound(py))).transpose()?;
         loop {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);
@@ -251,23 +255,7 @@ impl Items {
             self.iterator = Some(iterator.unbind());
         }
         let Some(iterator) = &self.iterator else { return Ok(None) };
-        let iterator = iterator.bind(py);
-        if self.context.is_none() {
-            return iterator.clone().next().transpose();
-        }
-        match self.call(iterator.getattr(intern!(py, "__next__"))?) {
-            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),
-            item => item.map(Some),
-        }
-    }
-
-    /// Calls what belongs to the body in its context.
-    fn call<'py>(&self, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = function.py();
-        match &self.context {
-            Some(context) => context.bind(py).call_method1(intern!(py, "run"), (function,)),
-            None => function.call0(),
-        }
+        iterator.bind(py).clone().next().transpose()
     }
 
     /// Calls the body's `close`, which may take as long as anything else of the application.
@@ -280,13 +268,38 @@ impl Items {
     pub(crate) fn close(&mut self, py: Python<'_>) {
         self.iterator = None;
         let Some(body) = self.body.take() else { return };
-        let closed = match body.bind(py).getattr_opt(intern!(py, "close")) {
-            Ok(Some(close)) => self.call(close).map(|_| ()),
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
+        let context = self.context.take().map(|context| Within::enter(context.into_bound(py))).transpose();
+        let closed = context.and_then(|_within| match body.bind(py).getattr_opt(intern!(py, "close"))? {
+            Some(close) => close.call0().map(|_| ()),
+            None => Ok(()),
+        });
         if let Err(error) = forked::stay(py, closed) {
             failure::log(py, &error, "the close() of an application's body");
+        }
+    }
+}
+
+/// The calling thread is in a `contextvars.Context`, until this is dropped. To enter it once costs less than to have it run
+/// each item.
+struct Within<'py>(Bound<'py, PyAny>);
+
+impl<'py> Within<'py> {
+    fn enter(context: Bound<'py, PyAny>) -> PyResult<Self> {
+        // SAFETY: the token of `context` proves that this thread is attached; of another object, or of a context that a thread
+        // is in, the interpreter makes an exception.
+        if unsafe { ffi::PyContext_Enter(context.as_ptr()) } == 0 {
+            Ok(Self(context))
+        } else {
+            Err(PyErr::fetch(context.py()))
+        }
+    }
+}
+
+impl Drop for Within<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as in `enter`; this thread has entered it, and whatever has run since has left what it entered.
+        if unsafe { ffi::PyContext_Exit(self.0.as_ptr()) } != 0 {
+            drop(PyErr::take(self.0.py()));
         }
     }
 }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use crate::stored::Stored;
 use crate::transport::Transport;
 
-/// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
-const SLICES_MAX: usize = 16;
+/// Slices given to the kernel in one call: what a stream gathers before it is sent, in pieces that are borrowed, each with
+/// the head of its chunk.
+const SLICES_MAX: usize = 64;
 
 /// The most of a file that one call may send: a fast reader of a large file must not keep the loop.
 const FILE_BYTES_PER_CALL: u64 = 2 << 20;
@@ -20,6 +21,10 @@ const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 /// From this size on, what a client does not take now is put into the queue: a buffer that grows to a mebibyte
 /// is copied over and over, and holds what was sent until the last of it is.
 const SEGMENT_BYTES_MIN: usize = 64 << 10;
+
+/// Up to this size, bytes between two segments are kept in the queue itself: the head of a chunk, and the end of the one
+/// before it. Larger ones take their buffer along, and the next are written into a new one.
+const SHORT_BYTES_MAX: usize = 30;
 
 /// Bytes with another owner, such as a Python `bytes` object, sent without a copy.
 pub trait Payload: Send {
@@ -34,6 +39,13 @@ pub trait Payload: Send {
 pub(crate) enum Segment {
     /// Bytes of our own.
     Owned(Vec<u8>),
+    /// A few bytes of our own.
+    Short {
+        /// How many of `bytes` they are.
+        length: u8,
+        /// They, and what is behind them.
+        bytes: [u8; SHORT_BYTES_MAX],
+    },
     /// Bytes that are borrowed until they are sent.
     Shared(Box<dyn Payload>),
     /// `bytes` of a file from `offset`, sent by the kernel.
@@ -51,6 +63,7 @@ impl Segment {
     fn memory(&self) -> Option<&[u8]> {
         match self {
             Self::Owned(bytes) => Some(bytes),
+            Self::Short { length, bytes } => Some(&bytes[..usize::from(*length)]),
             Self::Shared(payload) => Some(payload.bytes()),
             Self::File { .. } => None,
         }
@@ -70,6 +83,55 @@ impl Segment {
             other => other.memory().map_or(0, <[u8]>::len) as u64,
         }
     }
+}
+
+/// Segments in the order in which they are sent.
+#[derive(Default)]
+struct Queue {
+    segments: VecDeque<Segment>,
+    /// What [`Segment::memory`] has of all of them. A stream asks for it after each of its pieces.
+    memory_bytes: u64,
+}
+
+impl Queue {
+    fn push(&mut self, segment: Segment) {
+        self.memory_bytes += memory_len(&segment) as u64;
+        self.segments.push_back(segment);
+    }
+
+    /// Puts what is in `tail` behind everything else.
+    fn push_tail(&mut self, tail: &mut Vec<u8>) {
+        let length = tail.len();
+        if length > SHORT_BYTES_MAX {
+            return self.push(Segment::Owned(std::mem::take(tail)));
+        }
+        let mut bytes = [0; SHORT_BYTES_MAX];
+        bytes[..length].copy_from_slice(tail);
+        tail.clear();
+        self.push(Segment::Short { length: u8::try_from(length).unwrap_or(0), bytes });
+    }
+
+    fn pop(&mut self) {
+        if let Some(segment) = self.segments.pop_front() {
+            self.memory_bytes -= memory_len(&segment) as u64;
+        }
+    }
+
+    /// Takes `bytes` away that were sent, of memory at the front; returns how many of them the new front has.
+    fn take(&mut self, mut bytes: usize) -> usize {
+        while let Some(length) = self.segments.front().and_then(Segment::memory).map(<[u8]>::len) {
+            if bytes < length {
+                break;
+            }
+            bytes -= length;
+            self.pop();
+        }
+        bytes
+    }
+}
+
+fn memory_len(segment: &Segment) -> usize {
+    segment.memory().map_or(0, <[u8]>::len)
 }
 
 /// How a flush ended.
@@ -95,12 +157,8 @@ enum Then {
 /// The queue of one connection.
 #[derive(Default)]
 pub(crate) struct Output {
-    /// Sent before `tail`.
-    #[expect(
-        clippy::box_collection,
-        reason = "almost no connection has a queue, and each pays for its place"
-    )]
-    queue: Option<Box<VecDeque<Segment>>>,
+    /// Sent before `tail`. Almost no connection has a queue, and each pays for its place.
+    queue: Option<Box<Queue>>,
     /// The open end, where answers are written.
     tail: Vec<u8>,
     /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
@@ -119,7 +177,7 @@ impl Output {
 
     /// Bytes that still have to be sent.
     pub(crate) fn pending_bytes(&self) -> u64 {
-        let queued = self.queue.as_ref().map_or(0, |queue| queue.iter().map(Segment::len).sum());
+        let queued = self.queue.as_ref().map_or(0, |queue| queue.segments.iter().map(Segment::len).sum());
         queued + self.tail.len() as u64 - self.sent as u64
     }
 
@@ -135,18 +193,14 @@ impl Output {
 
     /// Bytes of our own and borrowed ones that are held in memory for this connection.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let queued = self.queue.as_ref().map_or(0, |queue| {
-            queue.iter().filter_map(Segment::memory).map(|bytes| bytes.len() as u64).sum()
-        });
-        queued + self.tail.len() as u64
+        self.queue.as_ref().map_or(0, |queue| queue.memory_bytes) + self.tail.len() as u64
     }
 
     /// As [`Output::memory_bytes`], without what others keep anyway.
     pub(crate) fn own_bytes(&self) -> u64 {
-        let queued = self
-            .queue
-            .as_ref()
-            .map_or(0, |queue| queue.iter().filter_map(Segment::own).map(|bytes| bytes.len() as u64).sum());
+        let own =
+            |queue: &Queue| queue.segments.iter().filter_map(Segment::own).map(|own| own.len() as u64).sum();
+        let queued = self.queue.as_deref().map_or(0, own);
         queued + self.tail.len() as u64
     }
 
@@ -157,7 +211,7 @@ impl Output {
     /// The disk is full, or what the settings allow of it.
     pub(crate) fn spill(&mut self, mut stored: Stored) -> io::Result<()> {
         let tail = Segment::Owned(std::mem::take(&mut self.tail));
-        let queue = std::mem::take(&mut self.queue).map_or_else(VecDeque::new, |queue| *queue);
+        let queue = std::mem::take(&mut self.queue).map_or_else(VecDeque::new, |queue| queue.segments);
         let mut pieces = Vec::new();
         for (number, segment) in queue.into_iter().chain([tail]).enumerate() {
             let Some(bytes) = segment.own() else {
@@ -174,7 +228,9 @@ impl Output {
             Ok((offset, bytes)) => Segment::File { file: Arc::clone(&file), offset, bytes },
             Err(segment) => segment,
         };
-        self.queue = Some(Box::new(pieces.into_iter().map(segment).collect()));
+        let mut queue = Box::<Queue>::default();
+        pieces.into_iter().map(segment).for_each(|segment| queue.push(segment));
+        self.queue = Some(queue);
         Ok(())
     }
 
@@ -182,9 +238,9 @@ impl Output {
     pub(crate) fn push(&mut self, segment: Segment) {
         let queue = self.queue.get_or_insert_default();
         if !self.tail.is_empty() {
-            queue.push_back(Segment::Owned(std::mem::take(&mut self.tail)));
+            queue.push_tail(&mut self.tail);
         }
-        queue.push_back(segment);
+        queue.push(segment);
     }
 
     /// Gives the loop's buffer to a connection that has none.
@@ -229,39 +285,36 @@ impl Output {
         if flushed == Flushed::Blocked && self.tail.len() >= SEGMENT_BYTES_MIN {
             self.tail.shrink_to_fit();
             let segment = Segment::Owned(std::mem::take(&mut self.tail));
-            self.queue.get_or_insert_default().push_back(segment);
+            self.queue.get_or_insert_default().push(segment);
         }
         Ok(flushed)
     }
 
     fn send_what_is_taken(&mut self, transport: &mut Transport, then: Then) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
-            if !self.corked && fills_packets(queue, &self.tail, then) {
+            if !self.corked && fills_packets(&queue.segments, &self.tail, then) {
                 transport.hold(true);
                 self.corked = true;
             }
-            let step = match queue.front() {
-                Some(Segment::File { .. }) => send_file(transport, queue, &mut self.total_bytes)?,
-                Some(_) => {
-                    send_memory(transport, queue, &self.tail, (&mut self.sent, &mut self.total_bytes))?
-                }
+            let counts = (&mut self.sent, &mut self.total_bytes);
+            let step = match queue.segments.front() {
+                Some(Segment::File { .. }) => send_file(transport, queue, counts.1)?,
+                Some(_) => send_memory(transport, queue, (&self.tail, then), counts)?,
                 None => Flushed::All,
             };
+            if queue.segments.is_empty() {
+                self.queue = None;
+            }
             if step != Flushed::All {
                 return Ok(step);
             }
-            if queue.is_empty() {
-                self.queue = None;
-            }
         }
         while self.sent < self.tail.len() {
-            match transport.send(&self.tail[self.sent..], then == Then::End)? {
-                Some(bytes) => {
-                    self.sent += bytes;
-                    self.total_bytes += bytes as u64;
-                }
-                None => return Ok(Flushed::Blocked),
-            }
+            let Some(bytes) = transport.send(&self.tail[self.sent..], then == Then::End)? else {
+                return Ok(Flushed::Blocked);
+            };
+            self.sent += bytes;
+            self.total_bytes += bytes as u64;
         }
         if then == Then::Wait && std::mem::take(&mut self.corked) {
             transport.hold(false);
@@ -280,45 +333,40 @@ fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
     is_more_than_a_file && queue.iter().any(|segment| matches!(segment, Segment::File { .. }))
 }
 
-/// Sends the memory at the queue's front, in one call.
+/// Sends the memory at the queue's front in one call, and the tail with it if nothing is between them.
 ///
 /// `All` means that the caller may go on with whatever is in front now.
 fn send_memory(
     transport: &mut Transport,
-    queue: &mut VecDeque<Segment>,
-    tail: &[u8],
+    queue: &mut Queue,
+    (tail, then): (&[u8], Then),
     (sent, total_bytes): (&mut usize, &mut u64),
 ) -> io::Result<Flushed> {
-    let mut slices: Vec<IoSlice<'_>> = Vec::with_capacity(SLICES_MAX);
-    for bytes in queue.iter().map_while(Segment::memory).take(SLICES_MAX) {
-        slices.push(IoSlice::new(if slices.is_empty() { &bytes[*sent..] } else { bytes }));
+    let segments = queue.segments.iter().map(Segment::memory);
+    let memory = segments.chain((!tail.is_empty()).then_some(Some(tail))).map_while(|memory| memory);
+    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+    let (mut count, mut offered) = (0, 0);
+    for (slice, bytes) in slices.iter_mut().zip(memory) {
+        let bytes = if count == 0 { &bytes[*sent..] } else { bytes };
+        *slice = IoSlice::new(bytes);
+        (count, offered) = (count + 1, offered + bytes.len());
     }
     // A file that follows fills the packet that these bytes begin.
-    let more = slices.len() < queue.len() || !tail.is_empty();
-    let Some(mut bytes) = transport.send_vectored(&slices, more)? else {
+    let more = count < queue.segments.len() + usize::from(!tail.is_empty()) || then == Then::End;
+    let Some(bytes) = transport.send_vectored(&slices[..count], more)? else {
         return Ok(Flushed::Blocked);
     };
     *total_bytes += bytes as u64;
-    bytes += *sent;
-    *sent = 0;
-    while let Some(length) = queue.front().and_then(Segment::memory).map(<[u8]>::len) {
-        if bytes < length {
-            *sent = bytes;
-            break;
-        }
-        bytes -= length;
-        queue.pop_front();
-    }
-    Ok(Flushed::All)
+    *sent = queue.take(*sent + bytes);
+    // A stream socket that takes a part is full, and tells when it is not (epoll(7)): to ask once more would be for nothing.
+    Ok(if bytes < offered { Flushed::Blocked } else { Flushed::All })
 }
 
 /// Sends a share of the file at the queue's front.
-fn send_file(
-    transport: &mut Transport,
-    queue: &mut VecDeque<Segment>,
-    total_bytes: &mut u64,
-) -> io::Result<Flushed> {
-    let Some(Segment::File { file, offset, bytes }) = queue.front_mut() else { return Ok(Flushed::All) };
+fn send_file(transport: &mut Transport, queue: &mut Queue, total_bytes: &mut u64) -> io::Result<Flushed> {
+    let Some(Segment::File { file, offset, bytes }) = queue.segments.front_mut() else {
+        return Ok(Flushed::All);
+    };
     if *bytes > 0 {
         let share = usize::try_from((*bytes).min(FILE_BYTES_PER_CALL)).unwrap_or(usize::MAX);
         match transport.send_file(&**file, *offset, share)? {
@@ -332,7 +380,7 @@ fn send_file(
         }
     }
     if *bytes == 0 {
-        queue.pop_front();
+        queue.pop();
         return Ok(Flushed::All);
     }
     Ok(Flushed::Turn)
@@ -341,7 +389,7 @@ fn send_file(
 #[cfg(test)]
 mod tests {
     use std::io::Read;
-    use std::os::unix::net::UnixStream;
+    use std::os::unix::net::{UnixDatagram, UnixStream};
 
     use super::*;
     use crate::stored::Quota;
@@ -403,6 +451,41 @@ mod tests {
             let received = reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
             assert!(expected == received?, "{kept:?}");
             assert!(Stored::new(&std::env::temp_dir(), &quota)?.append(&vec![0; 4_000_000]).is_ok());
+        }
+        Ok(())
+    }
+
+    /// Borrowed pieces, what is between them and what is behind them leave in one call: a datagram. More slices than one call
+    /// takes are two, and nothing is left behind.
+    #[test]
+    fn pieces_leave_together() -> io::Result<()> {
+        for (pieces, calls) in [(1, 1), (SLICES_MAX / 2 - 1, 1), (SLICES_MAX / 2, 2)] {
+            let (socket, client) = UnixDatagram::pair()?;
+            socket.set_nonblocking(true)?;
+            client.set_nonblocking(true)?;
+            let (mut output, mut expected) = (Output::default(), Vec::new());
+            for number in 0..pieces {
+                let (head, piece) = (format!("\r\n{number}\r\n").into_bytes(), vec![b'x'; 100]);
+                expected.extend([head.clone(), piece.clone()].concat());
+                output.tail().extend(head);
+                output.push(Segment::Shared(Box::new(Lent(piece, true))));
+            }
+            expected.extend(b"\r\n");
+            output.tail().extend(b"\r\n");
+            assert_eq!(expected.len() as u64, output.memory_bytes());
+            assert_eq!((expected.len() - 100 * pieces) as u64, output.own_bytes());
+
+            assert_eq!(Flushed::All, output.flush(&mut Transport::new(socket.into()))?);
+
+            assert!(output.is_empty() && output.memory_bytes() == 0);
+            let mut buffer = vec![0; expected.len() + 1];
+            let mut received = Vec::new();
+            for _ in 0..calls {
+                let bytes = client.recv(&mut buffer)?;
+                received.extend_from_slice(&buffer[..bytes]);
+            }
+            assert!(client.recv(&mut buffer).is_err(), "{pieces} pieces took more than {calls} calls");
+            assert_eq!(expected, received);
         }
         Ok(())
     }

@@ -34,7 +34,12 @@ mod kept;
 /// beside the head is cheaper than a second slice.
 pub const SHARE_BYTES_MIN: usize = 16 << 10;
 
-/// An answer is sent, as far as its client takes it, whenever this much of it is in memory.
+/// What a stream has written is sent, as far as its client takes it, whenever so much has gathered: below that a system
+/// call and the packets that it makes cost more than what they carry; above it, what is sent has left the CPU's cache.
+pub(crate) const GATHER_BYTES: u64 = 256 << 10;
+
+/// The low-water mark, at which an answer that waited for its client goes on. When all answers together hold too much,
+/// it is the high-water mark, too.
 pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 
 /// An answer waits for its client when this much of it is in memory: the high-water mark.
@@ -72,6 +77,8 @@ pub struct Reply<'c> {
     answer: &'c mut Answer,
     /// Bytes of the body that were written before this call.
     bytes_before: u64,
+    /// What was in memory when its client took no more.
+    untaken_bytes: u64,
     common: &'c Common,
     /// What the `Date` field says.
     date: [u8; 29],
@@ -86,7 +93,16 @@ pub struct Reply<'c> {
 impl<'c> Reply<'c> {
     pub(crate) fn new(answer: &'c mut Answer, common: &'c Common, date: &[u8; 29]) -> Self {
         let bytes_before = answer.body_bytes;
-        Self { answer, bytes_before, common, date: *date, holder: None, is_theirs: false, held: None }
+        Self {
+            answer,
+            bytes_before,
+            untaken_bytes: 0,
+            common,
+            date: *date,
+            holder: None,
+            is_theirs: false,
+            held: None,
+        }
     }
 
     /// One that the loop writes as a script says it.
@@ -107,7 +123,16 @@ impl<'c> Reply<'c> {
         }
         holder.attach();
         let bytes_before = answer.body_bytes;
-        Self { answer, bytes_before, common, date: *date, holder: Some(holder), is_theirs: true, held: None }
+        Self {
+            answer,
+            bytes_before,
+            untaken_bytes: 0,
+            common,
+            date: *date,
+            holder: Some(holder),
+            is_theirs: true,
+            held: None,
+        }
     }
 
     /// The way to the client, which other threads may have had while the application had the thread.
@@ -562,23 +587,37 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Whether the client should take something before more is made. Sends what it takes first.
+    /// Whether the client should take something before more is made. Sends what has gathered first.
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
-            // Other connections get their turn on this thread, whether the client has taken it all or not.
-            if self.is_coded() {
-                return self.has_coded_enough();
-            }
-            return self.answer.body_bytes - self.bytes_before >= PENDING_BYTES_MAX;
+            return self.has_had_its_turn();
         }
-        if self.output().memory_bytes() < PENDING_BYTES_MAX {
+        let memory_bytes = self.output().memory_bytes();
+        if memory_bytes < PENDING_BYTES_MAX {
+            return false;
+        }
+        let common = self.common;
+        let is_crowded = common.output_bytes.load(Ordering::Relaxed) >= common.config.output_bytes_max;
+        if memory_bytes < self.untaken_bytes {
+            // Another thread has sent meanwhile.
+            self.untaken_bytes = 0;
+        }
+        // A client that takes no more now is not offered each piece.
+        let offers_from = WAITING_BYTES_MAX.min(self.untaken_bytes + GATHER_BYTES);
+        if memory_bytes < offers_from && !is_crowded {
             return false;
         }
         self.outbox().send();
-        let waiting = self.common.output_bytes.load(Ordering::Relaxed);
-        let config = &self.common.config;
-        let most = if waiting < config.output_bytes_max { WAITING_BYTES_MAX } else { PENDING_BYTES_MAX };
-        self.output().memory_bytes() >= most
+        self.untaken_bytes = self.output().memory_bytes();
+        self.untaken_bytes >= if is_crowded { PENDING_BYTES_MAX } else { WAITING_BYTES_MAX }
+    }
+
+    /// Whether other connections should have their turn on this thread, whether the client has taken it all or not.
+    fn has_had_its_turn(&mut self) -> bool {
+        if self.is_coded() {
+            return self.has_coded_enough();
+        }
+        self.answer.body_bytes - self.bytes_before >= GATHER_BYTES
     }
 
     /// Whether [`Reply::wait_for_reader`] can be called: else the rest of the answer has to be pulled later.
@@ -641,6 +680,7 @@ impl<'c> Reply<'c> {
     /// The client is gone, or reads more slowly than the settings allow.
     pub fn wait_for_reader(&mut self) -> io::Result<()> {
         let sent = self.send_until(PENDING_BYTES_MAX);
+        self.untaken_bytes = 0;
         self.held = None;
         sent
     }

@@ -21,8 +21,8 @@ use crate::step::{Next, Step, Worked};
 use crate::tally::Cell;
 use crate::task::NO_KEY;
 
-/// Pulls from one stream before the other connections get their turn.
-const PULLS_PER_TURN: u32 = 16;
+/// Pulls from one stream before the other connections get their turn: a mebibyte.
+const PULLS_PER_TURN: u32 = 4;
 
 /// Receives of one body before the other connections get their turn.
 const RECEIVES_PER_TURN: u32 = 16;
