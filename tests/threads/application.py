@@ -130,6 +130,14 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     return answer if whole else Counted(answer)
 
 
+def pieces(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Give one item again and again, and count nothing; promise a length if there is one."""
+    query = dict(parse_qsl(environ["QUERY_STRING"]))
+    promise = [("Content-Length", query["length"])] if "length" in query else []
+    start_response("200 OK", [BYTES, *promise])
+    return itertools.repeat(bytes(int(query["size"])), int(query["items"]))
+
+
 def handler(request: adyton.Request) -> object:
     """Hold when there is a flag; stream step by step on `/steps`, hang on `/hang`."""
     query = {name: value for name, value in parse_qsl(request.query_string) if value}
@@ -539,15 +547,6 @@ def pour_write(environ: WSGIEnvironment, start_response: StartResponse, query: Q
     finally:
         poured.close()
     return []
-
-
-@add("pieces")
-def pieces(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Give one item again and again, as quickly as can be; promise a length if there is one."""
-    del environ
-    promise = [("Content-Length", query["length"])] if "length" in query else []
-    start_response("200 OK", [BYTES, *promise])
-    return itertools.repeat(bytes(int(query["size"])), int(query["items"]))
 
 
 @add("notes")
