@@ -146,12 +146,12 @@ application.application = refuse""",
         lambda _row, _number, loads, _bench: put.extend(each.name for each in loads),
     )
     row = Row(replace(BARE, files={"serve.py": refuses}), SIZE)
-    compare(replace(UPLOADS, loads=UPLOADS.loads[:4]), [row], PACE, SEATS, lambda _: None)
+    compare(replace(UPLOADS, loads=UPLOADS.loads[:5]), [row], PACE, SEATS, lambda _: None)
     [why] = row.problems.pop("64 KiB, pieces")
 
     assert why.startswith("no right answer to /pieces within 0 s: ")
     assert [] == [each for problems in row.problems.values() for each in problems]
-    assert ["64 KiB, lines", "64 KiB, unread", "64 KiB, whole"] == sorted(put)
+    assert ["64 KiB, chunked", "64 KiB, lines", "64 KiB, unread", "64 KiB, whole"] == sorted(put)
 
 
 def test_how_to_install() -> None:
@@ -177,6 +177,7 @@ def test_what_is_sent(tmp_path: Path) -> None:
     sent = Run(("1 MB lines",), ()).sent(file)
     assert ("--data", f"@{file}", "--header", "Content-Type:application/octet-stream") == sent
     assert (1_000_000, 4_000) == (len(file.read_bytes()), file.read_bytes().count(b"\n"))
+    assert "Transfer-Encoding:chunked" in Run(("64 KiB chunked",), ()).sent(file)
     assert "Content-Type:application/x-www-form-urlencoded" in Run(("Flask form",), ()).sent(file)
     assert b"name=Lyre+%26+plectrum&strings=7" == file.read_bytes()
 
@@ -186,12 +187,12 @@ def test_what_is_sent(tmp_path: Path) -> None:
 def test_tables_of_groups() -> None:
     """Loads of a group stand in tables of their own, without the name of the group above each column."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
-    for load in UPLOADS.loads[:4]:
+    for load in UPLOADS.loads[:5]:
         row.shots[load.name] = {0: SHOT}
     found = tables(page_of(UPLOADS, row))
 
     assert ["64 KiB: requests/s", "64 KiB: CPU us"] == [each.title for each in found[:2]]
     assert len(UPLOADS.figures) * 3 == len(found)
-    assert all(["whole", "pieces", "lines", "unread"] == each.head for each in found)
-    assert ["Adyton, WSGI", *["80"] * 4] == found[0].rows[0]
+    assert all(["whole", "pieces", "lines", "unread", "chunked"] == each.head for each in found)
+    assert ["Adyton, WSGI", *["80"] * 5] == found[0].rows[0]
     assert "INVALID" in found[-1].rows[0]

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use crate::url::Url;
 
+const TRANSFER_ENCODING: &str = "Transfer-Encoding";
+
+/// What each chunk of a body that is sent in chunks has of it, but for the last.
+const CHUNK_BYTES: usize = 16 << 10;
+
 /// Everything that a run needs to know.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -262,10 +267,13 @@ impl Plan {
     fn check_framing(&self, request: &WeightedRequest) -> Result<(), String> {
         let length = self.body_of(request).len();
         for (name, value) in &self.headers {
-            if name.eq_ignore_ascii_case("Transfer-Encoding") {
-                return Err(
-                    "bodies are sent as they are, with their length: leave Transfer-Encoding out".to_owned()
-                );
+            if name.eq_ignore_ascii_case(TRANSFER_ENCODING) && !value.eq_ignore_ascii_case("chunked") {
+                return Err(format!(
+                    "bodies are sent with their length or in chunks, and not as Transfer-Encoding: {value}: leave it out"
+                ));
+            }
+            if name.eq_ignore_ascii_case("Content-Length") && self.is_chunked() {
+                return Err("a body in chunks tells no length: leave Content-Length out".to_owned());
             }
             if name.eq_ignore_ascii_case("Content-Length") && *value != length.to_string() {
                 return Err(format!(
@@ -274,7 +282,7 @@ impl Plan {
                 ));
             }
         }
-        if length > 0 && self.omits("Content-Length") {
+        if length > 0 && self.omits("Content-Length") && !self.is_chunked() {
             return Err("without Content-Length a server takes the body for the next request".to_owned());
         }
         Ok(())
@@ -284,6 +292,11 @@ impl Plan {
         if request.has_body { &self.body } else { &[] }
     }
 
+    /// Whether the user has bodies sent in chunks (RFC 9112 section 7.1).
+    fn is_chunked(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(TRANSFER_ENCODING))
+    }
+
     fn omits(&self, name: &str) -> bool {
         self.omitted.iter().any(|other| other.eq_ignore_ascii_case(name))
     }
@@ -291,6 +304,7 @@ impl Plan {
     /// The bytes of one request.
     pub(crate) fn request(&self, request: &WeightedRequest) -> Vec<u8> {
         let body = self.body_of(request);
+        let is_chunked = self.is_chunked() && !body.is_empty();
         // What the user gives or leaves out takes the place of ours.
         let has = |name: &str| {
             self.omits(name) || self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
@@ -308,10 +322,14 @@ impl Plan {
         if !has("User-Agent") {
             field("User-Agent", concat!("adyton-bench/", env!("CARGO_PKG_VERSION")));
         }
-        for (name, value) in &self.headers {
+        for (name, value) in
+            self.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(TRANSFER_ENCODING))
+        {
             field(name, value);
         }
-        if (!body.is_empty() || request.may_have_body()) && !has("Content-Length") {
+        if is_chunked {
+            field(TRANSFER_ENCODING, "chunked");
+        } else if (!body.is_empty() || request.may_have_body()) && !has("Content-Length") {
             field("Content-Length", &body.len().to_string());
         }
         if !self.keep_alive && !has("Connection") {
@@ -319,7 +337,16 @@ impl Plan {
         }
         head.push_str("\r\n");
         let mut request = head.into_bytes();
-        request.extend_from_slice(body);
+        if !is_chunked {
+            request.extend_from_slice(body);
+            return request;
+        }
+        for chunk in body.chunks(CHUNK_BYTES) {
+            request.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            request.extend_from_slice(chunk);
+            request.extend_from_slice(b"\r\n");
+        }
+        request.extend_from_slice(b"0\r\n\r\n");
         request
     }
 
@@ -393,8 +420,10 @@ mod tests {
             ("", length, "0", None),
             ("abc", length, "4", Some("Content-Length: 4 is not the length")),
             ("", length, "x", Some("Content-Length: x is not the length")),
-            ("abc", "transfer-encoding", "chunked", Some("bodies are sent as they are")),
-            ("", coding, "identity", Some("bodies are sent as they are")),
+            ("abc", "transfer-encoding", "Chunked", None),
+            ("", coding, "chunked", None),
+            ("abc", coding, "gzip, chunked", Some("bodies are sent with their length or in chunks")),
+            ("", coding, "identity", Some("bodies are sent with their length or in chunks")),
         ];
         for (body, name, value, expected) in cases {
             let why = plan("POST", body.as_bytes(), &[(name, value)]).check().err();
@@ -402,6 +431,27 @@ mod tests {
             assert_eq!(expected.is_some(), why.is_some(), "{name}: {value}");
             assert!(why.unwrap_or_default().starts_with(expected.unwrap_or("")), "{name}: {value}");
         }
+    }
+
+    #[test]
+    fn bodies_are_sent_in_chunks() {
+        let chunked =
+            |method: &str, body: &[u8]| request(&plan(method, body, &[(TRANSFER_ENCODING, "CHUNKED")]));
+        let both = plan("POST", b"abc", &[(TRANSFER_ENCODING, "chunked"), ("Content-Length", "3")]);
+        let long = vec![b'x'; CHUNK_BYTES + 1];
+
+        let text = chunked("POST", &long);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("Transfer-Encoding: chunked") && !head.contains("Content-Length"), "{head}");
+        assert_eq!(format!("4000\r\n{}\r\n1\r\nx\r\n0\r\n\r\n", "x".repeat(CHUNK_BYTES)), body);
+        assert!(
+            chunked("POST", b"").ends_with("Content-Length: 0\r\n\r\n"),
+            "without a body there is no chunk"
+        );
+        assert!(!chunked("GET", b"").contains(TRANSFER_ENCODING));
+        assert!(both.check().is_err());
+        let omitted = vec!["Content-Length".to_owned()];
+        assert!(Plan { omitted, ..plan("POST", b"a", &[(TRANSFER_ENCODING, "chunked")]) }.check().is_ok());
     }
 
     #[test]

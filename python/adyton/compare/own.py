@@ -24,6 +24,13 @@ class Own:
     """How many bytes it sends of that, again and again; 0: all of it, once."""
     kind: str = ""
     """The type of what it sends."""
+    is_chunked: bool = False
+    """Whether it sends that in chunks, without a length."""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields that say of a body what it is, by their names."""
+        return {"Content-Type": self.kind} | ({"Transfer-Encoding": "chunked"} if self.is_chunked else {})
 
     @property
     def posted(self) -> bytes:
@@ -37,13 +44,15 @@ class Own:
 LINE = b"%0249d\n" % 7
 """What is uploaded is made of such lines."""
 SIZES = {"64 KiB": 65_536, "1 MB": 1_000_000, "20 MB": 20_000_000}
+CHUNKED = "chunked"
 WAYS = {
     "whole": b"%(size)d bytes\n",
     "pieces": b"%(size)d bytes\n",
     "lines": b"%(lines)d lines, %(size)d bytes\n",
     "unread": b"nothing\n",
+    CHUNKED: b"%(size)d bytes\n",
 }
-"""How an upload is read, and what the answer to it is."""
+"""How an upload is read, and what the answer to it is. One that is sent in chunks is read in pieces."""
 
 
 def uploads() -> dict[str, Own]:
@@ -54,7 +63,7 @@ def uploads() -> dict[str, Own]:
         for way, answer in WAYS.items():
             body = answer % {b"size": size, b"lines": lines}
             found[f"{size_name} {way}"] = Own(
-                f"/{way}", "uploads", body, LINE, size, "application/octet-stream"
+                f"/{way}", "uploads", body, LINE, size, "application/octet-stream", way == CHUNKED
             )
     return found
 

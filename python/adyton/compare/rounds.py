@@ -440,7 +440,8 @@ class Run:
         if own is None or not own.sent:
             return ()
         file.write_bytes(own.posted)
-        return "--data", f"@{file}", "--header", f"Content-Type:{own.kind}"
+        fields = (word for name, value in own.fields.items() for word in ("--header", f"{name}:{value}"))
+        return "--data", f"@{file}", *fields
 
 
 def reports_of(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:

@@ -329,7 +329,7 @@ def answer_of(port: int, path: str, page: str, timeout_s: float = PAGE_S) -> tup
         # Who does not read a body may answer before it has come, and close.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             if own and own.sent:
-                connection.request("POST", path, own.posted, {"Content-Type": own.kind})
+                connection.request("POST", path, own.posted, own.fields, encode_chunked=own.is_chunked)
             else:
                 connection.request("GET", path)
         answer = connection.getresponse()

@@ -346,11 +346,11 @@ UPLOADS = Scenario(
     figures=COSTS_OF_PAGES,
     classic=(
         "Classic tables do not tell it. Here bodies of 64 KiB and 1 MB come over 16 connections, and of "
-        "20 MB over 4, each with its length in the head. The application reads a body at once (whole), in "
-        "pieces of 64 KiB, by lines of 250 bytes, or not at all (unread); it keeps nothing, and tells how "
-        "much came. Some servers read a body before they call the application, others when it asks. A "
-        "server that closes the connection instead of reading what the application has left may lose its "
-        "answer so: such requests are errors."
+        "20 MB over 4, each with its length in the head, or in chunks of 16 KiB (chunked). The application "
+        "reads a body at once (whole), in pieces of 64 KiB, by lines of 250 bytes, or not at all (unread), "
+        "and one in chunks in pieces; it keeps nothing, and tells how much came. Some servers read a body "
+        "before they call the application, others when it asks. A server that closes the connection instead "
+        "of reading what the application has left may lose its answer so: such requests are errors."
     ),
     allowed=ERRORS,
     seconds_min=0.5,

@@ -233,7 +233,7 @@ pub static ROWS: &[Row<Bench>] = &[
         repeatable: true,
         help: "a field of every request",
         detail: "One of the name Host, User-Agent, Content-Length or Connection takes the place of ours; a length must be \
-                 that of the body, and Transfer-Encoding is refused.",
+                 that of the body. With Transfer-Encoding:chunked the body is sent in chunks of 16 KiB.",
         ..REQUEST
     },
     Row {

@@ -1,7 +1,11 @@
-"""The application of the scenario `uploads`: it reads a body at once, in pieces, by lines, or not at all."""
+"""The application of the scenario `uploads`: it reads a body at once, in pieces, by lines, or not at all.
+
+A body that comes in chunks is read in pieces, until it ends.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,12 +47,15 @@ WAYS: dict[str, Callable[[InputStream, int], bytes]] = {
     "/pieces": pieces,
     "/lines": lines,
     "/unread": unread,
+    "/chunked": pieces,
 }
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Answers for WSGI."""
-    length = int(environ.get("CONTENT_LENGTH") or 0)
+    # A server that has taken a body in chunks tells its length, or lets it be read to its end.
+    unknown = sys.maxsize if environ.get("wsgi.input_terminated") else 0
+    length = int(environ.get("CONTENT_LENGTH") or unknown)
     body = WAYS[environ["PATH_INFO"]](environ["wsgi.input"], length)
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
     return [body]
