@@ -417,10 +417,12 @@ impl Driver {
             self.hand.detach();
         }
         let outbox = exchange.outbox();
-        // Small answers are sent by the loop, many in a row: each wakes a client, and while one is awake to take the
-        // first the next cost less. For large ones the loop has no time; an error shows again when it sends the rest.
-        if outbox.output.pending_bytes() > LOOP_SENDS_BYTES_MAX && matches!(outbox.flush(), Ok(Flushed::All))
-        {
+        // A loop that is awake sends small answers, many in a row: each wakes a client, and while one is awake to take the
+        // first the next cost less. For large ones it has no time, and one that sleeps need not be woken. An error shows
+        // again when it sends the rest.
+        let sends = outbox.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
+            || self.shared.inboxes[self.home].asleep.load(Ordering::Relaxed);
+        if sends && matches!(outbox.flush(), Ok(Flushed::All)) {
             outbox.output.give_back(&mut self.desk.spare);
         }
         self.put_into_inbox(Return { exchange, left, is_departed: false, learned });
