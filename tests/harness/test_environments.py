@@ -20,6 +20,8 @@ FILES = {
     "where-1.dist-info/WHEEL": WHEEL,
     "where-1.dist-info/entry_points.txt": "[console_scripts]\nwhere = where:main\n",
     "where-1.dist-info/RECORD": "",
+    # A module among the programs, as Bottle has one.
+    "where-1.data/scripts/there.py": "#!python\nimport where\nwhere.main()\n",
 }
 
 DRIVER = """
@@ -76,6 +78,7 @@ def test_second_clone(tmp_path: Path) -> None:
     mark.touch()
     second.set_up()
 
+    assert (copy / "venv/bin/__pycache__").is_dir()
     assert (second.environment / mark.relative_to(copy / "venv")).exists()
     assert [str(first.environment), str(second.environment)] == [first.says(), second.says()]
 
