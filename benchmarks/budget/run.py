@@ -156,6 +156,9 @@ class Case:
 THREADS = ("--threads=16", "--hand-over=never")
 """A call that callgrind makes slow would be handed over, which costs another number of instructions."""
 
+QUEUE = ("--threads=16", "--hand-over=auto")
+"""A page that waits is known to be slow after a few requests, and goes into the queue from then on."""
+
 STREAM = "stream_wsgi.py"
 MEBIBYTE = "/64/16384"
 """What `stream_wsgi.py` gives in pieces of 16 KiB."""
@@ -192,6 +195,8 @@ CASES = (
     Case("WSGI stream, 1 MB with its length", STREAM, MEBIBYTE + "?length", settings=THREADS, share=10),
     Case("WSGI stream, 1 MB with one thread", STREAM, MEBIBYTE, share=10),
     Case("WSGI stream, 1,000 pieces of 100 B", STREAM, "/1000/100", settings=THREADS, share=20),
+    Case("WSGI upload, 1 MB in pieces of 64 KiB", "upload_wsgi.py", body=b"x" * (1 << 20), share=20),
+    Case("WSGI page through the queue", "waiting_wsgi.py", settings=QUEUE, share=10),
     Case("static 304", path="/static/small.txt", status=304, fields=(("If-None-Match", "*"),)),
 )
 
