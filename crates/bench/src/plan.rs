@@ -6,7 +6,7 @@ use crate::url::Url;
 
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// What each chunk of a body that is sent in chunks has of it, but for the last.
+/// The bytes of a body in each of its chunks but the last, if it is sent in chunks.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// Everything that a run needs to know.
