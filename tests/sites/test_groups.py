@@ -239,6 +239,68 @@ def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
     assert "second" == words(server, "/shop/")[6]
 
 
+def newer(folder: Path, module: str) -> None:
+    """Change what an application calls itself."""
+    file = folder / f"{module}.py"
+    file.write_text(file.read_text(encoding="utf-8").replace("[__name__,", "['newer',"), encoding="utf-8")
+
+
+def test_reload_by_name(serve: Servers, folder: Path) -> None:
+    """An order with the name of a group replaces its workers and no others, and loses nothing."""
+    server = start(serve, folder)
+    for module in ("own", "shop", "blog"):
+        newer(folder, module)
+    blog = words(server, "/blog/")[1]
+
+    code, said = reload(folder / CONTROL)
+    assert (0, True) == (code, "keep their processes: shop, blog\n" in said), said
+    assert ["newer", "shop", "blog"] == [words(server, path)[0] for path in ("/", "/shop/", "/blog/")]
+
+    with asking(server, "/shop/x", "/shop/slow", "/blog/y", "/") as asked:
+        code, said = reload(folder / CONTROL, "shop")
+        assert (0, "group shop: generation 2 serves in 2 workers, after") == (code, said.rpartition(" ms")[0][:52])
+        assert "newer" == words(server, "/shop/")[0]
+        assert asked.goes_on(50)
+    assert not asked.wrong
+    assert ["blog", blog] == words(server, "/blog/")[:2]
+
+
+def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
+    """A group whose new code does not start serves on with the old one; the order says so, and names what there is."""
+    server = start(serve, folder)
+    shop = (folder / "shop.py").read_text(encoding="utf-8")
+    (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
+    code, said = reload(folder / CONTROL, "shop")
+    assert (1, True) == (code, "the new version does not start; the old one serves on" in said), said
+    assert "shop" == words(server, "/shop/")[0]
+    (folder / "shop.py").write_text(shop, encoding="utf-8")
+    assert 0 == reload(folder / CONTROL, "shop")[0]
+
+    code, said = reload(folder / CONTROL, "shops")
+    assert (1, 'adyton: there is no group "shops"; there is shop, blog\n') == (code, said)
+    code, said = reload(folder / CONTROL, "a b")
+    assert (2, True) == (code, '"a b" is no name of a group' in said), said
+
+
+def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -> None:
+    """A group that has not started is tried at once; one without a process begins anew anyway."""
+    good = (folder / "shop.py").read_text(encoding="utf-8")
+    (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
+    file = file_of(folder, blog="min-processes = 0")
+    server = serve(file.name, cwd=folder, env=ENVIRONMENT)
+    # From the fourth time on it rests for eight seconds and more.
+    assert until(lambda: server.log().count("the group shop does not start") >= 4)
+
+    code, said = reload(folder / CONTROL, "shop")
+    assert (1, "adyton: the group shop does not start; the log says why\n") == (code, said)
+    (folder / "shop.py").write_text(good, encoding="utf-8")
+    code, said = reload(folder / CONTROL, "shop")
+    assert (0, "group shop: serves again, after") == (code, said.rpartition(" ms")[0][:31]), said
+    assert "shop" == words(server, "/shop/")[0]
+    code, said = reload(folder / CONTROL, "blog")
+    assert (0, "group blog: has no process; the next request starts a new one\n") == (code, said)
+
+
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
     """A group that does not start is answered 503, and hurts no other; mended, it serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")

@@ -18,9 +18,9 @@ def status(control: Path) -> Any:
     return json.loads(done.stdout)
 
 
-def reload(control: Path) -> tuple[int, str]:
-    """Give the order; return its status and what it said."""
-    done = run("reload", "--control", str(control))
+def reload(control: Path, *names: str) -> tuple[int, str]:
+    """Give the order, for a group if one is named; return its status and what it said."""
+    done = run("reload", *names, "--control", str(control))
     return done.returncode, done.stdout + done.stderr
 
 

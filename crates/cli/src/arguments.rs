@@ -18,7 +18,7 @@ use crate::resolve::{Given, Handed, Source, resolve, unknown};
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
 use crate::settings::Settings;
-use crate::sites::{Question, schema};
+use crate::sites::{Question, group_name, schema};
 
 /// The version of the whole program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -189,6 +189,10 @@ fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, F
         _ => &[],
     };
     match client.about.as_deref() {
+        Some(about) if name == "reload" => match group_name(about) {
+            Ok(_) => Ok(Command::Client(client)),
+            Err(why) => Err(wrong(format!("{about:?} is no name of a group: {why}"))),
+        },
         Some(about) if !known.contains(&about) => Err(wrong(format!("{about} is not understood"))),
         None if !about.is_empty() && !about.starts_with('[') => {
             Err(wrong(format!("{name} needs to know more")))

@@ -32,11 +32,12 @@ pub(crate) const ORDERS: [Order; 7] = [
     },
     Order {
         name: "reload",
-        about: "",
+        about: "[GROUP]",
         help: "new workers in the place of all, without losing a request",
         detail: "Waits until the new workers serve and no old one takes connections any more. If the new version does not \
                  start, the old one serves on, the exit status is 1, and the log says why. SIGHUP does the same without \
-                 waiting.",
+                 waiting. Groups of a file of sites keep their workers if nothing has changed for them in the file; with the \
+                 name of a group its workers are replaced, and no others.",
         example: "git pull && adyton reload",
     },
     Order {

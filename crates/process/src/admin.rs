@@ -225,7 +225,8 @@ impl Admin {
         self.questions.ask(ask, PATIENCE)
     }
 
-    fn reload(&self) -> AdminAnswer {
+    /// Reloads all, or the group that the query names.
+    fn reload(&self, group: &[u8]) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
             return (
@@ -233,7 +234,11 @@ impl Admin {
                 json!("two other requests wait for a reload already; SIGHUP reloads without waiting"),
             );
         }
-        let answer = self.questions.ask(Ask::Reload, RELOAD_PATIENCE);
+        let ask = match group {
+            b"" => Ask::Reload,
+            name => Ask::ReloadGroup(String::from_utf8_lossy(name).into_owned()),
+        };
+        let answer = self.questions.ask(ask, RELOAD_PATIENCE);
         self.reloads.fetch_sub(1, Ordering::SeqCst);
         answer
     }
@@ -257,7 +262,7 @@ impl Admin {
             (Method::Get | Method::Head, b"/dump") => Ask::Dump,
             (Method::Get | Method::Head, b"/running") => Ask::Running,
             (Method::Get | Method::Head, _) => return self.watch(path),
-            (Method::Post, b"/reload") => return Page::json(self.reload()),
+            (Method::Post, b"/reload") => return Page::json(self.reload(query)),
             (Method::Post, b"/stop") => Ask::Stop(query == b"fast"),
             (Method::Post, b"/more") => Ask::Scale(1),
             (Method::Post, b"/fewer") => Ask::Scale(-1),

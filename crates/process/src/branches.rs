@@ -168,11 +168,32 @@ impl Branches {
         answer
     }
 
-    /// The version that was to come is that of this generation.
-    pub(crate) fn commit(&mut self, generation: u32) {
-        if let Some(coming) = self.coming.take() {
-            self.versions.insert(generation, coming);
+    /// The version that was to come is that of this generation; returns the names of the groups that it shares with the one
+    /// before.
+    pub(crate) fn commit(&mut self, generation: u32) -> Vec<String> {
+        let before = self.versions.values().next_back().cloned().unwrap_or_default();
+        let present = self.coming.take().unwrap_or_else(|| before.clone());
+        let is_shared = |branch: &&Branch| present.contains(&branch.id) && before.contains(&branch.id);
+        let shared = self.all.iter().filter(is_shared).map(|branch| branch.key.name.clone()).collect();
+        if present != before {
+            self.versions.insert(generation, present);
         }
+        shared
+    }
+
+    /// Those that have not started are tried at once: what kept them from it may have been mended.
+    pub(crate) fn hasten(&mut self, now_ms: u64) {
+        for branch in &mut self.all {
+            if let Standing::Due { at_ms } = &mut branch.standing {
+                *at_ms = now_ms.min(*at_ms);
+            }
+        }
+    }
+
+    /// The group with this name, as the newest version has it.
+    pub(crate) fn named(&self, name: &str) -> Option<&Branch> {
+        let present = self.versions.values().next_back()?;
+        self.all.iter().find(|branch| present.contains(&branch.id) && branch.key.name == name)
     }
 
     /// Versions behind this generation do not serve after all.

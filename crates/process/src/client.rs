@@ -73,6 +73,7 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
     let (method, target) = match (order, about) {
         ("status" | "dump", _) => ("GET", format!("/{order}")),
         ("stop", Some("fast")) => ("POST", "/stop?fast".to_owned()),
+        ("reload", Some(group)) => ("POST", format!("/reload?{group}")),
         ("workers", Some(how)) => ("POST", format!("/{how}")),
         ("log-level", Some(level)) => ("POST", format!("/log-level?{level}")),
         _ => ("POST", format!("/{order}")),
@@ -87,16 +88,33 @@ fn in_words(path: &Path, order: &str, value: &Value) -> Result<String, String> {
     Ok(match order {
         "status" => table(&status(path, value.clone())?),
         "dump" => stacks(value),
-        "reload" => format!(
-            "generation {} serves in {}, after {} ms\n",
-            value["generation"],
-            number_of_workers(value["workers"].as_u64().unwrap_or(0)),
-            value["took_ms"]
-        ),
+        "reload" => reloaded(value),
         "workers" => format!("{} wanted\n", number_of_workers(value["processes"].as_u64().unwrap_or(0))),
         "log-level" => format!("logging from {} on\n", value["log_level"].as_str().unwrap_or_default()),
         _ => format!("{}\n", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
     })
+}
+
+fn reloaded(value: &Value) -> String {
+    let group = value["group"].as_str().map_or(String::new(), |name| format!("group {name}: "));
+    let serves = match (value["workers"].as_u64(), value["took_ms"].as_u64()) {
+        (Some(workers), Some(ms)) => format!(
+            "generation {} serves in {}, after {ms} ms",
+            value["generation"],
+            number_of_workers(workers)
+        ),
+        (None, Some(ms)) => format!("serves again, after {ms} ms"),
+        _ => "has no process; the next request starts a new one".to_owned(),
+    };
+    let kept = value["kept_groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let kept = match kept.collect::<Vec<_>>()[..] {
+        [] => String::new(),
+        ref names => format!(
+            "groups that are the same in the file keep their processes: {}\n(adyton reload NAME replaces those of one)\n",
+            names.join(", ")
+        ),
+    };
+    format!("{group}{serves}\n{kept}")
 }
 
 fn stacks(value: &Value) -> String {

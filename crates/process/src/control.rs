@@ -60,7 +60,7 @@ fn answers(target: &str, value: &Value) -> bool {
     match target.split('?').next().unwrap_or_default() {
         "/status" => value["workers"].is_array(),
         "/dump" | "/running" => value.is_array(),
-        "/reload" => value["generation"].is_number(),
+        "/reload" => value["generation"].is_number() || value["group"].is_string(),
         "/more" | "/fewer" => value["processes"].is_number(),
         "/log-level" => value["log_level"].is_string(),
         _ => value.is_string(),

@@ -26,6 +26,8 @@ pub enum ToWorker {
     Running(u64),
     /// Say which files the application was imported from.
     Sources,
+    /// To the supervisor of a group: have new workers in the place of all; the answer carries this number.
+    Reload(u64),
     /// Log from this level on: `debug`, `info`, `warning` or `error`.
     LogLevel(String),
     /// Open the logs again: they were renamed.

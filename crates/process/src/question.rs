@@ -21,6 +21,8 @@ pub(crate) enum Ask {
     Live,
     /// New workers in the place of all; answered when they serve.
     Reload,
+    /// The same in the group with this name alone.
+    ReloadGroup(String),
     /// The end; `true`: at once.
     Stop(bool),
     /// One more worker, or one less.

@@ -21,7 +21,7 @@ struct Round {
     asker: Asker,
 }
 
-/// Who is told what workers have answered.
+/// Who is told what has come of a question, or of a reload.
 pub(crate) enum Asker {
     /// Who waits at the control socket.
     Client(Sender<AdminAnswer>),

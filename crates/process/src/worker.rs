@@ -264,6 +264,8 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
             }
         }
         ToWorker::Reopen => orders.reopen(),
+        // That is for the supervisors of groups.
+        ToWorker::Reload(_) => {}
     }
 }
 

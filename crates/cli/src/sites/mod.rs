@@ -31,7 +31,7 @@ pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
 pub(crate) use keys::is_of;
 pub(crate) use mistake::{Lines, Mistake};
 pub(crate) use path::written;
-pub(crate) use rows::{ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, is_of_group};
+pub(crate) use rows::{ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, group_name, is_of_group};
 pub(crate) use schema::schema;
 pub(crate) use table::conditions;
 

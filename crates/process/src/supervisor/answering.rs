@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Supervisor;
 use crate::fleet::WORKERS_MAX;
-use crate::message::ToWorker;
+use crate::message::{FromWorker, ToWorker};
 use crate::question::{AdminAnswer, Ask};
 use crate::rounds::{Asked, Asker};
 
@@ -24,9 +24,11 @@ impl Supervisor {
             Ask::Ready => (200, json!("ready")),
             Ask::Reload if self.stopping.has_begun() => (409, json!("the server is stopping")),
             Ask::Reload => match self.reload(now_ms) {
-                Ok(()) => return self.awaiting_reload.push((reply, now_ms)),
+                Ok(()) => return self.awaiting_reload.push((Asker::Client(reply), now_ms)),
                 Err(why) => (422, Value::from(why)),
             },
+            Ask::ReloadGroup(_) if self.stopping.has_begun() => (409, json!("the server is stopping")),
+            Ask::ReloadGroup(name) => return self.reload_group(&name, reply, now_ms),
             Ask::Stop(fast) => {
                 self.leave(fast, now_ms);
                 (202, json!("stopping"))
@@ -60,6 +62,15 @@ impl Supervisor {
         };
         // The client may have gone.
         let _ = reply.send(answer);
+    }
+
+    /// Tells somebody what has come of a question.
+    pub(super) fn tell(&self, asker: Asker, answer: AdminAnswer) {
+        match asker {
+            // The client may have gone.
+            Asker::Client(reply) => drop(reply.send(answer)),
+            Asker::Door(number) => self.tell_parent(&FromWorker::Answer(number, json!(answer))),
+        }
     }
 
     /// Asks all workers, and those of groups by their supervisors.

@@ -77,6 +77,7 @@ impl Supervisor {
                     FromWorker::Leaving => self.branches.note_idle(id),
                     FromWorker::Answer(0, standing) => drop(self.standings.insert(id, standing)),
                     FromWorker::Answer(number, answers) => {
+                        self.group_reloads.note_answer(number, &answers);
                         let pid = self.branches.iter().find(|branch| branch.id == id).and_then(Branch::pid);
                         self.rounds.note(number, pid.unwrap_or(0), &answers);
                     }
@@ -107,6 +108,7 @@ impl Supervisor {
 
     fn note_branch_serves(&mut self, id: BranchId, now_ms: u64) {
         self.branches.note_serving(id, now_ms);
+        self.group_reloads.note_serving(id, now_ms);
         self.ways.publish(&self.branches);
         if let Some(way) = self.ways.get(id) {
             log::write(&messages::GROUP_SERVES, format_args!("the group {} serves", way.plan.name));
@@ -166,6 +168,8 @@ impl Supervisor {
                     &messages::GROUP_NOT_STARTED,
                     format_args!("the group {name} cannot be started{user}: {error}; again in {seconds} s"),
                 );
+                self.group_reloads
+                    .note_end(id, &format!("the group {name} cannot be started{user}: {error}"));
                 self.ways.publish(&self.branches);
             }
         }
@@ -230,6 +234,8 @@ impl Supervisor {
             way.line = None;
         }
         self.standings.remove(&id);
+        let how = if is_failure { "does not start" } else { "has ended" };
+        self.group_reloads.note_end(id, &format!("the group {name} {how}; the log says why"));
         let words = match exit {
             Exit::Status(status) => format!("ended with status {status}"),
             Exit::Signal(number) => format!("was ended by {}", child::signal_name(number)),
@@ -301,6 +307,10 @@ impl Supervisor {
                     let number = self.rounds.number();
                     self.ask_workers(number, &ToWorker::Running(number), Asker::Door(asked), now_ms);
                 }
+                ToWorker::Reload(number) => match self.reload(now_ms) {
+                    Ok(()) => self.awaiting_reload.push((Asker::Door(number), now_ms)),
+                    Err(why) => self.tell(Asker::Door(number), (422, Value::from(why))),
+                },
                 ToWorker::Sources => {}
             }
         }

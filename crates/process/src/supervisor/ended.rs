@@ -164,9 +164,8 @@ impl Supervisor {
     }
 
     pub(super) fn refuse_reloads(&mut self, why: &str) {
-        for (reply, _) in self.awaiting_reload.drain(..) {
-            // The client may have gone.
-            let _ = reply.send((500, json!(why)));
+        for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
+            self.tell(asker, (500, json!(why)));
         }
     }
 }

@@ -8,6 +8,7 @@
 mod answering;
 mod branches;
 mod ended;
+mod group_reloads;
 mod handover;
 mod hearing;
 mod measuring;
@@ -19,7 +20,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use adyton_log::{self as log, Level, messages};
 use adyton_server::share;
@@ -46,9 +46,9 @@ use crate::past::Past;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::prototype_line::PrototypeLine;
-use crate::question::{AdminAnswer, Ask, Question, Questions};
+use crate::question::{Ask, Question, Questions};
 use crate::reloads::Reloads;
-use crate::rounds::Rounds;
+use crate::rounds::{Asker, Rounds};
 use crate::slot::Slot;
 use crate::staff::Staff;
 use crate::stopping::{Said, Stopping};
@@ -57,6 +57,7 @@ use crate::succession::Succession;
 use crate::usage::{self, OomKills};
 use crate::watched_files::WatchedFiles;
 use crate::ways::{GroupPlan, Ways};
+use group_reloads::GroupReloads;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
@@ -119,8 +120,12 @@ struct Supervisor {
     admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     shares: Board,
-    /// Requests that wait for the end of a reload, with when it began.
-    awaiting_reload: Vec<(Sender<AdminAnswer>, u64)>,
+    /// Who waits for the end of a reload, with when it began.
+    awaiting_reload: Vec<(Asker, u64)>,
+    /// Who waits for the end of the reload of a group.
+    group_reloads: GroupReloads,
+    /// The names of the groups whose processes the last reload has kept.
+    kept_groups: Vec<String>,
     rounds: Rounds,
     watched: WatchedFiles,
     branches: Branches,
@@ -177,6 +182,8 @@ impl Supervisor {
             admin_servers,
             shares: Board::new(share::CELLS)?,
             awaiting_reload: Vec::new(),
+            group_reloads: GroupReloads::default(),
+            kept_groups: Vec::new(),
             rounds: Rounds::default(),
             watched: WatchedFiles::default(),
             branches: Branches::new(groups.iter().map(GroupPlan::key).collect(), leave_ms),
@@ -223,10 +230,10 @@ impl Supervisor {
             self.manager.beat(now_ms);
             self.wait()?;
         }
-        for (reply, _) in self.awaiting_reload.drain(..) {
-            // The client may have gone.
-            let _ = reply.send((409, json!("the server was stopped")));
+        for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
+            self.tell(asker, (409, json!("the server was stopped")));
         }
+        self.group_reloads.end_all((409, json!("the server was stopped")));
         self.questions.close();
         self.admin_servers.close();
         Ok(())
@@ -354,6 +361,7 @@ impl Supervisor {
             return Ok(());
         }
         let read = self.editions.read().and_then(|read| self.begin_version(read));
+        self.branches.hasten(now_ms);
         read.inspect_err(|why| {
             log::write(
                 &messages::VERSION_WRONG,
@@ -378,7 +386,7 @@ impl Supervisor {
         let proven = self.reloads.proven();
         let generation = self.reloads.begin();
         self.editions.begin(generation, proven, edition);
-        self.branches.commit(generation);
+        self.kept_groups = self.branches.commit(generation);
         log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
         self.nursery.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
@@ -455,11 +463,12 @@ impl Supervisor {
             &messages::RELOADED,
             format_args!("generation {generation} serves in all {workers} workers"),
         );
-        for (reply, since_ms) in self.awaiting_reload.drain(..) {
-            let took_ms = now_ms - since_ms;
-            // The client may have gone.
-            let _ =
-                reply.send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
+        for (asker, since_ms) in std::mem::take(&mut self.awaiting_reload) {
+            let kept = &self.kept_groups;
+            let done = json!({
+                "generation": generation, "workers": workers, "took_ms": now_ms - since_ms, "kept_groups": kept,
+            });
+            self.tell(asker, (200, done));
         }
     }
 

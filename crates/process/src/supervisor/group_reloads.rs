@@ -1,0 +1,116 @@
+//! How one group gets new workers in the place of all, while the rest of the server stays as it is.
+
+use std::sync::mpsc::Sender;
+
+use serde_json::{Value, json};
+
+use super::Supervisor;
+use crate::branches::{Branch, BranchId, Standing};
+use crate::message::ToWorker;
+use crate::question::AdminAnswer;
+
+/// Those that wait until a group has been reloaded.
+#[derive(Default)]
+pub(super) struct GroupReloads(Vec<Waiting>);
+
+/// One that waits.
+struct Waiting {
+    branch: BranchId,
+    name: String,
+    /// The number that the answer of the group's supervisor carries; `None`: the group was not there, and is being started.
+    number: Option<u64>,
+    since_ms: u64,
+    reply: Sender<AdminAnswer>,
+}
+
+impl Waiting {
+    fn is_told(self, (status, mut value): AdminAnswer) {
+        if let Some(members) = value.as_object_mut() {
+            members.insert("group".to_owned(), json!(self.name));
+        }
+        // The client may have gone.
+        let _ = self.reply.send((status, value));
+    }
+}
+
+impl GroupReloads {
+    /// The supervisor of a group has answered the order with this number.
+    pub(super) fn note_answer(&mut self, number: u64, answer: &Value) {
+        for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
+            let answer = serde_json::from_value(answer.clone());
+            waiting.is_told(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
+        }
+    }
+
+    /// A group serves that had no process.
+    pub(super) fn note_serving(&mut self, branch: BranchId, now_ms: u64) {
+        let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
+        for waiting in self.0.extract_if(.., is_started) {
+            let took_ms = now_ms - waiting.since_ms;
+            waiting.is_told((200, json!({"took_ms": took_ms})));
+        }
+    }
+
+    /// A group has ended, or has not started.
+    pub(super) fn note_end(&mut self, branch: BranchId, how: &str) {
+        for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
+            waiting.is_told((500, json!(how)));
+        }
+    }
+
+    /// All are told the same.
+    pub(super) fn end_all(&mut self, answer: AdminAnswer) {
+        self.0.drain(..).for_each(|waiting| waiting.is_told(answer.clone()));
+    }
+}
+
+impl Supervisor {
+    /// Has the group with this name make new workers in the place of all. Who has asked is answered when they serve; at once
+    /// if the group has no process, because its next one begins anew anyway.
+    pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
+        let answer = match self.branches.named(name).map(|branch| (branch.id, branch.standing)) {
+            None => (404, json!(self.no_such_group(name))),
+            Some((branch, standing)) => match standing {
+                Standing::Asleep | Standing::Serving { idles: true, .. } | Standing::Leaving { .. } => {
+                    (200, json!({"group": name}))
+                }
+                Standing::Due { .. } => {
+                    self.branches.hasten(now_ms);
+                    return self.await_group(branch, None, reply, now_ms);
+                }
+                Standing::Starting { .. } | Standing::Serving { .. } => {
+                    let number = self.rounds.number();
+                    let line = self.ways.get(branch).and_then(|way| way.line.as_ref());
+                    if line.is_some_and(|line| line.send(&ToWorker::Reload(number)).is_ok()) {
+                        return self.await_group(branch, Some(number), reply, now_ms);
+                    }
+                    (500, json!(format!("the group {name} does not hear; its log says why")))
+                }
+            },
+        };
+        // The client may have gone.
+        let _ = reply.send(answer);
+    }
+
+    fn await_group(
+        &mut self,
+        branch: BranchId,
+        number: Option<u64>,
+        reply: Sender<AdminAnswer>,
+        since_ms: u64,
+    ) {
+        let name = self.ways.get(branch).map(|way| way.plan.name.clone()).unwrap_or_default();
+        self.group_reloads.0.push(Waiting { branch, name, number, since_ms, reply });
+    }
+
+    fn no_such_group(&self, name: &str) -> String {
+        let present = self.branches.of(self.reloads.generation());
+        let is_present = |branch: &&Branch| present.contains(&branch.id);
+        let names: Vec<&str> =
+            self.branches.iter().filter(is_present).map(|branch| branch.key.name.as_str()).collect();
+        match names[..] {
+            [] => format!("there is no group {name:?}: this server has no groups"),
+            _ => format!("there is no group {name:?}; there is {}", names.join(", ")),
+        }
+    }
+}
