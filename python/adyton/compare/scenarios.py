@@ -168,6 +168,19 @@ SWEEP = Scenario(
     allowed=ERRORS,
     sizes=((1, 1), (1, 4), (1, 16), (4, 1)),
 )
+GROUPS = Scenario(
+    name="groups",
+    question="What does an application cost that has processes of its own?",
+    loads=tuple(closed(number, f"{number} conn.") for number in (10, 100, 200, 500)),
+    figures=("requests/s", "errors", *COSTS, *TIMES, "MiB", "beside ours"),
+    classic=(
+        "Classic tables of mod_wsgi's daemon mode have these numbers of processes and threads (2 x 10, 2 x 100, "
+        "20 x 10) and of connections, as measured by `ab`. CPU time is that of all processes: of those that "
+        "accept connections, too, and of a proxy that stands in front."
+    ),
+    allowed=ERRORS,
+    sizes=((2, 10), (2, 100), (20, 10)),
+)
 PAGE = Scenario(
     name="page",
     question="How fast is a page of 7 KB from SQL rows, in Python and in PHP?",
@@ -408,7 +421,7 @@ DATABASE = Scenario(
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        *(MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE),
+        *(MECHANISMS, CONCURRENCY, SWEEP, GROUPS, PAGE, MEDIA, SLOW, FAILURE),
         *(THREADS, CONNECTIONS, PROCESSES, UPLOADS, FRAMEWORKS, STREAMS, DATABASE),
     )
 }
