@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +17,9 @@ from support.server import run
 if TYPE_CHECKING:
     from support.server import Servers
 
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("sites.md", "compress.md", "cache.md", "folders.md", "groups.md")
-GUIDE = [Path(__file__).parents[2] / "docs" / name for name in PAGES]
+GUIDE = [DOCS / name for name in PAGES]
 TEXT = "".join(page.read_text(encoding="utf-8") for page in GUIDE)
 FILES = re.findall(r"^<!-- file: (\S+) -->\n```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
@@ -45,6 +48,41 @@ def test_example(serve: Servers, project: Path, text: str) -> None:
         assert answer.body.startswith(b"shop 1")
     else:
         assert 404 == answer.status
+
+
+STANDS_IN = '''
+import os
+import sys
+
+def application(environ, start_response):
+    """Answer with the folder and the environment of this process."""
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{os.getcwd()} {sys.prefix}".encode()]
+'''
+
+
+def test_several_applications(serve: Servers, tmp_path: Path) -> None:
+    """The file of that page serves three applications, each in its folder and its environment, beside their files."""
+    page = (DOCS / "several-applications.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for name, module in (("shop", "shop/wsgi.py"), ("blog", "blog/wsgi.py"), ("tools", "app.py")):
+        folder = tmp_path / name
+        (folder / module).parent.mkdir(parents=True, exist_ok=True)
+        (folder / module).write_text(STANDS_IN, encoding="utf-8")
+        (folder / "static").mkdir()
+        (folder / "static/site.css").write_text(name, encoding="utf-8")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    file = write(tmp_path, text)
+    checked = run("check", file.name, cwd=tmp_path)
+    assert (0, True) == (checked.returncode, "site.toml: fine" in checked.stdout), checked.stderr
+
+    server = serve(file.name, cwd=tmp_path)
+    for name in ("shop", "blog", "tools"):
+        fields = [("Host", f"{name}.example")]
+        answer = server.fetch("/", fields=fields)
+        assert f"{tmp_path / name} {tmp_path / name / 'venv'}" == answer.body.decode()
+        if name != "tools":
+            assert name == server.fetch("/static/site.css", fields=fields).body.decode()
 
 
 def test_python_that_is_asked(serve: Servers, project: Path) -> None:
