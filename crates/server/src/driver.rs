@@ -27,7 +27,7 @@ use crate::later::Made;
 use crate::lock::lock;
 use crate::outcome::{Left, Outcome, Pull, Stream};
 use crate::output::Flushed;
-use crate::pace::{Mark, Pace, WAITS_US};
+use crate::pace::{Mark, Pace, WAITS_US, Waited};
 use crate::reply::Reply;
 use crate::shared::{Http, Own, Shared};
 use crate::tally::Histogram;
@@ -174,7 +174,7 @@ impl Driver {
         self.hand.post.begin_errand();
         let date = driven.date;
         let timed_us = driven.calls.begin_timed();
-        self.hand.waited_us = 0;
+        self.hand.waited = Waited::default();
         match self.shared.config.hand_over {
             HandOver::Auto => self.hand.driven = Some(driven),
             HandOver::Always => {
@@ -199,7 +199,7 @@ impl Driver {
                     self.hand.detach();
                 }
                 if let Some(timed_us) = timed_us {
-                    driven.calls.end_timed(exchange.endpoint, timed_us, self.hand.waited_us);
+                    driven.calls.end_timed(exchange.endpoint, timed_us, self.hand.waited);
                 }
                 let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))
@@ -233,7 +233,7 @@ impl Driver {
         let Job { errand, home, since_ms, is_quick: _ } = job;
         self.hand.late = true;
         self.home = home;
-        self.hand.waited_us = 0;
+        self.hand.waited = Waited::default();
         let begun_us = begun.us;
         let (key, what) = match &errand {
             Errand::Ask(exchange) | Errand::Redeem(exchange, _) => {
@@ -262,7 +262,7 @@ impl Driver {
                 let pace = if took_us < WAITS_US {
                     Pace::Quick
                 } else {
-                    begun.pace_until(&Mark::now(), self.hand.waited_us)
+                    begun.pace_until(&Mark::now(), self.hand.waited)
                 };
                 self.come_late(exchange, left, Some(pace));
             }

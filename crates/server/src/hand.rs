@@ -10,6 +10,7 @@ use adyton_sys::clock;
 use crate::event_loop::Loop;
 use crate::lock::lock;
 use crate::outbox::Outbox;
+use crate::pace::Waited;
 use crate::reply::Holder;
 use crate::shared::{Http, Shared};
 use crate::tally::Histogram;
@@ -41,8 +42,8 @@ pub(crate) struct Hand {
     lent_times: usize,
     /// Whether it has waited so long for the interpreter that requests have queued, which it takes along.
     pub(crate) takes_along: bool,
-    /// How long it has waited for the interpreter: that says nothing of what it is taken for.
-    pub(crate) waited_us: u64,
+    /// How it has waited for the interpreter since its errand began.
+    pub(crate) waited: Waited,
 }
 
 impl Hand {
@@ -59,7 +60,7 @@ impl Hand {
             lent_body_bytes: 0,
             lent_times: 0,
             takes_along: false,
-            waited_us: 0,
+            waited: Waited::default(),
         }
     }
 
@@ -133,7 +134,7 @@ impl Hand {
                 self.shared.wake_watch();
             }
             self.shared.tally.observe(Histogram::InterpreterWait, waited_us);
-            self.waited_us += waited_us;
+            self.waited.add(waited_us);
             self.attached = true;
         }
     }

@@ -15,6 +15,9 @@ pub(crate) const WAITS_US: u64 = 200;
 /// A wait that is over by then may have been one for the interpreter, which another thread had.
 const BRIEF_US: u64 = 4_000;
 
+/// What takes less is no switch of threads.
+const SWITCH_US: u64 = 5;
+
 /// How a call was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
@@ -24,6 +27,25 @@ pub(crate) enum Pace {
     Brief,
     /// It waited, or computed, for a long time.
     Slow,
+}
+
+/// How a thread has waited for the interpreter, which says nothing of what it takes that for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waited {
+    /// For how long, in us.
+    pub(crate) us: u64,
+    /// How often the thread had waited for anything when it first got the interpreter after a wait; 0 if it never waited.
+    pub(crate) waits: u64,
+}
+
+impl Waited {
+    /// It has got the interpreter after so long.
+    pub(crate) fn add(&mut self, us: u64) {
+        if self.us == 0 && us >= SWITCH_US {
+            self.waits = clock::thread_waits();
+        }
+        self.us += us;
+    }
 }
 
 /// The clocks of this thread at one moment.
@@ -48,12 +70,13 @@ impl Mark {
         clock::thread_us() - self.cpu_us
     }
 
-    /// How a call of this thread was that has lain between the marks; `waited_us` of that it has waited for the interpreter.
-    pub(crate) fn pace_until(&self, end: &Mark, waited_us: u64) -> Pace {
-        let took_us = end.us - self.us;
+    /// How a call of this thread was that has lain between the marks, apart from how it has waited for the interpreter before
+    /// it began.
+    pub(crate) fn pace_until(&self, end: &Mark, waited: Waited) -> Pace {
+        let took_us = end.us.saturating_sub(self.us + waited.us);
         let computed_us = end.cpu_us.saturating_sub(self.cpu_us);
-        let off_us = took_us.saturating_sub(computed_us + waited_us);
-        let waits = off_us >= WAITS_US && end.waits > self.waits;
+        let off_us = took_us.saturating_sub(computed_us);
+        let waits = off_us >= WAITS_US && end.waits > self.waits.max(waited.waits);
         if computed_us >= COMPUTES_US || (waits && took_us >= BRIEF_US) {
             Pace::Slow
         } else if waits {
@@ -74,20 +97,26 @@ mod tests {
         let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };
         let end =
             |us: u64, cpu_us: u64, waits: u64| Mark { us: 1_000 + us, cpu_us: 50 + cpu_us, waits: 7 + waits };
-        for (us, cpu_us, waits, waited_us, pace) in [
-            (150, 150, 0, 0, Pace::Quick),
-            (1_500, 1_500, 0, 0, Pace::Quick),
-            (2_100, 2_050, 0, 0, Pace::Slow),
+        for (us, cpu_us, waits, (waited_us, waited), pace) in [
+            (150, 150, 0, (0, 0), Pace::Quick),
+            (1_500, 1_500, 0, (0, 0), Pace::Quick),
+            (2_100, 2_050, 0, (0, 0), Pace::Slow),
             // It waits.
-            (400, 150, 1, 0, Pace::Brief),
-            (10_000, 150, 1, 0, Pace::Slow),
-            (300, 150, 1, 0, Pace::Quick),
+            (400, 150, 1, (0, 0), Pace::Brief),
+            (10_000, 150, 1, (0, 0), Pace::Slow),
+            (300, 150, 1, (0, 0), Pace::Quick),
             // For the interpreter.
-            (900, 150, 1, 700, Pace::Quick),
+            (900, 150, 1, (700, 1), Pace::Quick),
             // For a CPU.
-            (9_000, 150, 0, 0, Pace::Quick),
+            (9_000, 150, 0, (0, 0), Pace::Quick),
+            // For the interpreter, and then for a CPU.
+            (20_000, 150, 1, (12_000, 1), Pace::Quick),
+            // For the interpreter, and then for something of its own.
+            (13_000, 150, 2, (12_000, 1), Pace::Brief),
+            (20_000, 150, 2, (12_000, 1), Pace::Slow),
         ] {
-            assert_eq!(pace, start.pace_until(&end(us, cpu_us, waits), waited_us), "{us} {cpu_us} {waits}");
+            let waited = Waited { us: waited_us, waits: if waited > 0 { 7 + waited } else { 0 } };
+            assert_eq!(pace, start.pace_until(&end(us, cpu_us, waits), waited), "{us} {cpu_us} {waits}");
         }
     }
 }

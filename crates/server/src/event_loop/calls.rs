@@ -8,7 +8,7 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::exchange::Exchange;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
-use crate::pace::{Mark, Pace, WAITS_US};
+use crate::pace::{Mark, Pace, WAITS_US, Waited};
 use crate::task::{NO_KEY, What};
 
 /// A loop whose last quick call is older has no use for a slot that others wait for.
@@ -124,14 +124,15 @@ impl Calls {
         }
     }
 
-    /// A call that was timed is over: the endpoint learns of it. `waited_us` of it the thread has waited for the interpreter.
-    pub(crate) fn end_timed(&mut self, endpoint: Endpoint, since_us: u64, waited_us: u64) {
-        let took_us = clock::monotonic_us().saturating_sub(since_us + waited_us);
+    /// A call that was timed is over: the endpoint learns of it. The thread has waited for the interpreter
+    /// so.
+    pub(crate) fn end_timed(&mut self, endpoint: Endpoint, since_us: u64, waited: Waited) {
+        let took_us = clock::monotonic_us().saturating_sub(since_us + waited.us);
         let mut pace = Pace::Quick;
         if took_us >= WAITS_US {
             // What lies between the mark and this call were quick ones, which do not wait.
             let now = Mark::now();
-            pace = self.mark.map_or(pace, |mark| mark.pace_until(&now, waited_us));
+            pace = self.mark.map_or(pace, |mark| mark.pace_until(&now, waited));
             self.mark = Some(now);
         }
         self.endpoints.made(endpoint, pace);
