@@ -25,6 +25,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 #: Files in which the application has failed, for ``--reload``.
 _failed: list[str] = []
 
+#: Where the folder of a file that is run goes in ``sys.path``: behind the folder of a group, if that leads.
+_behind = 0
+
 #: In development: of each imported source file when it had been changed last, in nanoseconds since 1970.
 _imported: dict[str, int] = {}
 
@@ -33,11 +36,18 @@ class NotFoundError(Exception):
     """The module was imported, and what was asked for is not in it."""
 
 
-def prepare(chdir: str | None, python_path: Sequence[str], env: Sequence[tuple[str, str]]) -> None:
+def prepare(
+    chdir: str | None,
+    python_path: Sequence[str],
+    env: Sequence[tuple[str, str]],
+    leads: bool,  # noqa: FBT001
+) -> None:
     """Goes to the working directory, and sets up ``sys.path`` and the environment.
 
-    Raises ``OSError``, with a sentence, when a folder is not there or may not be entered.
+    ``leads``: modules are looked for there before all else, wherever ``sys.path`` has had it. Raises
+    ``OSError``, with a sentence, when a folder is not there or may not be entered.
     """
+    global _behind  # noqa: PLW0603
     if chdir is not None:
         _try("chdir", chdir, os.chdir)
     for entry in python_path:
@@ -47,6 +57,11 @@ def prepare(chdir: str | None, python_path: Sequence[str], env: Sequence[tuple[s
         path = os.path.abspath(entry)
         if path not in sys.path:
             sys.path.insert(0, path)
+    if leads:
+        here = os.getcwd()
+        sys.path.remove(here)
+        sys.path.insert(0, here)
+        _behind = 1
     os.environ.update(env)
 
 
@@ -129,7 +144,7 @@ def _run_file(path: str) -> ModuleType:
     name = os.path.splitext(os.path.basename(path))[0].replace("-", "_").replace(".", "_")
     folder = os.path.dirname(path)
     if folder not in sys.path:
-        sys.path.insert(0, folder)
+        sys.path.insert(_behind, folder)
     if name in sys.modules or name in sys.builtin_module_names:
         name = f"_adyton_{name}"
     spec = spec_from_file_location(name, path, loader=SourceFileLoader(name, path))

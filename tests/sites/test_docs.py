@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -22,7 +23,9 @@ PAGES = ("sites.md", "compress.md", "cache.md", "folders.md", "groups.md")
 GUIDE = [DOCS / name for name in PAGES]
 TEXT = "".join(page.read_text(encoding="utf-8") for page in GUIDE)
 FILES = re.findall(r"^<!-- file: (\S+) -->\n```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-EXAMPLES = re.findall(r"^```toml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXAMPLES = EXAMPLE.findall(TEXT)
+DAEMONS = (DOCS / "coming-from-daemon-mode.md").read_text(encoding="utf-8")
 
 
 def test_examples_are_found() -> None:
@@ -105,3 +108,70 @@ def test_python_that_is_asked(serve: Servers, project: Path) -> None:
             status(target, said) for said in ("", "ann:wrong", "bob:correct horse", "ann:correct horse")
         ]
     assert [403, 403] == [status("/private/a.txt", said, "scraper") for said in ("", "ann:correct horse")]
+
+
+PLACE = """
+import os
+import sys
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{os.getcwd()} {sys.prefix} {__file__}".encode()]
+"""
+
+
+def test_daemon_mode(serve: Servers, project: Path) -> None:
+    """The file beside the daemons of mod_wsgi serves: each group has its folder, Python and application."""
+    for name in ("shop/static", "blog/lib"):
+        (project / name).mkdir(parents=True)
+    (project / "shop/static/site.css").write_text("p {}\n", encoding="utf-8")
+    for name in ("shop", "blog"):
+        (project / name / "wsgi.py").write_text(PLACE, encoding="utf-8")
+    venv = project / "shop/venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (text,) = EXAMPLE.findall(DAEMONS)
+    # Those users are not there.
+    file = write(project, re.sub(r"^user = .*\n", "", text, flags=re.MULTILINE))
+    workers = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
+    checked = run("check", file.name, cwd=project, env=workers)
+    assert 0 == checked.returncode, checked.stderr
+    assert "  workers   2 processes, 15 threads each\n" in checked.stdout
+
+    server = serve(file.name, cwd=project, env=workers)
+    server.wait_for_log("the group shop serves")
+    for name, prefix in (("shop", venv), ("blog", sys.prefix)):
+        answer = server.fetch("/", fields=[("Host", f"{name}.example")])
+        own = project / name
+        assert f"{own} {prefix} {own}/wsgi.py" == answer.body.decode()
+    assert b"p {}\n" == server.fetch("/static/site.css", fields=[("Host", "shop.example")]).body
+
+
+OPTIONS = """
+    chroot connect-timeout cpu-priority cpu-time-limit deadlock-timeout display-name eviction-timeout
+    graceful-timeout group header-buffer-size home inactivity-timeout interrupt-timeout lang
+    listen-backlog locale maximum-requests memory-limit processes python-eggs python-home python-path
+    queue-timeout receive-buffer-size request-timeout response-buffer-size response-flush-delay
+    response-socket-timeout restart-interval script-group script-user send-buffer-size server-metrics
+    shutdown-timeout socket-timeout socket-user stack-size startup-timeout supplementary-groups
+    switch-interval threads umask user virtual-memory-limit
+"""
+"""Those of WSGIDaemonProcess in mod_wsgi 6.0."""
+
+
+def test_every_option_of_daemons() -> None:
+    """Each stands once in the table, with keys that there are, or with the reason why there is none."""
+    schema = json.loads((DOCS / "reference/sites.schema.json").read_text(encoding="utf-8"))["properties"]
+    tables = {
+        "": schema["groups"]["additionalProperties"],
+        "[server]": schema["server"],
+        "[[sites]]": schema["sites"]["items"],
+    }
+    rows = re.findall(r"^\| (`[a-z-]+=`[^|]*) \| ([^|]*) \| ([^|]*) \|$", DAEMONS, re.MULTILINE)
+    told = [name for theirs, _, _ in rows for name in re.findall(r"`([a-z-]+)=`", theirs)]
+
+    assert OPTIONS.split() == sorted(told)
+    for theirs, ours, why in rows:
+        keys, _, table = ours.partition(" in ")
+        own = tables[table.strip("`")]["properties"]
+        assert [] == [key for key in re.findall(r"`([^`]+)`", keys) if key not in own], theirs
+        assert len(why) > (5 if "`" in ours else 20), theirs

@@ -15,7 +15,7 @@ use crate::rows::ROWS;
 use crate::said::{Fault, SaidAt, Sayings};
 use crate::settings::{Part, Processes, Settings, StaticMount};
 use crate::sites::{self, Document, Lines, Mistake, Said};
-use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
+use crate::target::{Target, did_you_mean, is_absent, look_for_page, missing_folder};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
 ///
@@ -497,14 +497,6 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     }
     let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
     pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
-}
-
-fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
-    if let Some(why) = barred(&base.join(folder)) {
-        return format!("{name}: {} cannot be looked at: {why}", folder.display());
-    }
-    let hint = did_you_mean(folder, base);
-    format!("{name}: there is no folder {}{hint}", folder.display())
 }
 
 /// The sentence about a name that no row has: what is there for it if another server has it, or else the nearest.

@@ -261,6 +261,8 @@ pub struct Group {
     pub name: String,
     /// Its Python; nothing: that of the server.
     pub python: Option<PathBuf>,
+    /// The folder of its own that its workers work in; nothing: that of the server.
+    pub chdir: Option<PathBuf>,
     /// Nothing: it always has processes. Else those that have not answered for so long end.
     pub idle_timeout_ms: Option<u64>,
     /// The server's settings, but for what the group says otherwise.
@@ -549,6 +551,18 @@ impl Settings {
     /// Where a path is that is relative to `chdir`, wherever this process is already.
     pub fn place(&self, path: &Path) -> PathBuf {
         self.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
+    }
+
+    /// The folder of its own that this process works in, if it is one of a group that has one.
+    pub fn own_folder(&self) -> Option<&Path> {
+        let sites = self.sites.as_ref()?;
+        let Part::Group(own) = sites.part else { return None };
+        sites.groups[own].chdir.as_deref()
+    }
+
+    /// A path that is relative to `chdir`, for a process that is in the folder that it works in, which may be its group's.
+    pub fn place_from_folder(&self, path: &Path) -> PathBuf {
+        if self.own_folder().is_some() { self.place(path) } else { path.to_owned() }
     }
 
     /// Whether folders may say anything themselves, in an `.adyton.toml` or an `.htaccess`.

@@ -136,6 +136,15 @@ pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
+/// What to say of a folder that a setting names, beneath `base`, and that is none.
+pub(crate) fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
+    if let Some(why) = barred(&base.join(folder)) {
+        return format!("{name}: {} cannot be looked at: {why}", folder.display());
+    }
+    let hint = did_you_mean(folder, base);
+    format!("{name}: there is no folder {}{hint}", folder.display())
+}
+
 /// What to say if none of the folders can have a page.
 pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
     let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);

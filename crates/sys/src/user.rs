@@ -4,6 +4,8 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::process::{Gid, Uid};
+
 /// The user and group that a process runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -81,6 +83,36 @@ impl Identity {
             return Err(io::Error::other("this process could become root again"));
         }
         Ok(())
+    }
+
+    /// Has a thread of its own do something as this user, with its groups and no right of root's: for a look at what the user
+    /// may. All other threads stay who they are (credentials(7): the kernel's users are those of threads).
+    ///
+    /// # Errors
+    ///
+    /// This process may not become the user, or have a further thread.
+    pub fn try_out<T: Send>(&self, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+        if self.is_all_of_this_process()? {
+            return Ok(act());
+        }
+        let groups = self.groups()?;
+        let tried = || -> io::Result<T> {
+            self.be_of_thread(&groups)?;
+            Ok(act())
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("adyton-look".into()).spawn_scoped(scope, tried)?;
+            thread.join().map_err(|_| io::Error::other("the look has failed"))?
+        })
+    }
+
+    /// Makes it the user of this thread, and of no other.
+    fn be_of_thread(&self, groups: &[libc::gid_t]) -> io::Result<()> {
+        let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
+        let groups: Vec<Gid> = groups.iter().map(|&group| Gid::from_raw(group)).collect();
+        rustix::thread::set_thread_groups(&groups)?;
+        rustix::thread::set_thread_res_gid(group, group, group)?;
+        Ok(rustix::thread::set_thread_res_uid(user, user, user)?)
     }
 
     /// What becomes it between fork and exec, where nothing may be looked up: its groups are found now.
@@ -267,5 +299,20 @@ mod tests {
         );
         assert!(Identity::find("4000000000", None).is_err_and(|why| why.contains("has no entry")));
         assert!(Identity::find("4000000000", Some("4000000000")).is_ok());
+    }
+
+    /// A look as another user is that of one thread; only root may, and stays root.
+    #[test]
+    fn looks() {
+        let other = Identity::find("4000000000", Some("4000000000")).ok();
+        let tried = other.and_then(|other| other.try_out(|| rustix::process::geteuid().as_raw()).ok());
+        let is_root = rustix::process::geteuid().is_root();
+
+        assert_eq!(is_root.then_some(4_000_000_000), tried);
+
+        let own = rustix::process::geteuid().as_raw().to_string();
+        let own = Identity::find(&own, None).and_then(|own| own.try_out(|| 1).map_err(|why| why.to_string()));
+
+        assert!(own.is_ok() || !is_root, "{own:?}");
     }
 }

@@ -11,7 +11,7 @@ use crate::settings::{
     AppTarget, Control, Group, Interface, Mount, Part, RouteSaid, ScriptFolder, Settings, Site, SiteAction,
     SiteRoute, Sites,
 };
-use crate::target::{Scripts, Target, barred, did_you_mean, is_absent, look_for_page};
+use crate::target::{Scripts, Target, barred, did_you_mean, is_absent, look_for_page, missing_folder};
 
 /// What `redirect-status` is unless it is given.
 pub(super) const REDIRECT_STATUS: u16 = 307;
@@ -36,8 +36,11 @@ impl Document {
         let groups: Vec<Group> = self.groups.iter().map(|group| self.group(group, settings, &at)).collect();
         let is_base_read = !settings.is_unread("chdir");
         let (apps, mistakes) = (Vec::new(), Vec::new());
-        let mut made = Maker { base, is_base_read, part, groups: &groups, apps, mistakes, at: &at };
+        let folders = groups.iter().map(|group| Some(group.chdir.clone().unwrap_or_else(|| base.clone())));
+        let folders = folders.collect();
+        let mut made = Maker { base, is_base_read, folders, part, groups: &groups, apps, mistakes, at: &at };
         made.pythons(&self.groups);
+        made.own_folders(&self.groups);
         let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::default() };
         let mut sites = Vec::new();
         for site in self.sites {
@@ -66,7 +69,9 @@ impl Document {
 
     /// The settings of the processes of a group.
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
-        let own = with(settings, &self.groups[number].given, at);
+        let group = &self.groups[number];
+        let mut own = with(settings, &group.given, at);
+        own.sayings.all.extend(group.sayings(at));
         Settings {
             // Those are the server's.
             bind: Vec::new(),
@@ -81,11 +86,14 @@ impl Document {
     fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
         let may_be_absent = group.given.of("min-processes").is_some_and(|said| said.texts().contains(&"0"));
         let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
+        let mut own = with(settings, &group.given, at);
+        own.sayings.all.extend(group.sayings(at));
         Group {
             name: group.name.clone(),
             python: group.draft.python.clone(),
+            chdir: group.draft.chdir.as_ref().map(|folder| settings.place(folder)),
             idle_timeout_ms: may_be_absent.then_some(idle_timeout_ms),
-            settings: with(settings, &group.given, at),
+            settings: own,
             fingerprint: self.fingerprint(group),
             line: at(group.at).line().unwrap_or_default(),
             said_at: at(group.at),
@@ -94,6 +102,17 @@ impl Document {
 }
 
 impl GroupTable {
+    /// What it says of the folder that its workers go to, in the place of what the server says, and of its Python.
+    fn sayings(&self, at: At<'_>) -> impl Iterator<Item = Saying> {
+        let said = [("chdir", self.draft.chdir.as_ref()), ("python", self.draft.python.as_ref())];
+        let said = said.into_iter().filter_map(|(name, path)| Some((name, path?)));
+        said.map(move |(name, path)| Saying {
+            name,
+            value: path.display().to_string(),
+            at: at(self.at(name)),
+        })
+    }
+
     /// What it says of the logs of requests, which counts for all sites.
     fn logs(&self) -> Given {
         let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
@@ -141,6 +160,8 @@ struct Maker<'g> {
     base: PathBuf,
     /// Whether that was understood.
     is_base_read: bool,
+    /// Where the applications of each group begin; nothing where that is not known.
+    folders: Vec<Option<PathBuf>>,
     part: Part,
     groups: &'g [Group],
     apps: Vec<AppTarget>,
@@ -171,9 +192,32 @@ impl Maker<'_> {
                         format!("python = {shown}: there is no such file{}", did_you_mean(python, &self.base))
                     }
                 };
-                self.mistakes.push(Mistake { at: table.at, what });
+                self.mistakes.push(Mistake { at: table.at("python"), what });
             }
         }
+    }
+
+    /// Looks for the folders that groups have of their own.
+    fn own_folders(&mut self, tables: &[GroupTable]) {
+        let is_looked_for = self.part == Part::Whole && self.is_base_read;
+        for (number, table) in tables.iter().enumerate().filter(|_| is_looked_for) {
+            if self.groups[number].settings.is_unread("chdir") {
+                self.folders[number] = None;
+                continue;
+            }
+            let (Some(own), Some(place)) = (&table.draft.chdir, &self.folders[number]) else { continue };
+            if !place.is_dir() {
+                let what = missing_folder("chdir", own, &self.base);
+                self.mistakes.push(Mistake { at: table.at("chdir"), what });
+                self.folders[number] = None;
+            }
+        }
+    }
+
+    /// Where the applications of a group begin, or those of none, if they are looked for.
+    fn begins(&self, group: Option<usize>) -> Option<&Path> {
+        let base = group.map_or(Some(&self.base), |group| self.folders[group].as_ref());
+        base.filter(|_| self.looks_at(group)).map(PathBuf::as_path)
     }
 
     /// What a table makes: a route, or two where one is tried before the other.
@@ -264,7 +308,7 @@ impl Maker<'_> {
         (settings, interface, group): (&Settings, Interface, Option<usize>),
     ) -> Option<SiteAction> {
         let found =
-            if self.looks_at(group) { Target::find(&text, &self.base) } else { Ok(Target::unseen(&text)) };
+            self.begins(group).map_or_else(|| Ok(Target::unseen(&text)), |base| Target::find(&text, base));
         let target = match found {
             Ok(Target::Folder(folder)) => {
                 let what = format!("{} is a folder; files = serves one", folder.display());

@@ -88,8 +88,17 @@ pub(crate) struct GroupTable {
     /// Where its name stands, in bytes.
     pub(crate) at: usize,
     pub(crate) name: String,
+    /// Where the values of keys that only groups have stand, in bytes.
+    pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: GroupDraft,
     pub(crate) given: Given,
+}
+
+impl GroupTable {
+    /// Where the value of a key stands that only groups have; else where the name of the group does.
+    pub(crate) fn at(&self, key: &str) -> usize {
+        self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
+    }
 }
 
 /// A table `[[sites]]`.
@@ -284,7 +293,8 @@ impl Reader<'_> {
                 let what = "idle-timeout goes with min-processes = 0: other groups always have processes";
                 self.note(key.span(), what.to_owned());
             }
-            groups.push(GroupTable { at: key.span().start, name, draft, given });
+            let keys = places_of(inside, GROUP_ROWS);
+            groups.push(GroupTable { at: key.span().start, name, keys, draft, given });
         }
         if groups.len() > GROUPS_MAX
             && let Some(group) = groups.get(GROUPS_MAX)
@@ -330,11 +340,7 @@ impl Reader<'_> {
             if !given.is_unread(&["path"]) {
                 self.check_mount(table, &draft);
             }
-            let row = |key: &str| ROUTE_ROWS.iter().find(|row| row.name == key).map(|row| row.name);
-            let own = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-                Some((row(key.get_ref())?, value.span().start))
-            };
-            let keys = table.iter().filter_map(own).collect();
+            let keys = places_of(table, ROUTE_ROWS);
             routes.push(RouteTable { at, places, keys, draft, given });
         }
         self.check_reach(&routes);
@@ -614,6 +620,15 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// The keys of a table that these rows have, and where their values stand, in bytes.
+fn places_of<S>(table: &DeTable<'_>, rows: &'static [Row<S>]) -> Vec<(&'static str, usize)> {
+    let row = |key: &str| rows.iter().find(|row| row.name == key).map(|row| row.name);
+    let own = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+        Some((row(key.get_ref())?, value.span().start))
+    };
+    table.iter().filter_map(own).collect()
 }
 
 /// A value as it would be written on the command line.

@@ -60,6 +60,7 @@ impl RouteDraft {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupDraft {
     pub(crate) python: Option<PathBuf>,
+    pub(crate) chdir: Option<PathBuf>,
     pub(crate) idle_timeout_ms: Option<u64>,
 }
 
@@ -145,7 +146,17 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         help: "Python of the group, with its packages",
         detail: "Any CPython that the server supports, mostly that of a virtual environment. The server brings its own package \
                  along, and nothing else of its Python; if it was built for another version, the package must be installed \
-                 there, too. Relative to `chdir`.",
+                 there, too. Relative to the `chdir` of `[server]`.",
+        ..GROUP
+    },
+    Row {
+        name: "chdir",
+        kind: Kind::Path { shape: "DIR", set: |group, path| group.chdir = Some(path) },
+        example: "/srv/shop",
+        help: "folder that the workers of the group work in",
+        detail: "Its applications are found there: an `app` that is a file is relative to it, and modules are looked for there \
+                 first, so that two groups may each have a module `wsgi`. All other paths of the file stay relative to the \
+                 `chdir` of `[server]`, and so is this one. Unless it is given, the group works there, too.",
         ..GROUP
     },
     Row {

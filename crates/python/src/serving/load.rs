@@ -1,6 +1,6 @@
 //! The application: found by the Python half of the package, which knows imports best.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use adyton_cli::{AppTarget, Interface, Part, SaidAt, Scripts, Settings, Sites, Target};
 use adyton_files::scripts::Scripts as Files;
@@ -40,9 +40,14 @@ pub(crate) fn prepare(
     functions: Vec<Wanted>,
 ) -> Result<Vec<Application>, Failure> {
     let module = py.import("adyton._load")?;
-    let chdir = settings.chdir.as_deref();
+    let own = settings.own_folder();
+    let python_path: Vec<PathBuf> =
+        settings.python_path.iter().map(|place| settings.place_from_folder(place)).collect();
     module
-        .call_method1("prepare", (chdir, settings.python_path.clone(), settings.env.clone()))
+        .call_method1(
+            "prepare",
+            (own.or(settings.chdir.as_deref()), python_path, settings.env.clone(), own.is_some()),
+        )
         .map_err(|error| unprepared(settings, &error.value(py).to_string()))?;
     let own = match &settings.located {
         Some(target @ (Target::Module { .. } | Target::File { .. })) => {
@@ -59,7 +64,7 @@ pub(crate) fn prepare(
     let applications = wanted.into_iter().map(|(target, interface, factory, at)| {
         load((py, settings), &module, (target, &at), (interface, factory))
     });
-    let all = applications.chain(functions.into_iter().map(|wanted| function(&module, wanted)));
+    let all = applications.chain(functions.into_iter().map(|wanted| function(&module, settings, wanted)));
     let mut loaded = Vec::new();
     let mut failed: Option<Failure> = None;
     for one in all {
@@ -83,11 +88,18 @@ fn unprepared(settings: &Settings, why: &str) -> Failure {
 }
 
 /// Loads a function that knows clients.
-fn function(module: &Bound<'_, PyModule>, wanted: Wanted) -> Result<Application, Failure> {
-    // The process is in its folder by now.
-    let found = wanted.find(Path::new(".")).map_err(|fault| Failure::of(vec![fault]))?;
+fn function(
+    module: &Bound<'_, PyModule>,
+    settings: &Settings,
+    wanted: Wanted,
+) -> Result<Application, Failure> {
+    // The process is in its folder by now, and a group's own is not the one that the file means.
+    let base = settings.own_folder().and(settings.chdir.as_deref()).unwrap_or(Path::new("."));
+    let found = wanted.find(base).map_err(|fault| Failure::of(vec![fault]))?;
     let (place, attribute, is_file) = match found {
-        Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
+        Target::File { path, attribute } => {
+            (settings.place_from_folder(&path).to_string_lossy().into_owned(), attribute, true)
+        }
         Target::Module { module, attribute } => (module, attribute, false),
         Target::Folder(_) | Target::Scripts(_) => unreachable!("it is looked at where it is found"),
     };
@@ -163,8 +175,8 @@ pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
 
 /// Why large bodies cannot be stored, if they cannot be.
 fn temp_dir_fault(settings: &Settings) -> Option<String> {
-    let folder = &settings.temp_dir;
-    let error = temp::unlinked(folder).err()?;
+    let folder = settings.place_from_folder(&settings.temp_dir);
+    let error = temp::unlinked(&folder).err()?;
     let at = settings.said_at("temp-dir");
     Some(format!("{at}large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
 }

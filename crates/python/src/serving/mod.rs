@@ -5,6 +5,7 @@ mod banner;
 mod failure;
 mod faults;
 mod folders;
+mod groups;
 mod guards;
 mod listen;
 mod load;
@@ -72,7 +73,9 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
         Processes::None => check_alone(settings).map(|()| 1),
         _ => supervise::check_bounds(py, settings),
     };
-    let (wrong, processes) = match (checked.err(), processes) {
+    let mut of_groups = groups::look(py, settings)?;
+    let wrong = [checked.err(), of_groups.take_wrong()].into_iter().flatten().reduce(Failure::and);
+    let (wrong, processes) = match (wrong, processes) {
         (wrong, Ok(processes)) => (wrong, processes),
         (Some(wrong), Err(other)) => (Some(wrong.and(other)), 1),
         (None, Err(other)) => (Some(other), 1),
@@ -98,7 +101,10 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     }
     warn_of_root(settings, settings.processes != Processes::None);
     let found = match (&settings.sites, applications.is_empty()) {
-        (Some(sites), _) => return Ok(format!("{}\nadyton: {}: fine", sites.table(), sites.file.display())),
+        (Some(sites), _) => {
+            let (routes, groups, file) = (sites.table(), of_groups.text, sites.file.display());
+            return Ok(format!("{routes}\n{groups}adyton: {file}: fine"));
+        }
         (None, false) => descriptions(&applications),
         (None, true) => banner::folders(settings),
     };
@@ -119,6 +125,11 @@ pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check
         return failure;
     }
     tell_doubts(&settings);
+    match groups::look(py, &settings).map(|mut of_groups| of_groups.take_wrong()) {
+        Ok(None) => {}
+        Ok(Some(wrong)) => failure = failure.and(wrong),
+        Err(error) => failure = failure.and(error.into()),
+    }
     // Where modules are found may not be known.
     let is_found = ["env", "python-path"].into_iter().all(|name| !settings.is_unread(name));
     if settings.sites.is_some()

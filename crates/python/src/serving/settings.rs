@@ -620,7 +620,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64, spawn_command: V
         refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
         body_memory: BodyMemory::new(settings.body_memory_max),
         body_files: Quota::new(settings.body_files_bytes_max),
-        temp_dir: settings.temp_dir.clone(),
+        temp_dir: settings.place_from_folder(&settings.temp_dir),
         first_byte_timeout_ms: settings.first_byte_timeout_ms,
         head_timeout_ms: settings.header_timeout_ms,
         connections_max: count(connections_max),

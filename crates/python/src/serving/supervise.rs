@@ -419,6 +419,11 @@ pub(super) fn limits(settings: &Settings) -> Limits {
     }
 }
 
+/// How many workers there are at first, as far as these settings tell.
+pub(super) fn workers(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
+    Ok(processes(settings, loops(py)?).0)
+}
+
 /// How many workers, and why so many.
 fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     match settings.processes {

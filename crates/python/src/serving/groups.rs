@@ -1,0 +1,302 @@
+//! What `adyton check` says of groups: who runs each, with which Python, where; and whether that user can read what it runs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use adyton_cli::{AppTarget, Fault, Group, SaidAt, Settings, Sites, Target};
+use adyton_sys::user::Identity;
+use pyo3::prelude::*;
+
+use super::failure::Failure;
+use super::settings::identity;
+use super::supervise;
+
+/// What is known of the groups of a file.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// A paragraph for each.
+    pub(super) text: String,
+    faults: Vec<Fault>,
+}
+
+impl Looked {
+    /// What the users of groups may not, and what their Pythons lack.
+    pub(super) fn take_wrong(&mut self) -> Option<Failure> {
+        let faults = std::mem::take(&mut self.faults);
+        (!faults.is_empty()).then(|| Failure::of(faults))
+    }
+}
+
+/// Looks at the groups of a file, as a process that may be root: what only their users see is tried as these users.
+pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
+    let mut looked = Looked::default();
+    let Some(sites) = &settings.sites else { return Ok(looked) };
+    let mut groups: Vec<(usize, &Group)> = sites.groups.iter().enumerate().collect();
+    groups.sort_by_key(|(_, group)| group.line);
+    for (number, group) in groups {
+        // A user that there is not, and what was not understood, is told elsewhere.
+        let is_known = NEEDED.iter().all(|name| !group.settings.is_unread(name));
+        let found = identity(&group.settings).unwrap_or_default().filter(|_| is_known);
+        let needs = needs(py, (settings, sites), number)?;
+        let tried = try_out(found.as_ref(), &needs);
+        let user = group.settings.user.clone().unwrap_or_default();
+        if let Tried::Done(refusals) = &tried {
+            looked.faults.extend(refusals.iter().map(|refusal| refusal.fault(&user)));
+        }
+        looked.faults.extend(lack(py, settings, group)?);
+        let files: Vec<&str> = needs.iter().filter_map(|need| need.app).collect();
+        let runs = (runs(py, settings, group)?, found.as_ref(), user.as_str());
+        write_group(&mut looked.text, group, runs, (&tried, &files));
+    }
+    Ok(looked)
+}
+
+/// What says who looks, and where.
+const NEEDED: [&str; 4] = ["chdir", "group", "python-path", "user"];
+
+/// A path that a group needs.
+struct Need<'s> {
+    /// Where it is named.
+    at: SaidAt,
+    /// The beginning of a sentence about it, as `chdir: `.
+    setting: &'static str,
+    path: PathBuf,
+    /// Where that is without links.
+    real: PathBuf,
+    how: How,
+    /// The application that it is a file of, with the first of its files.
+    app: Option<&'s str>,
+}
+
+/// What a group does with a path.
+#[derive(Clone, Copy)]
+enum How {
+    /// It comes to it.
+    Reach,
+    /// It goes there.
+    Enter,
+    /// It looks for modules there.
+    List,
+    /// It reads it.
+    Read,
+}
+
+/// What a user may not.
+struct Refusal<'n> {
+    need: &'n Need<'n>,
+    /// The path itself, or a folder on the way to it.
+    place: PathBuf,
+    act: &'static str,
+}
+
+/// What came of a try.
+enum Tried<'n> {
+    /// No user is named: whoever starts the server has looked already.
+    Own,
+    /// This process may not become the user.
+    NotRoot,
+    Done(Vec<Refusal<'n>>),
+}
+
+impl<'s> Need<'s> {
+    fn new((at, setting): (SaidAt, &'static str), path: PathBuf, how: How) -> Need<'s> {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        Need { at, setting, path, real, how, app: None }
+    }
+
+    /// What the user of this thread may not, if that is anything.
+    fn refusal(&self) -> Option<Refusal<'_>> {
+        let refused = |place: &Path, act| Some(Refusal { need: self, place: place.to_owned(), act });
+        if let Some(folder) = closed_on(&self.real).or_else(|| closed_on(&self.path)) {
+            return refused(folder, "enter");
+        }
+        let path = &self.real;
+        match self.how {
+            How::Enter if is_refused(&fs::metadata(path.join("."))) => refused(path, "enter"),
+            How::List if is_refused(&fs::read_dir(path)) => refused(path, "list"),
+            How::Read if is_refused(&fs::File::open(path)) => refused(path, "read"),
+            _ => None,
+        }
+    }
+}
+
+/// The first folder on the way to a path that the user of this thread may not enter.
+fn closed_on(path: &Path) -> Option<&Path> {
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.into_iter().rev().find(|folder| is_refused(&fs::metadata(folder.join("."))))
+}
+
+fn is_refused<T>(tried: &io::Result<T>) -> bool {
+    tried.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+impl Refusal<'_> {
+    fn fault(&self, user: &str) -> Fault {
+        let Refusal { need, place, act } = self;
+        let (setting, shown) = (need.setting, place.display());
+        let path = need.path.display();
+        let way = match () {
+            () if *place == need.path => String::new(),
+            () if *place == need.real => format!(", to which {path} leads"),
+            () => format!(", which is on the way to {path}"),
+        };
+        let right = if *act == "enter" { 'x' } else { 'r' };
+        let what = format!(
+            "{setting}the user {user} may not {act} {shown}{way}: let that user do so (chmod o+{right}, or setfacl -m \
+             u:{user}:{right}), or keep it elsewhere"
+        );
+        Fault { at: need.at.clone(), what }
+    }
+}
+
+/// Tries what a group needs as its user.
+fn try_out<'n>(user: Option<&Identity>, needs: &'n [Need<'_>]) -> Tried<'n> {
+    let Some(user) = user else { return Tried::Own };
+    let tried = user.try_out(|| needs.iter().filter_map(Need::refusal).collect::<Vec<_>>());
+    let Ok(refusals) = tried else { return Tried::NotRoot };
+    // A closed folder is in the way of many; what else it lacks is told when it is open.
+    let mut told: Vec<Refusal<'n>> = Vec::new();
+    for refusal in refusals {
+        if !told.iter().any(|other| other.place == refusal.place) {
+            told.push(refusal);
+        }
+    }
+    Tried::Done(told)
+}
+
+/// The paths that a group needs before it serves.
+fn needs<'s>(
+    py: Python<'_>,
+    (settings, sites): (&Settings, &'s Sites),
+    number: usize,
+) -> PyResult<Vec<Need<'s>>> {
+    let group = &sites.groups[number];
+    let said = |name: &str| {
+        let at = group.settings.said_at(name);
+        if at.is_in_file() { at } else { group.said_at.clone() }
+    };
+    let at_folder = match &group.chdir {
+        Some(_) => (said("chdir"), "chdir: "),
+        None => (group.said_at.clone(), ""),
+    };
+    let folder = folder(settings, group);
+    let mut needs = vec![Need::new(at_folder, folder.clone(), How::Enter)];
+    let package: PathBuf = py.import("adyton")?.getattr("__file__")?.extract()?;
+    needs.push(Need::new((said("user"), "user: "), package, How::Read));
+    if let Some(python) = &group.python {
+        needs.push(Need::new((said("python"), "python: "), settings.place(python), How::Reach));
+    } else {
+        let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
+        needs.push(Need::new((said("user"), "user: "), library, How::Read));
+    }
+    let own = group.settings.python_path.iter().map(|place| settings.place(place));
+    let places: Vec<PathBuf> = std::iter::once(folder).chain(own).collect();
+    for app in sites.apps.iter().filter(|app| app.group == Some(number)) {
+        needs.extend(of_app(app, settings, &places));
+    }
+    Ok(needs)
+}
+
+/// What a group needs for an application; `places` are where modules are looked for before all that is installed.
+fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
+    let at = || (app.said_at.clone(), "");
+    let mut needs = match &app.target {
+        Target::File { path, .. } => vec![Need::new(at(), places[0].join(path), How::Read)],
+        Target::Folder(folder) => vec![Need::new(at(), settings.place(folder), How::Enter)],
+        Target::Scripts(scripts) => vec![Need::new(at(), settings.place(&scripts.folder), How::Enter)],
+        Target::Module { module, .. } => {
+            let found = places.iter().map(|place| of_module(module, place)).find(|files| !files.is_empty());
+            let need = |(path, how)| Need::new(at(), path, how);
+            found.unwrap_or_default().into_iter().map(need).collect()
+        }
+    };
+    if let Some(first) = needs.first_mut() {
+        first.app = Some(&app.text);
+    }
+    needs
+}
+
+/// The files and folders of a module, if it is in this place.
+fn of_module(module: &str, place: &Path) -> Vec<(PathBuf, How)> {
+    let mut folder = place.to_owned();
+    let mut found = Vec::new();
+    for name in module.split('.') {
+        let (file, package) = (folder.join(format!("{name}.py")), folder.join(name));
+        let begins = package.join("__init__.py");
+        let listed = (folder.clone(), How::List);
+        if begins.is_file() {
+            found.extend([listed, (begins, How::Read)]);
+        } else if file.is_file() {
+            found.extend([listed, (file, How::Read)]);
+        } else if package.is_dir() {
+            found.push(listed);
+        } else {
+            break;
+        }
+        folder = package;
+    }
+    // A folder alone is a package that may be continued elsewhere.
+    if found.iter().any(|(_, how)| matches!(how, How::Read)) { found } else { Vec::new() }
+}
+
+fn folder(settings: &Settings, group: &Group) -> PathBuf {
+    let folder = group.chdir.as_deref().or(settings.chdir.as_deref()).unwrap_or(Path::new("."));
+    // Without a slash at its end.
+    folder.components().collect()
+}
+
+/// What is wrong with the Python of a group, as far as that is known without running it: it may be another user's program.
+fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<Fault>> {
+    let Some(python) = &group.python else { return Ok(None) };
+    let module = py.import("adyton._pythons")?;
+    let version: Option<String> = module.call_method1("lacks", (settings.place(python),))?.extract()?;
+    let at = group.settings.said_at("python");
+    let shown = python.display();
+    Ok(version.map(|version| Fault {
+        at,
+        what: format!(
+            "python: {shown} is Python {version}, for which this server was not built: install adyton there, too"
+        ),
+    }))
+}
+
+/// Where and how a group runs: pairs of a word and what it says.
+fn runs(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<[(&'static str, String); 3]> {
+    let python = match &group.python {
+        Some(python) => settings.place(python).display().to_string(),
+        None => "the server's own".to_owned(),
+    };
+    let processes = supervise::workers(py, &group.settings)?;
+    let all = if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
+    let threads = group.settings.threads;
+    let each = if threads == 1 { "1 thread each".to_owned() } else { format!("{threads} threads each") };
+    let absent = if group.idle_timeout_ms.is_some() { ", and none while nothing is asked" } else { "" };
+    let workers = format!("{all}, {each}{absent}");
+    Ok([("python", python), ("folder", folder(settings, group).display().to_string()), ("workers", workers)])
+}
+
+fn write_group(
+    text: &mut String,
+    group: &Group,
+    (runs, found, user): ([(&str, String); 3], Option<&Identity>, &str),
+    (tried, files): (&Tried<'_>, &[&str]),
+) {
+    let who = match found {
+        Some(found) => format!("{user} ({}), group {}", found.user(), found.group()),
+        None => "whoever starts the server".to_owned(),
+    };
+    let reads = match tried {
+        Tried::Own => None,
+        Tried::NotRoot => Some(format!("not tried: only root can look as {user}")),
+        Tried::Done(_) if files.is_empty() => None,
+        Tried::Done(_) => Some(files.join(", ")),
+    };
+    let _ = writeln!(text, "group {} (line {})", group.name, group.line);
+    let rows = std::iter::once(("user", who)).chain(runs).chain(reads.map(|reads| ("can read", reads)));
+    for (word, says) in rows {
+        let _ = writeln!(text, "  {word:8}  {says}");
+    }
+    text.push('\n');
+}

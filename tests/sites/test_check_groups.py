@@ -1,0 +1,197 @@
+"""`adyton check` of groups: who runs each, with which Python and where; what that user can read."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import write
+from support.server import AS_ROOT, adyton, environment, run
+from support.users import closed_folders, open_folder, where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILE = """
+[groups.shop]
+processes = 2
+threads = 8
+chdir = "own"
+{shop}
+
+[groups.blog]
+processes = 1
+threads = 1
+min-processes = 0
+
+[[sites]]
+root = "pages"
+
+[[sites.routes]]
+path = "/file/"
+app = "wsgi.py"
+group = "shop"
+
+[[sites.routes]]
+path = "/module/"
+app = "site.wsgi:application"
+group = "shop"
+
+[[sites.routes]]
+path = "/pages/"
+scripts = "."
+group = "shop"
+
+[[sites.routes]]
+path = "/installed/"
+app = "json.tool:main"
+group = "shop"
+
+[[sites.routes]]
+app = "blog:application"
+group = "blog"
+"""
+
+NOBODY = pwd.getpwnam("nobody")
+
+IS_ROOT = os.geteuid() == 0
+NOT_TRIED = "not tried: only root can look as nobody"
+
+ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
+"""The file says how many there are."""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Give a folder with applications that every user may read."""
+    with open_folder("check-groups") as folder:
+        for name in ("own/site", "own/lib", "pages"):
+            (folder / name).mkdir(parents=True)
+        for name in ("own/wsgi.py", "own/site/__init__.py", "own/site/wsgi.py", "blog.py"):
+            (folder / name).touch()
+        for path in folder.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        yield folder
+
+
+def check(folder: Path, shop: str) -> tuple[int, str, list[str]]:
+    """Check the file where all may read the server; return the status, what was said, and the mistakes."""
+    command = adyton("check", write(folder, FILE.format(shop=shop)).name)
+    if IS_ROOT:
+        command = where("755", closed_folders(), command)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(ENVIRONMENT),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    lines = AS_ROOT.sub("", done.stderr).replace(f"{folder}/", "").splitlines()
+    return done.returncode, done.stdout, lines
+
+
+def test_told(folder: Path) -> None:
+    """Of each group its user, its Python, its folder and its workers are told."""
+    status, said, mistakes = check(folder, "")
+
+    assert (0, []) == (status, mistakes)
+    assert said.endswith(
+        "\n\n"
+        "group shop (line 2)\n"
+        "  user      whoever starts the server\n"
+        "  python    the server's own\n"
+        f"  folder    {folder}/own\n"
+        "  workers   2 processes, 8 threads each\n"
+        "\n"
+        "group blog (line 8)\n"
+        "  user      whoever starts the server\n"
+        "  python    the server's own\n"
+        f"  folder    {folder}\n"
+        "  workers   1 process, 1 thread each, and none while nothing is asked\n"
+        "\n"
+        "adyton: site.toml: fine\n"
+    ), said
+
+
+def test_what_is_read(folder: Path) -> None:
+    """The applications are told that a user can read; if it is not root that checks, that none was tried."""
+    status, said, mistakes = check(folder, 'user = "nobody"')
+
+    assert (0, []) == (status, mistakes)
+    assert f"  user      nobody ({NOBODY.pw_uid}), group {NOBODY.pw_gid}\n" in said
+    files = "wsgi.py, site.wsgi:application, pages/." if IS_ROOT else NOT_TRIED
+    assert f"  can read  {files}\n" in said
+
+
+@pytest.mark.parametrize(
+    ("closed", "mode", "place", "says"),
+    [
+        ("own", 0o700, "5:9", "chdir: the user nobody may not enter own: "),
+        ("own/wsgi.py", 0o600, "18:7", "the user nobody may not read own/wsgi.py: "),
+        (
+            "own/site",
+            0o600,
+            "23:7",
+            "the user nobody may not enter own/site, which is on the way to own/site/__init__.py: ",
+        ),
+        ("own/site", 0o711, "23:7", "the user nobody may not list own/site: "),
+        ("own/site/wsgi.py", 0o600, "23:7", "the user nobody may not read own/site/wsgi.py: "),
+        ("pages", 0o700, "28:11", "the user nobody may not enter pages"),
+    ],
+)
+def test_what_is_closed(folder: Path, closed: str, mode: int, place: str, says: str) -> None:
+    """What the user may not is told once: with its place, the folder on the way, and what to do."""
+    (folder / closed).chmod(mode)
+    status, said, mistakes = check(folder, 'user = "nobody"')
+
+    if not IS_ROOT:
+        assert (0, [], True) == (status, mistakes, NOT_TRIED in said)
+        return
+    assert (2, "", 1) == (status, said, len(mistakes)), mistakes
+    assert mistakes[0].startswith(f"adyton: site.toml:{place}: {says}")
+    assert "chmod o+" in mistakes[0]
+
+
+def test_links_are_followed(folder: Path) -> None:
+    """A folder that a link leads to, and one on the way there, is told by its own name."""
+    (folder / "deep").mkdir(mode=0o755)
+    (folder / "own").rename(folder / "deep/kept")
+    (folder / "own").symlink_to("deep/kept")
+    for closed, says in [("deep/kept", "to which own leads"), ("deep", "which is on the way to own")]:
+        (folder / closed).chmod(0o700)
+        _, said, mistakes = check(folder, 'user = "nobody"')
+        (folder / closed).chmod(0o755)
+        if not IS_ROOT:
+            assert ([], True) == (mistakes, NOT_TRIED in said)
+            continue
+
+        assert 1 == len(mistakes), mistakes
+        assert f"5:9: chdir: the user nobody may not enter {closed}, {says}: " in mistakes[0]
+
+
+def test_python_without_the_server(folder: Path) -> None:
+    """A virtual environment of a version that the server was not built for, and without it, is told."""
+    venv = folder / "venv"
+    packages = venv / "lib/python3.99/site-packages"
+    packages.mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("include-system-site-packages = false\n", encoding="utf-8")
+    (venv / "bin").mkdir()
+    (venv / "bin/python").touch()
+    file = write(folder, FILE.format(shop='python = "venv/bin/python"'))
+    checked = run("check", file.name, cwd=folder, env=ENVIRONMENT)
+    says = "python: venv/bin/python is Python 3.99, for which this server was not built: install adyton there"
+
+    assert 2 == checked.returncode
+    assert f"site.toml:6:10: {says}, too" in checked.stderr.replace(f"{folder}/", "")
+    (packages / "adyton-1.0.dist-info").mkdir()
+    checked = run("check", file.name, cwd=folder, env=ENVIRONMENT)
+
+    assert 0 == checked.returncode, checked.stderr
+    assert f"  python    {folder}/venv/bin/python\n" in checked.stdout
