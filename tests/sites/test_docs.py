@@ -76,10 +76,11 @@ def test_several_applications(serve: Servers, tmp_path: Path) -> None:
         (folder / "static/site.css").write_text(name, encoding="utf-8")
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     file = write(tmp_path, text)
-    checked = run("check", file.name, cwd=tmp_path)
+    workers = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
+    checked = run("check", file.name, cwd=tmp_path, env=workers)
     assert (0, True) == (checked.returncode, "site.toml: fine" in checked.stdout), checked.stderr
 
-    server = serve(file.name, cwd=tmp_path)
+    server = serve(file.name, cwd=tmp_path, env=workers)
     for name in ("shop", "blog", "tools"):
         fields = [("Host", f"{name}.example")]
         answer = server.fetch("/", fields=fields)

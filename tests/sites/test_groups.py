@@ -253,7 +253,7 @@ def test_reload_by_name(serve: Servers, folder: Path) -> None:
     blog = words(server, "/blog/")[1]
 
     code, said = reload(folder / CONTROL)
-    assert (0, True) == (code, "keep their processes: shop, blog\n" in said), said
+    assert (0, True) == (code, "keep their processes: blog, shop\n" in said), said
     assert ["newer", "shop", "blog"] == [words(server, path)[0] for path in ("/", "/shop/", "/blog/")]
 
     with asking(server, "/shop/x", "/shop/slow", "/blog/y", "/") as asked:
@@ -277,7 +277,7 @@ def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
     assert 0 == reload(folder / CONTROL, "shop")[0]
 
     code, said = reload(folder / CONTROL, "shops")
-    assert (1, 'adyton: there is no group "shops"; there is shop, blog\n') == (code, said)
+    assert (1, 'adyton: there is no group "shops"; there is blog, shop\n') == (code, said)
     code, said = reload(folder / CONTROL, "a b")
     assert (2, True) == (code, '"a b" is no name of a group' in said), said
 

@@ -463,7 +463,7 @@ mod tests {
                 }
                 Knock(id) => branches.wake(*id, now_ms),
                 Begin(groups) => branches.begin(keys(groups)),
-                Commit(generation) => branches.commit(*generation),
+                Commit(generation) => said = branches.commit(*generation).join(" and "),
                 Abandon => branches.abandon(),
                 GiveUp(generation) => branches.give_up(*generation),
                 Wait(ms) => now_ms += ms,
@@ -574,14 +574,14 @@ mod tests {
                 (Look(&[1]), "start 2; waits"),
                 (Started(2, 52), "waits"),
                 (Serves(2), "ready"),
-                (Commit(2), ""),
+                (Commit(2), "a"),
                 (Look(&[1, 2]), ""),
                 (Look(&[2]), "leave 1"),
                 (Ends(51), "b meant never"),
                 (Look(&[2]), "drop 1"),
                 // The same again changes nothing.
                 (Begin(&[("a", "1"), ("b", "2"), ("lazy", "1")]), "ready"),
-                (Commit(3), ""),
+                (Commit(3), "a and b and lazy"),
                 (Look(&[3]), ""),
             ],
         );

@@ -22,12 +22,13 @@ impl Supervisor {
             }
             Ask::Ready if self.fleet.serving() == 0 => (503, json!("no worker serves")),
             Ask::Ready => (200, json!("ready")),
-            Ask::Reload if self.stopping.has_begun() => (409, json!("the server is stopping")),
+            Ask::Reload | Ask::ReloadGroup(_) if self.stopping.has_begun() => {
+                (409, json!("the server is stopping"))
+            }
             Ask::Reload => match self.reload(now_ms) {
                 Ok(()) => return self.awaiting_reload.push((Asker::Client(reply), now_ms)),
                 Err(why) => (422, Value::from(why)),
             },
-            Ask::ReloadGroup(_) if self.stopping.has_begun() => (409, json!("the server is stopping")),
             Ask::ReloadGroup(name) => return self.reload_group(&name, reply, now_ms),
             Ask::Stop(fast) => {
                 self.leave(fast, now_ms);

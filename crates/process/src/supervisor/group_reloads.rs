@@ -24,7 +24,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn is_told(self, (status, mut value): AdminAnswer) {
+    fn tell(self, (status, mut value): AdminAnswer) {
         if let Some(members) = value.as_object_mut() {
             members.insert("group".to_owned(), json!(self.name));
         }
@@ -38,7 +38,7 @@ impl GroupReloads {
     pub(super) fn note_answer(&mut self, number: u64, answer: &Value) {
         for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
             let answer = serde_json::from_value(answer.clone());
-            waiting.is_told(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
+            waiting.tell(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
         }
     }
 
@@ -47,20 +47,20 @@ impl GroupReloads {
         let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
         for waiting in self.0.extract_if(.., is_started) {
             let took_ms = now_ms - waiting.since_ms;
-            waiting.is_told((200, json!({"took_ms": took_ms})));
+            waiting.tell((200, json!({"took_ms": took_ms})));
         }
     }
 
     /// A group has ended, or has not started.
     pub(super) fn note_end(&mut self, branch: BranchId, how: &str) {
         for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
-            waiting.is_told((500, json!(how)));
+            waiting.tell((500, json!(how)));
         }
     }
 
     /// All are told the same.
-    pub(super) fn end_all(&mut self, answer: AdminAnswer) {
-        self.0.drain(..).for_each(|waiting| waiting.is_told(answer.clone()));
+    pub(super) fn end_all(&mut self, answer: &AdminAnswer) {
+        self.0.drain(..).for_each(|waiting| waiting.tell(answer.clone()));
     }
 }
 

@@ -233,7 +233,7 @@ impl Supervisor {
         for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
             self.tell(asker, (409, json!("the server was stopped")));
         }
-        self.group_reloads.end_all((409, json!("the server was stopped")));
+        self.group_reloads.end_all(&(409, json!("the server was stopped")));
         self.questions.close();
         self.admin_servers.close();
         Ok(())
