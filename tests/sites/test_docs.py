@@ -65,7 +65,7 @@ def application(environ, start_response):
 
 
 def test_several_applications(serve: Servers, tmp_path: Path) -> None:
-    """The file of that page serves three applications, each in its folder and its environment, beside their files."""
+    """Its file serves three applications, each in its folder and its environment, and their files."""
     page = (DOCS / "several-applications.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     for name, module in (("shop", "shop/wsgi.py"), ("blog", "blog/wsgi.py"), ("tools", "app.py")):

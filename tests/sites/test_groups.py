@@ -258,7 +258,8 @@ def test_reload_by_name(serve: Servers, folder: Path) -> None:
 
     with asking(server, "/shop/x", "/shop/slow", "/blog/y", "/") as asked:
         code, said = reload(folder / CONTROL, "shop")
-        assert (0, "group shop: generation 2 serves in 2 workers, after") == (code, said.rpartition(" ms")[0][:52])
+        expected = "group shop: generation 2 serves in 2 workers, after "
+        assert (0, True) == (code, said.startswith(expected)), said
         assert "newer" == words(server, "/shop/")[0]
         assert asked.goes_on(50)
     assert not asked.wrong
@@ -266,7 +267,7 @@ def test_reload_by_name(serve: Servers, folder: Path) -> None:
 
 
 def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
-    """A group whose new code does not start serves on with the old one; the order says so, and names what there is."""
+    """A group whose new code does not start serves on with the old one, and the order says so."""
     server = start(serve, folder)
     shop = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
@@ -295,7 +296,7 @@ def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -
     assert (1, "adyton: the group shop does not start; the log says why\n") == (code, said)
     (folder / "shop.py").write_text(good, encoding="utf-8")
     code, said = reload(folder / CONTROL, "shop")
-    assert (0, "group shop: serves again, after") == (code, said.rpartition(" ms")[0][:31]), said
+    assert (0, True) == (code, said.startswith("group shop: serves again, after ")), said
     assert "shop" == words(server, "/shop/")[0]
     code, said = reload(folder / CONTROL, "blog")
     assert (0, "group blog: has no process; the next request starts a new one\n") == (code, said)

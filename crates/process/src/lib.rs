@@ -34,6 +34,7 @@ mod demand;
 mod editions;
 mod fleet;
 pub mod grant;
+mod group_reloads;
 mod jitter;
 mod limits;
 mod links;

@@ -174,9 +174,9 @@ GROUPS = Scenario(
     loads=tuple(closed(number, f"{number} conn.") for number in (10, 100, 200, 500)),
     figures=("requests/s", "errors", *COSTS, *TIMES, "MiB", "beside ours"),
     classic=(
-        "Classic tables of mod_wsgi's daemon mode have these numbers of processes and threads (2 x 10, 2 x 100, "
-        "20 x 10) and of connections, as measured by `ab`. CPU time is that of all processes: of those that "
-        "accept connections, too, and of a proxy that stands in front."
+        "Classic tables of mod_wsgi's daemon mode have these numbers of processes and threads (2 x 10, "
+        "2 x 100, 20 x 10) and of connections, as measured by `ab`. CPU time is that of all processes: of "
+        "those that accept connections, too, and of a proxy that stands in front."
     ),
     allowed=ERRORS,
     sizes=((2, 10), (2, 100), (20, 10)),

@@ -2,67 +2,12 @@
 
 use std::sync::mpsc::Sender;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Supervisor;
 use crate::branches::{Branch, BranchId, Standing};
 use crate::message::ToWorker;
 use crate::question::AdminAnswer;
-
-/// Those that wait until a group has been reloaded.
-#[derive(Default)]
-pub(super) struct GroupReloads(Vec<Waiting>);
-
-/// One that waits.
-struct Waiting {
-    branch: BranchId,
-    name: String,
-    /// The number that the answer of the group's supervisor carries; `None`: the group was not there, and is being started.
-    number: Option<u64>,
-    since_ms: u64,
-    reply: Sender<AdminAnswer>,
-}
-
-impl Waiting {
-    fn tell(self, (status, mut value): AdminAnswer) {
-        if let Some(members) = value.as_object_mut() {
-            members.insert("group".to_owned(), json!(self.name));
-        }
-        // The client may have gone.
-        let _ = self.reply.send((status, value));
-    }
-}
-
-impl GroupReloads {
-    /// The supervisor of a group has answered the order with this number.
-    pub(super) fn note_answer(&mut self, number: u64, answer: &Value) {
-        for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
-            let answer = serde_json::from_value(answer.clone());
-            waiting.tell(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
-        }
-    }
-
-    /// A group serves that had no process.
-    pub(super) fn note_serving(&mut self, branch: BranchId, now_ms: u64) {
-        let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
-        for waiting in self.0.extract_if(.., is_started) {
-            let took_ms = now_ms - waiting.since_ms;
-            waiting.tell((200, json!({"took_ms": took_ms})));
-        }
-    }
-
-    /// A group has ended, or has not started.
-    pub(super) fn note_end(&mut self, branch: BranchId, how: &str) {
-        for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
-            waiting.tell((500, json!(how)));
-        }
-    }
-
-    /// All are told the same.
-    pub(super) fn end_all(&mut self, answer: &AdminAnswer) {
-        self.0.drain(..).for_each(|waiting| waiting.tell(answer.clone()));
-    }
-}
 
 impl Supervisor {
     /// Has the group with this name make new workers in the place of all. Who has asked is answered when they serve; at once
@@ -100,7 +45,7 @@ impl Supervisor {
         since_ms: u64,
     ) {
         let name = self.ways.get(branch).map(|way| way.plan.name.clone()).unwrap_or_default();
-        self.group_reloads.0.push(Waiting { branch, name, number, since_ms, reply });
+        self.group_reloads.begin((branch, name), number, reply, since_ms);
     }
 
     fn no_such_group(&self, name: &str) -> String {

@@ -37,6 +37,7 @@ use crate::branches::{BranchId, Branches, Coming};
 use crate::demand::Demand;
 use crate::editions::Editions;
 use crate::fleet::Fleet;
+use crate::group_reloads::GroupReloads;
 use crate::links::{Link, Links};
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::note::Note;
@@ -57,7 +58,6 @@ use crate::succession::Succession;
 use crate::usage::{self, OomKills};
 use crate::watched_files::WatchedFiles;
 use crate::ways::{GroupPlan, Ways};
-use group_reloads::GroupReloads;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;

@@ -1,0 +1,74 @@
+//! Who waits until a group has been reloaded, and what they are told: without I/O.
+
+use std::sync::mpsc::Sender;
+
+use serde_json::{Value, json};
+
+use crate::branches::BranchId;
+use crate::question::AdminAnswer;
+
+/// Those that wait until a group has been reloaded.
+#[derive(Default)]
+pub(crate) struct GroupReloads(Vec<Waiting>);
+
+/// One that waits.
+struct Waiting {
+    branch: BranchId,
+    name: String,
+    /// The number that the answer of the group's supervisor carries; `None`: the group was not there, and is being started.
+    number: Option<u64>,
+    since_ms: u64,
+    reply: Sender<AdminAnswer>,
+}
+
+impl Waiting {
+    fn tell(self, (status, mut value): AdminAnswer) {
+        if let Some(members) = value.as_object_mut() {
+            members.insert("group".to_owned(), json!(self.name));
+        }
+        // The client may have gone.
+        let _ = self.reply.send((status, value));
+    }
+}
+
+impl GroupReloads {
+    /// Somebody waits for the reload of a group: for the answer with this number, or, without one, until it serves.
+    pub(crate) fn begin(
+        &mut self,
+        (branch, name): (BranchId, String),
+        number: Option<u64>,
+        reply: Sender<AdminAnswer>,
+        since_ms: u64,
+    ) {
+        self.0.push(Waiting { branch, name, number, since_ms, reply });
+    }
+
+    /// The supervisor of a group has answered the order with this number.
+    pub(crate) fn note_answer(&mut self, number: u64, answer: &Value) {
+        for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
+            let answer = serde_json::from_value(answer.clone());
+            waiting.tell(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
+        }
+    }
+
+    /// A group serves that had no process.
+    pub(crate) fn note_serving(&mut self, branch: BranchId, now_ms: u64) {
+        let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
+        for waiting in self.0.extract_if(.., is_started) {
+            let took_ms = now_ms - waiting.since_ms;
+            waiting.tell((200, json!({"took_ms": took_ms})));
+        }
+    }
+
+    /// A group has ended, or has not started.
+    pub(crate) fn note_end(&mut self, branch: BranchId, how: &str) {
+        for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
+            waiting.tell((500, json!(how)));
+        }
+    }
+
+    /// All are told the same.
+    pub(crate) fn end_all(&mut self, answer: &AdminAnswer) {
+        self.0.drain(..).for_each(|waiting| waiting.tell(answer.clone()));
+    }
+}
