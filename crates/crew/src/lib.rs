@@ -69,6 +69,18 @@ pub trait Duties: Sized + 'static {
     type Own: Send + Sync;
 }
 
+/// What was left to a driver while it waited for the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Nothing.
+    Nothing,
+    /// Requests for which it [calls up](Crew::call_up_rest) other threads once it has let go of the interpreter.
+    Some,
+    /// The same; and it has waited so long that it had better [withdraw](Crew::withdraw) the quick ones first, while it has the
+    /// interpreter: each other thread would wait as long again.
+    Many,
+}
+
 /// What a thread does next.
 pub enum Duty<D: Duties> {
     /// Drive this loop.
@@ -242,8 +254,10 @@ pub struct Crew<D: Duties> {
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
     starved: AtomicUsize,
-    /// Threads that wait for the interpreter with a request from the queue.
+    /// Threads that wait for the interpreter, with a request from the queue or with one of a loop.
     attaching: AtomicUsize,
+    /// Threads that have it, and take along what has queued while they waited for it.
+    taking: AtomicUsize,
     /// Whether one that has it at last takes along what has queued meanwhile.
     taken_along: AtomicBool,
     /// Whether the watch sleeps.
@@ -281,6 +295,7 @@ impl<D: Duties> Crew<D> {
             coming: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             starved: AtomicUsize::new(0),
+            taking: AtomicUsize::new(0),
             attaching: AtomicUsize::new(0),
             taken_along: AtomicBool::new(false),
             watch_sleeps: AtomicBool::new(false),
@@ -656,22 +671,34 @@ impl<D: Duties> Crew<D> {
         debug_assert!(matches!(duty, Duty::Resume), "nothing else is assigned to a parked thread");
     }
 
-    /// A driver takes the interpreter, and says meanwhile that it waits for it. `true` when that took long and requests
-    /// have queued: it had better [withdraw](Self::withdraw) the quick ones, before or after its own, while it has the
-    /// interpreter, and then [call up](Self::call_up_rest) other threads for the rest. Each of these would wait as long
-    /// again.
-    pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> bool {
+    /// A driver takes the interpreter, and says meanwhile that it waits for it. What has queued meanwhile was left to it: no
+    /// thread that comes for its next request takes one, and the interpreter with it, while a driver waits. CPython's lock has
+    /// no order, and a thread that lets go of it has it again before another one has woken.
+    pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> Held {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
+        self.attaching.fetch_add(1, Ordering::SeqCst);
         attach();
-        if post.attaching.swap(CALM, Ordering::SeqCst) != STARVED {
-            return false;
+        self.attaching.fetch_sub(1, Ordering::SeqCst);
+        let is_starved = post.attaching.swap(CALM, Ordering::SeqCst) == STARVED;
+        if is_starved {
+            self.starved.fetch_sub(1, Ordering::SeqCst);
         }
-        self.starved.fetch_sub(1, Ordering::SeqCst);
-        let takes = self.holds_back();
-        if takes {
-            self.taken_along.store(true, Ordering::SeqCst);
+        if !self.holds_back() {
+            return Held::Nothing;
         }
-        takes
+        // The watch calls up others if this one's request takes long.
+        self.taken_along.store(true, Ordering::SeqCst);
+        if is_starved { Held::Many } else { Held::Some }
+    }
+
+    /// A thread runs the quick requests that had queued when it got the interpreter: no driver tries to get it meanwhile.
+    pub fn begin_taking(&self) {
+        self.taking.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has.
+    pub fn end_taking(&self) {
+        self.taking.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// A thread with a request from the queue takes the interpreter; the next of them is called up afterwards. Threads that
@@ -700,9 +727,10 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Whether a thread has waited long for the interpreter and still does: another would only wait beside it.
+    /// Whether a driver would only wait for the interpreter: beside another one that has waited long and still does, or for a
+    /// thread that takes along what has queued.
     pub fn is_starved(&self) -> bool {
-        self.starved.load(Ordering::Relaxed) > 0
+        self.starved.load(Ordering::Relaxed) > 0 || self.taking.load(Ordering::Relaxed) > 0
     }
 
     /// Whether a thread waits for the interpreter: with a request from the queue, or for long.
@@ -932,7 +960,7 @@ mod tests {
         driver.begin_errand();
         driver.publish(Box::new(()));
         crew.lock().idle.push(Arc::clone(&idle));
-        let takes = crew.attach_driver(&driver, || {
+        let held = crew.attach_driver(&driver, || {
             let mut look = Look::default();
             assert!(crew.look(0, &mut look, |()| true).is_none());
             assert!(crew.look(0, &mut look, |()| true).is_some(), "it loses the loop");
@@ -941,7 +969,8 @@ mod tests {
             }
         });
 
-        assert!(takes && crew.left_some() && !crew.left_some());
+        assert_eq!(Held::Many, held);
+        assert!(crew.left_some() && !crew.left_some());
         assert_eq!((Some(2), 1), (crew.withdraw(|&job| job == 2), crew.waiting()));
         crew.call_up_rest(0);
         assert!(idle.assignment.take().is_some_and(|duty| matches!(*duty, Duty::Work(1))));

@@ -194,9 +194,9 @@ fn three_threads() {
     run(2, &[true, true, true], (2, 1, 1), true);
 }
 
-/// Some workers wait for the interpreter while a request is queued and a thread comes for it or is idle already. It gets the
-/// request, whatever comes first.
-fn wait_for_the_interpreter(workers: usize, switches: usize) {
+/// Some workers and drivers wait for the interpreter while a request is queued and a thread comes for it or is idle already. It
+/// gets the request, whatever comes first.
+fn wait_for_the_interpreter(workers: usize, drivers: usize, switches: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);
     model.check(move || {
@@ -210,6 +210,14 @@ fn wait_for_the_interpreter(workers: usize, switches: usize) {
             assert!(matches!(scene.crew.next(&post, &mut false, 0, || ()), Duty::Work(1)));
         })];
         threads.extend((0..workers).map(|_| start(|scene| scene.crew.attach_worker(0, || ()))));
+        threads.extend((0..drivers).map(|_| {
+            start(|scene| {
+                let post = scene.crew.join(false, ());
+                if scene.crew.attach_driver(&post, || ()) != Held::Nothing {
+                    scene.crew.call_up_rest(0);
+                }
+            })
+        }));
         assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::empty()));
         for thread in threads {
             thread.join().unwrap();
@@ -220,10 +228,20 @@ fn wait_for_the_interpreter(workers: usize, switches: usize) {
 
 #[test]
 fn a_worker_waits_for_the_interpreter() {
-    wait_for_the_interpreter(1, 3);
+    wait_for_the_interpreter(1, 0, 3);
+}
+
+#[test]
+fn a_driver_waits_for_the_interpreter() {
+    wait_for_the_interpreter(0, 1, 3);
+}
+
+#[test]
+fn a_driver_and_a_worker_wait_for_the_interpreter() {
+    wait_for_the_interpreter(1, 1, 1);
 }
 
 #[test]
 fn two_workers_wait_for_the_interpreter() {
-    wait_for_the_interpreter(2, 1);
+    wait_for_the_interpreter(2, 0, 1);
 }

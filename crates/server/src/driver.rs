@@ -100,16 +100,25 @@ impl Driver {
 
     /// Runs the quick requests that have queued while this thread waited for the interpreter, and lets go of it then.
     fn take_along(&mut self) {
-        if !self.hand.takes_along {
-            return;
+        if std::mem::take(&mut self.hand.takes_along) {
+            self.crew().begin_taking();
+            // Not those that come now: while clients ask again at once there would be no end of it.
+            for _ in 0..self.crew().waiting() {
+                let Some(job) = self.crew().withdraw(|job| job.is_quick) else { break };
+                self.crew().note_back(&self.hand.post);
+                self.run_job(job, Mark::now());
+            }
+            self.crew().end_taking();
+            self.hand.detach();
         }
-        while let Some(job) = self.crew().withdraw(|job| job.is_quick) {
-            self.crew().note_back(&self.hand.post);
-            self.run_job(job, Mark::now());
+        self.call_up_rest();
+    }
+
+    /// Calls up other threads for the requests that were left to this one.
+    fn call_up_rest(&mut self) {
+        if std::mem::take(&mut self.hand.leaves_rest) {
+            self.crew().call_up_rest(clock::monotonic_ms());
         }
-        self.hand.takes_along = false;
-        self.hand.detach();
-        self.crew().call_up_rest(clock::monotonic_ms());
     }
 
     /// Drives a loop until it ends, or goes on without this thread.
@@ -165,6 +174,7 @@ impl Driver {
         let mut next = Some(errand);
         while let Some(errand) = next {
             (driven, next) = self.run_errand(driven, errand)?;
+            self.call_up_rest();
         }
         Some(driven)
     }

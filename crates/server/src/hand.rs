@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_crew::Post;
+use adyton_crew::{Held, Post};
 use adyton_sys::clock;
 
 use crate::event_loop::Loop;
@@ -42,6 +42,8 @@ pub(crate) struct Hand {
     lent_times: usize,
     /// Whether it has waited so long for the interpreter that requests have queued, which it takes along.
     pub(crate) takes_along: bool,
+    /// Whether others are to be called up for requests that were left to it.
+    pub(crate) leaves_rest: bool,
     /// How it has waited for the interpreter since its errand began.
     pub(crate) waited: Waited,
 }
@@ -60,6 +62,7 @@ impl Hand {
             lent_body_bytes: 0,
             lent_times: 0,
             takes_along: false,
+            leaves_rest: false,
             waited: Waited::default(),
         }
     }
@@ -129,9 +132,13 @@ impl Hand {
             };
             if self.late {
                 self.shared.crew.attach_worker(since_us / 1000, attach);
-            } else if self.shared.crew.attach_driver(&self.post, attach) {
-                self.takes_along = true;
-                self.shared.wake_watch();
+            } else {
+                let held = self.shared.crew.attach_driver(&self.post, attach);
+                if held != Held::Nothing {
+                    self.takes_along = held == Held::Many;
+                    self.leaves_rest = true;
+                    self.shared.wake_watch();
+                }
             }
             self.shared.tally.observe(Histogram::InterpreterWait, waited_us);
             self.waited.add(waited_us);
