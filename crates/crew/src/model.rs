@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Called, Crew, Duties, Duty, Look, Post, SlotClaim};
+use super::{Called, Crew, Duties, Duty, Held, Look, Post, SlotClaim};
 
 struct Model;
 
