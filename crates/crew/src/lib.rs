@@ -672,7 +672,7 @@ impl<D: Duties> Crew<D> {
     }
 
     /// A driver takes the interpreter, and says meanwhile that it waits for it. What has queued meanwhile was left to it: no
-    /// thread that comes for its next request takes one, and the interpreter with it, while a driver waits. CPython's lock has
+    /// thread that comes for its next request takes one, and the interpreter with it, while a driver waits. `CPython`'s lock has
     /// no order, and a thread that lets go of it has it again before another one has woken.
     pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> Held {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
