@@ -261,7 +261,7 @@ pub struct Group {
     pub name: String,
     /// Its Python; nothing: that of the server.
     pub python: Option<PathBuf>,
-    /// The folder of its own that its workers work in; nothing: that of the server.
+    /// The working directory of the group's workers, as an absolute path; `None`: that of the server.
     pub chdir: Option<PathBuf>,
     /// Nothing: it always has processes. Else those that have not answered for so long end.
     pub idle_timeout_ms: Option<u64>,
@@ -553,14 +553,15 @@ impl Settings {
         self.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
     }
 
-    /// The folder of its own that this process works in, if it is one of a group that has one.
+    /// The `chdir` of the group that this process belongs to, if the process is of a group and that has one.
     pub fn own_folder(&self) -> Option<&Path> {
         let sites = self.sites.as_ref()?;
         let Part::Group(own) = sites.part else { return None };
         sites.groups[own].chdir.as_deref()
     }
 
-    /// A path that is relative to `chdir`, for a process that is in the folder that it works in, which may be its group's.
+    /// A path of the file of sites, which is relative to the server's `chdir`, as this process opens it: absolute if the process
+    /// works in a folder of its group.
     pub fn place_from_folder(&self, path: &Path) -> PathBuf {
         if self.own_folder().is_some() { self.place(path) } else { path.to_owned() }
     }

@@ -136,7 +136,7 @@ pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// What to say of a folder that a setting names, beneath `base`, and that is none.
+/// The sentence that tells a user that the folder of a setting, relative to `base`, is not there.
 pub(crate) fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
     if let Some(why) = barred(&base.join(folder)) {
         return format!("{name}: {} cannot be looked at: {why}", folder.display());

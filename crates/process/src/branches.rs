@@ -168,8 +168,8 @@ impl Branches {
         answer
     }
 
-    /// The version that was to come is that of this generation; returns the names of the groups that it shares with the one
-    /// before.
+    /// Makes the version that was to come that of this generation. Returns the names of the groups whose branches the version
+    /// before had, too.
     pub(crate) fn commit(&mut self, generation: u32) -> Vec<String> {
         let before = self.versions.values().next_back().cloned().unwrap_or_default();
         let present = self.coming.take().unwrap_or_else(|| before.clone());
@@ -181,7 +181,7 @@ impl Branches {
         shared
     }
 
-    /// Those that have not started are tried at once: what kept them from it may have been mended.
+    /// Makes every branch that waits for its next start due now: the reason why it did not start may have been mended.
     pub(crate) fn hasten(&mut self, now_ms: u64) {
         for branch in &mut self.all {
             if let Standing::Due { at_ms } = &mut branch.standing {
@@ -190,7 +190,7 @@ impl Branches {
         }
     }
 
-    /// The group with this name, as the newest version has it.
+    /// The branch of the group with this name, in the newest version that was committed.
     pub(crate) fn named(&self, name: &str) -> Option<&Branch> {
         let present = self.versions.values().next_back()?;
         self.all.iter().find(|branch| present.contains(&branch.id) && branch.key.name == name)

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::branches::BranchId;
 use crate::question::AdminAnswer;
 
-/// Those that wait until a group has been reloaded.
+/// Clients of the control socket, each waiting for the reload of one group.
 #[derive(Default)]
 pub(crate) struct GroupReloads(Vec<Waiting>);
 
-/// One that waits.
+/// A client that waits for the reload of a group.
 struct Waiting {
     branch: BranchId,
     name: String,
@@ -32,7 +32,8 @@ impl Waiting {
 }
 
 impl GroupReloads {
-    /// Somebody waits for the reload of a group: for the answer with this number, or, without one, until it serves.
+    /// Notes a client that waits for the reload of a group: for the answer with this number, or, without one, until the group
+    /// serves.
     pub(crate) fn begin(
         &mut self,
         (branch, name): (BranchId, String),
@@ -43,7 +44,7 @@ impl GroupReloads {
         self.0.push(Waiting { branch, name, number, since_ms, reply });
     }
 
-    /// The supervisor of a group has answered the order with this number.
+    /// Passes the answer of a group's supervisor on to the client whose order had this number.
     pub(crate) fn note_answer(&mut self, number: u64, answer: &Value) {
         for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
             let answer = serde_json::from_value(answer.clone());
@@ -51,7 +52,7 @@ impl GroupReloads {
         }
     }
 
-    /// A group serves that had no process.
+    /// Answers the clients that wait until this group serves.
     pub(crate) fn note_serving(&mut self, branch: BranchId, now_ms: u64) {
         let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
         for waiting in self.0.extract_if(.., is_started) {
@@ -60,14 +61,14 @@ impl GroupReloads {
         }
     }
 
-    /// A group has ended, or has not started.
+    /// Tells the clients of a group that it has ended, or has not started.
     pub(crate) fn note_end(&mut self, branch: BranchId, how: &str) {
         for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
             waiting.tell((500, json!(how)));
         }
     }
 
-    /// All are told the same.
+    /// Gives all clients this answer.
     pub(crate) fn end_all(&mut self, answer: &AdminAnswer) {
         self.0.drain(..).for_each(|waiting| waiting.tell(answer.clone()));
     }

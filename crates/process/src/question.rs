@@ -21,7 +21,7 @@ pub(crate) enum Ask {
     Live,
     /// New workers in the place of all; answered when they serve.
     Reload,
-    /// The same in the group with this name alone.
+    /// New workers in the place of those of the group with this name; answered when they serve.
     ReloadGroup(String),
     /// The end; `true`: at once.
     Stop(bool),

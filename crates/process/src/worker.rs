@@ -264,7 +264,7 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
             }
         }
         ToWorker::Reopen => orders.reopen(),
-        // That is for the supervisors of groups.
+        // Only supervisors of groups are sent this order.
         ToWorker::Reload(_) => {}
     }
 }

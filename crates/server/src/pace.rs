@@ -15,7 +15,7 @@ pub(crate) const WAITS_US: u64 = 200;
 /// A wait that is over by then may have been one for the interpreter, which another thread had.
 const BRIEF_US: u64 = 4_000;
 
-/// What takes less is no switch of threads.
+/// A wait for the interpreter that is shorter than this had no switch of threads.
 const SWITCH_US: u64 = 5;
 
 /// How a call was.
@@ -39,7 +39,7 @@ pub(crate) struct Waited {
 }
 
 impl Waited {
-    /// It has got the interpreter after so long.
+    /// Adds a wait of `us` microseconds, after which the thread has the interpreter.
     pub(crate) fn add(&mut self, us: u64) {
         if self.us == 0 && us >= SWITCH_US {
             self.waits = clock::thread_waits();

@@ -102,7 +102,7 @@ impl Document {
 }
 
 impl GroupTable {
-    /// What it says of the folder that its workers go to, in the place of what the server says, and of its Python.
+    /// The values of `chdir` and `python` in this table, each with its place in the file.
     fn sayings(&self, at: At<'_>) -> impl Iterator<Item = Saying> {
         let said = [("chdir", self.draft.chdir.as_ref()), ("python", self.draft.python.as_ref())];
         let said = said.into_iter().filter_map(|(name, path)| Some((name, path?)));
@@ -160,7 +160,7 @@ struct Maker<'g> {
     base: PathBuf,
     /// Whether that was understood.
     is_base_read: bool,
-    /// Where the applications of each group begin; nothing where that is not known.
+    /// The folder that each group's `app` is relative to; `None` if the group's `chdir` is wrong.
     folders: Vec<Option<PathBuf>>,
     part: Part,
     groups: &'g [Group],
@@ -197,7 +197,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Looks for the folders that groups have of their own.
+    /// Checks that the `chdir` of each group is a folder, and notes a mistake where it is not.
     fn own_folders(&mut self, tables: &[GroupTable]) {
         let is_looked_for = self.part == Part::Whole && self.is_base_read;
         for (number, table) in tables.iter().enumerate().filter(|_| is_looked_for) {
@@ -214,7 +214,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Where the applications of a group begin, or those of none, if they are looked for.
+    /// The folder that `app` is relative to, for a route of this group or of none; `None` if this process does not look for it.
     fn begins(&self, group: Option<usize>) -> Option<&Path> {
         let base = group.map_or(Some(&self.base), |group| self.folders[group].as_ref());
         base.filter(|_| self.looks_at(group)).map(PathBuf::as_path)

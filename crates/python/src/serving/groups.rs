@@ -13,23 +13,23 @@ use super::failure::Failure;
 use super::settings::identity;
 use super::supervise;
 
-/// What is known of the groups of a file.
+/// A report on the groups of a file of sites: text for the user, and mistakes.
 #[derive(Default)]
 pub(super) struct Looked {
-    /// A paragraph for each.
+    /// A paragraph for each group.
     pub(super) text: String,
     faults: Vec<Fault>,
 }
 
 impl Looked {
-    /// What the users of groups may not, and what their Pythons lack.
+    /// Takes the mistakes: paths that a group's user may not use, and Pythons without the package `adyton`.
     pub(super) fn take_wrong(&mut self) -> Option<Failure> {
         let faults = std::mem::take(&mut self.faults);
         (!faults.is_empty()).then(|| Failure::of(faults))
     }
 }
 
-/// Looks at the groups of a file, as a process that may be root: what only their users see is tried as these users.
+/// Makes the report. A process of root tries the paths of each group as the group's user.
 pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
     let mut looked = Looked::default();
     let Some(sites) = &settings.sites else { return Ok(looked) };
@@ -53,7 +53,7 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
     Ok(looked)
 }
 
-/// What says who looks, and where.
+/// Settings without which it is not known which user looks at which paths.
 const NEEDED: [&str; 4] = ["chdir", "group", "python-path", "user"];
 
 /// A path that a group needs.
@@ -63,27 +63,27 @@ struct Need<'s> {
     /// The beginning of a sentence about it, as `chdir: `.
     setting: &'static str,
     path: PathBuf,
-    /// Where that is without links.
+    /// The same path with all links followed.
     real: PathBuf,
     how: How,
-    /// The application that it is a file of, with the first of its files.
+    /// The application, as the file of sites names it, if this is the first of its files.
     app: Option<&'s str>,
 }
 
-/// What a group does with a path.
+/// The access that a group needs to a path.
 #[derive(Clone, Copy)]
 enum How {
-    /// It comes to it.
+    /// Every folder on the way can be entered.
     Reach,
-    /// It goes there.
+    /// The folder itself can be entered, too.
     Enter,
-    /// It looks for modules there.
+    /// The folder can be listed: modules are looked for in it.
     List,
-    /// It reads it.
+    /// The file can be read.
     Read,
 }
 
-/// What a user may not.
+/// An access that was refused to a user.
 struct Refusal<'n> {
     need: &'n Need<'n>,
     /// The path itself, or a folder on the way to it.
@@ -91,7 +91,7 @@ struct Refusal<'n> {
     act: &'static str,
 }
 
-/// What came of a try.
+/// The outcome of trying a group's paths as its user.
 enum Tried<'n> {
     /// No user is named: whoever starts the server has looked already.
     Own,
@@ -106,7 +106,7 @@ impl<'s> Need<'s> {
         Need { at, setting, path, real, how, app: None }
     }
 
-    /// What the user of this thread may not, if that is anything.
+    /// The first access that is refused to the user of this thread.
     fn refusal(&self) -> Option<Refusal<'_>> {
         let refused = |place: &Path, act| Some(Refusal { need: self, place: place.to_owned(), act });
         if let Some(folder) = closed_on(&self.real).or_else(|| closed_on(&self.path)) {
