@@ -181,19 +181,20 @@ impl Branches {
         shared
     }
 
-    /// Makes every branch that waits for its next start due now: the reason why it did not start may have been mended.
-    pub(crate) fn hasten(&mut self, now_ms: u64) {
-        for branch in &mut self.all {
+    /// Makes a branch, or every branch, due now if it waits for its next start: the reason why it did not start may have been
+    /// mended.
+    pub(crate) fn hasten(&mut self, only: Option<BranchId>, now_ms: u64) {
+        for branch in self.all.iter_mut().filter(|branch| only.is_none_or(|only| branch.id == only)) {
             if let Standing::Due { at_ms } = &mut branch.standing {
                 *at_ms = now_ms.min(*at_ms);
             }
         }
     }
 
-    /// The branch of the group with this name, in the newest version that was committed.
-    pub(crate) fn named(&self, name: &str) -> Option<&Branch> {
-        let present = self.versions.values().next_back()?;
-        self.all.iter().find(|branch| present.contains(&branch.id) && branch.key.name == name)
+    /// The branches of the newest version that was committed.
+    pub(crate) fn present(&self) -> impl Iterator<Item = &Branch> {
+        let present = self.versions.values().next_back().map_or(&[][..], Vec::as_slice);
+        self.all.iter().filter(|branch| present.contains(&branch.id))
     }
 
     /// Versions behind this generation do not serve after all.

@@ -69,9 +69,7 @@ impl Document {
 
     /// The settings of the processes of a group.
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
-        let group = &self.groups[number];
-        let mut own = with(settings, &group.given, at);
-        own.sayings.all.extend(group.sayings(at));
+        let own = self.groups[number].settings(settings, at);
         Settings {
             // Those are the server's.
             bind: Vec::new(),
@@ -86,14 +84,12 @@ impl Document {
     fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
         let may_be_absent = group.given.of("min-processes").is_some_and(|said| said.texts().contains(&"0"));
         let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
-        let mut own = with(settings, &group.given, at);
-        own.sayings.all.extend(group.sayings(at));
         Group {
             name: group.name.clone(),
             python: group.draft.python.clone(),
             chdir: group.draft.chdir.as_ref().map(|folder| settings.place(folder)),
             idle_timeout_ms: may_be_absent.then_some(idle_timeout_ms),
-            settings: own,
+            settings: group.settings(settings, at),
             fingerprint: self.fingerprint(group),
             line: at(group.at).line().unwrap_or_default(),
             said_at: at(group.at),
@@ -102,6 +98,13 @@ impl Document {
 }
 
 impl GroupTable {
+    /// The server's settings with what this table says.
+    fn settings(&self, server: &Settings, at: At<'_>) -> Settings {
+        let mut own = with(server, &self.given, at);
+        own.sayings.all.extend(self.sayings(at));
+        own
+    }
+
     /// The values of `chdir` and `python` in this table, each with its place in the file.
     fn sayings(&self, at: At<'_>) -> impl Iterator<Item = Saying> {
         let said = [("chdir", self.draft.chdir.as_ref()), ("python", self.draft.python.as_ref())];

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use serde_json::json;
 
 use super::Supervisor;
-use crate::branches::{Branch, BranchId, Standing};
+use crate::branches::{BranchId, Standing};
 use crate::message::ToWorker;
 use crate::question::AdminAnswer;
 
@@ -13,14 +13,15 @@ impl Supervisor {
     /// Has the group with this name make new workers in the place of all. Who has asked is answered when they serve; at once
     /// if the group has no process, because its next one begins anew anyway.
     pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
-        let answer = match self.branches.named(name).map(|branch| (branch.id, branch.standing)) {
+        let found = self.branches.present().find(|branch| branch.key.name == name);
+        let answer = match found.map(|branch| (branch.id, branch.standing)) {
             None => (404, json!(self.no_such_group(name))),
             Some((branch, standing)) => match standing {
                 Standing::Asleep | Standing::Serving { idles: true, .. } | Standing::Leaving { .. } => {
                     (200, json!({"group": name}))
                 }
                 Standing::Due { .. } => {
-                    self.branches.hasten(now_ms);
+                    self.branches.hasten(Some(branch), now_ms);
                     return self.await_group(branch, None, reply, now_ms);
                 }
                 Standing::Starting { .. } | Standing::Serving { .. } => {
@@ -49,10 +50,7 @@ impl Supervisor {
     }
 
     fn no_such_group(&self, name: &str) -> String {
-        let present = self.branches.of(self.reloads.generation());
-        let is_present = |branch: &&Branch| present.contains(&branch.id);
-        let names: Vec<&str> =
-            self.branches.iter().filter(is_present).map(|branch| branch.key.name.as_str()).collect();
+        let names: Vec<&str> = self.branches.present().map(|branch| branch.key.name.as_str()).collect();
         match names[..] {
             [] => format!("there is no group {name:?}: this server has no groups"),
             _ => format!("there is no group {name:?}; there is {}", names.join(", ")),

@@ -361,7 +361,7 @@ impl Supervisor {
             return Ok(());
         }
         let read = self.editions.read().and_then(|read| self.begin_version(read));
-        self.branches.hasten(now_ms);
+        self.branches.hasten(None, now_ms);
         read.inspect_err(|why| {
             log::write(
                 &messages::VERSION_WRONG,
