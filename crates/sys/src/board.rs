@@ -55,6 +55,7 @@ impl Board {
     }
 
     /// The numbers.
+    #[inline]
     pub fn cells(&self) -> &[AtomicU64] {
         // SAFETY: `count` numbers are mapped from `start`, a page's beginning, until `self` is dropped; any bits are
         // a number, and other processes change them only as whole atomics.

@@ -13,6 +13,7 @@ pub fn monotonic_ms() -> u64 {
 }
 
 /// Microseconds of `CLOCK_MONOTONIC`.
+#[inline]
 pub fn monotonic_us() -> u64 {
     us_of(ClockId::Monotonic)
 }
@@ -24,6 +25,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// Microseconds of CPU time that this thread has used: a system call.
+#[inline]
 pub fn thread_us() -> u64 {
     us_of(ClockId::ThreadCPUTime)
 }
@@ -39,6 +41,7 @@ pub fn thread_waits() -> u64 {
     usage.ru_nvcsw.unsigned_abs()
 }
 
+#[inline]
 fn us_of(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
     now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
