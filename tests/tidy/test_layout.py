@@ -85,6 +85,7 @@ MAY_USE = {
         "adyton-http1",
         "adyton-log",
         "adyton-files",
+        "adyton-process",
         "adyton-server",
         "adyton-cli",
         "adyton-import",

@@ -17,6 +17,8 @@ mod file_names;
 mod folders;
 mod heads;
 mod imports;
+mod lines;
+mod passages;
 mod proxied;
 mod range_lists;
 mod received;

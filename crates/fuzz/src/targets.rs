@@ -5,7 +5,7 @@ use adyton_import::Kind;
 
 use crate::{
     access_lines, answers, authorizations, caching, chunks, codings, feed, file_names, folders, heads,
-    imports,
+    imports, lines, passages,
     proxied::{check_fields, check_header},
     range_lists, received, rewrites, script_heads, sites_files,
 };
@@ -26,6 +26,8 @@ pub const ALL: &[(&str, Target)] = &[
     ("import_nginx", import_nginx),
     ("import_unit", import_unit),
     ("import_uwsgi", import_uwsgi),
+    ("line", line),
+    ("passage", passage),
     ("proxied", proxied),
     ("range", range),
     ("received", received),
@@ -113,6 +115,20 @@ pub fn import_unit(data: &[u8]) {
 /// Any bytes as a configuration of uWSGI: a sentence about what is wrong, or a file of sites that is right.
 pub fn import_uwsgi(data: &[u8]) {
     imports::check(Kind::Uwsgi, data);
+}
+
+/// Any bytes as what a process says on the line to its supervisor: the messages of its lines, however they are cut.
+pub fn line(data: &[u8]) {
+    if let Some((sizes, stream)) = data.split_first_chunk::<4>() {
+        lines::check(*sizes, stream);
+    }
+}
+
+/// Any bytes as a message between door and group, with any descriptors: one connection or none, and no descriptor stays.
+pub fn passage(data: &[u8]) {
+    if let Some((chosen, message)) = data.split_first_chunk::<4>() {
+        passages::check(*chosen, message);
+    }
 }
 
 /// Any bytes as a header of the PROXY protocol and as fields of a request: what proxies tell, and what nobody can.

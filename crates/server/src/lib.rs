@@ -54,7 +54,7 @@ mod outbox;
 mod outcome;
 mod output;
 mod pace;
-mod passage;
+pub mod passage;
 mod passing;
 mod plan;
 pub mod prefixes;

@@ -7,6 +7,10 @@
 //!
 //! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a client has,
 //! and at which listener it came, so that a group cannot have its own sockets taken for clients of another address.
+//!
+//! Either side may be taken over, so a message is looked at like one from the network: its form, its length, that it has
+//! one descriptor, and that this is a stream socket (the door seals nothing else). Whether the socket is connected is not
+//! asked: whoever shares it may change that at any time, and to receive from one that is not is an error, which closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -78,19 +82,19 @@ pub(crate) struct Elsewhere {
 
 /// What a process says of a connection that it passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Passenger {
+pub struct Passenger {
     /// The client's address; `None` on unix sockets.
-    pub(crate) peer: Option<SocketAddr>,
+    pub peer: Option<SocketAddr>,
     /// The listener that accepted it.
-    pub(crate) listener: u16,
+    pub listener: u16,
     /// How often it has moved since it was last answered.
-    pub(crate) hops: u8,
+    pub hops: u8,
     /// Whether a folder was asked for its first request already, and has not got it.
-    pub(crate) has_missed: bool,
+    pub has_missed: bool,
 }
 
 /// What the door says of a client, signed with the number of its socket.
-pub(crate) type Seal = [u8; SEAL_BYTES];
+pub type Seal = [u8; SEAL_BYTES];
 
 /// How a connection came here from another process.
 #[derive(Clone, Copy)]
@@ -148,7 +152,7 @@ impl Passenger {
     /// # Errors
     ///
     /// It is no socket.
-    pub(crate) fn seal(self, key: &SealKey, socket: impl AsFd) -> io::Result<Seal> {
+    pub fn seal(self, key: &SealKey, socket: impl AsFd) -> io::Result<Seal> {
         let cookie = socket::cookie(socket)?.to_le_bytes();
         Ok(sign(&key.0, &[&cookie, &self.lasting()]))
     }
@@ -178,7 +182,7 @@ pub(crate) fn send(
 }
 
 /// What has come through a passage.
-pub(crate) enum Came {
+pub enum Came {
     /// A connection, with so many received bytes in the buffer.
     Connection(OwnedFd, Passenger, Seal, usize),
     /// Nothing for now, or ever.
@@ -192,19 +196,25 @@ pub(crate) enum Came {
 /// # Errors
 ///
 /// No descriptor is left.
-pub(crate) fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io::Result<Came> {
+pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io::Result<Came> {
     let (mut header, mut seal) = ([0; PASSENGER_BYTES], [0; SEAL_BYTES]);
     let parts = &mut [IoSliceMut::new(&mut header), IoSliceMut::new(&mut seal), IoSliceMut::new(buffer)];
     let (bytes, client) = match pass::try_take(passage, parts)? {
         Taken::Message(bytes, client) => (bytes, client),
         Taken::Nothing | Taken::End => return Ok(Came::Nothing),
-        Taken::Unfit => return Ok(Came::Strange("a message without a connection, or with too many bytes")),
+        Taken::Unfit => return Ok(Came::Strange("a message without one connection, or with too many bytes")),
     };
     let Some(passenger) = Passenger::from_bytes(&header).filter(|_| bytes >= HEADER_BYTES) else {
         return Ok(Came::Strange("a message of another form"));
     };
-    if key.is_some_and(|key| !passenger.is_sealed(key, &client, &seal)) {
-        return Ok(Came::Strange("a connection that never came through the door"));
+    match key {
+        Some(key) if !passenger.is_sealed(key, &client, &seal) => {
+            return Ok(Came::Strange("a connection that never came through the door"));
+        }
+        None if !socket::is_stream(&client) => {
+            return Ok(Came::Strange("a descriptor that is no stream socket"));
+        }
+        _ => {}
     }
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }

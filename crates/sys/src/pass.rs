@@ -148,7 +148,7 @@ pub enum Taken {
     Nothing,
     /// There will be no more: the other side is gone.
     End,
-    /// A message without a descriptor, or with more bytes than there is room for. It is dropped.
+    /// A message without a descriptor, with several, or with more bytes than there is room for. It is dropped.
     Unfit,
 }
 
@@ -177,11 +177,13 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
         RecvAncillaryMessage::ScmRights(rights) => Some(rights),
         _ => None,
     });
-    let descriptor = descriptors.next().and_then(|mut rights| rights.next());
+    let mut descriptors = descriptors.by_ref().flatten();
+    // The padding of the space for one has room for two, so the kernel does not say that a second one was cut off.
+    let (first, second) = (descriptors.next(), descriptors.next());
     let is_cut = received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
-    Ok(match descriptor {
-        Some(descriptor) if !is_cut => Taken::Message(received.bytes, descriptor),
-        None if received.bytes == 0 => Taken::End,
+    Ok(match (first, second) {
+        (Some(descriptor), None) if !is_cut => Taken::Message(received.bytes, descriptor),
+        (None, _) if received.bytes == 0 => Taken::End,
         _ => Taken::Unfit,
     })
 }
@@ -241,6 +243,8 @@ mod tests {
         super::send(&one, b"without", &[])?;
         assert_eq!("unfit", take()?);
         super::send(&one, b"headrest\0\0\0\0!", &[file.as_fd()])?;
+        assert_eq!("unfit", take()?);
+        super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
         assert_eq!("unfit", take()?);
         drop(one);
         assert_eq!("end", take()?);

@@ -201,6 +201,11 @@ pub fn cookie(socket: impl AsFd) -> io::Result<u64> {
     Ok(sockopt::socket_cookie(socket)?)
 }
 
+/// Whether this is a stream socket (`SO_TYPE`, socket(7)); a descriptor that is no socket at all is none.
+pub fn is_stream(socket: impl AsFd) -> bool {
+    sockopt::socket_type(socket).is_ok_and(|kind| kind == SocketType::STREAM)
+}
+
 /// The user who has connected to a unix socket (`SO_PEERCRED`, unix(7)).
 ///
 /// # Errors

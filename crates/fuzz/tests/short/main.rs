@@ -41,7 +41,8 @@ macro_rules! each {
 
 each! {
     access_log authorization cache_control chunked coded_head head import_apache import_gunicorn import_nginx
-    import_unit import_uwsgi proxied range received response rewrite script_head site sites_file split url_path
+    import_unit import_uwsgi line passage proxied range received response rewrite script_head site sites_file split
+    url_path
 }
 
 /// Gives a target all of its inputs.

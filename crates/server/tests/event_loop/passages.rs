@@ -1,7 +1,8 @@
 //! Two servers joined by a passage: connections move to the one that answers, and back, and none is lost on its way.
 
+use std::io::Read;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -198,6 +199,43 @@ fn strangers() {
     let mut client = Client::connect(SocketAddr::clone(&door.address));
     client.send("GET /app HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(200, client.answer().status);
+    drop(client);
+    door.stop();
+    group.stop();
+}
+
+/// A group believes the door, but takes stream sockets only; one that listens or is not connected is closed at once. Neither
+/// stays open, and others are served.
+#[test]
+fn no_connections() {
+    let (one, other) = pass::passage().unwrap();
+    let forger = one.try_clone().unwrap();
+    let (door, group) = (door(config(), one), group(other));
+    let local = SocketAddr::from(([127, 0, 0, 1], 0));
+    let listener = socket::listen_tcp(local, 8, false).unwrap();
+    let address = socket::local_address(&listener).unwrap().unwrap();
+    let unconnected = socket::listen_tcp(local, 8, false).unwrap();
+    socket::shutdown(&unconnected);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut message = vec![0; 64];
+    message[0] = 1;
+    let whole = [&message[..], b"GET /app HTTP/1.1\r\nHost: a\r\n\r\n"].concat();
+    for bytes in [message, whole] {
+        for strange in [listener.as_fd(), unconnected.as_fd(), writer.as_fd()] {
+            pass::send(&forger, &bytes, &[strange]).unwrap();
+        }
+    }
+    drop((listener, unconnected, writer));
+
+    // The last one has closed the pipe, and the listener is gone.
+    assert_eq!(0, (&reader).read(&mut [0; 16]).unwrap());
+    let mut client = door.client();
+    assert!(ask(&mut client, "GET /app HTTP/1.1\r\nHost: a\r\n\r\n").starts_with("127.0.0.1"));
+    let since = Instant::now();
+    while std::net::TcpStream::connect(address).is_ok() {
+        assert!(since.elapsed() < PATIENCE);
+        thread::yield_now();
+    }
     drop(client);
     door.stop();
     group.stop();

@@ -1,0 +1,4 @@
+//! Any bytes as a message between door and group, with any descriptors: one connection or none, and no descriptor stays.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::passage(data));
