@@ -39,7 +39,7 @@ macro_rules! messages {
 messages! {
     "Connections" {
         ACCEPT_PAUSED = 101 Error "New connections cannot be accepted; it is tried again."
-            "Raise the limit of open files (`ulimit -n`, `LimitNOFILE=`), or lower `--connections-max`."
+            "Raise the limit of open files (`ulimit -n`, `LimitNOFILE=`), or set `--connections-max` to what it allows."
         LISTENER_UNWATCHED = 102 Error "The kernel does not watch a listener, so no connection comes from there."
             "Restart; report it if it comes again."
         WAIT_REFUSED = 103 Error "The kernel refuses to wait for events; a loop ends."
@@ -117,7 +117,7 @@ messages! {
         FOLDER_LOOP = 236 Warning "A redirect in a folder's `.adyton.toml` leads back to itself, straight away or by way of another one there. The folder is served; a browser that asks for such a path gives up."
             "Name another target where the message says."
         NOT_PASSED = 240 Error "A connection could not be passed on to the process that answers it; its request was answered 503."
-            "Look at why the message says."
+            "Look at why the message says. A group that takes no more connections hangs, or has more to do than it can."
         STRANGE_PASSENGER = 241 Error "A process of another group has passed on what is no client of this server; it was dropped."
             "See what runs as that group's user."
     }

@@ -295,6 +295,13 @@ impl Fleet {
         Some(worker.generation())
     }
 
+    /// A worker that ends has served, although that was not heard: its first request can end it before it says so.
+    pub(crate) fn note_served(&mut self, id: Id, now_ms: u64) {
+        if let Some(worker) = self.worker_mut(id) {
+            worker.note_served(now_ms);
+        }
+    }
+
     /// A newer version is wanted.
     pub(crate) fn reload(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         for slot in &mut self.slots {

@@ -41,6 +41,9 @@ pub struct Place {
     /// has one.
     #[serde(default)]
     passages: Vec<Passageway>,
+    /// Who is at the other end of each, as the log says it.
+    #[serde(default)]
+    names: Vec<String>,
     /// Where the door's workers see whether a group is there, and what they seal with.
     #[serde(default)]
     door: Option<[RawFd; 2]>,
@@ -52,13 +55,22 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Passageway(RawFd, Option<usize>);
 
+/// An end of a passage, as it is given to a worker.
+pub(crate) struct PassageEnd<'f> {
+    pub(crate) socket: BorrowedFd<'f>,
+    /// The cell that says whether there is somebody at the other one.
+    pub(crate) cell: Option<usize>,
+    /// Who that is, as the log says it.
+    pub(crate) name: String,
+}
+
 /// Passages, as they are given to a worker.
 #[derive(Default)]
 pub(crate) struct Passages<'f> {
     /// The group that it is of, and the door's listeners.
     pub(crate) group: Option<(String, Vec<Entrance>)>,
-    /// Its ends, with their cells.
-    pub(crate) ends: Vec<(BorrowedFd<'f>, Option<usize>)>,
+    /// Its ends.
+    pub(crate) ends: Vec<PassageEnd<'f>>,
     /// The board of the cells, and what the door seals with.
     pub(crate) door: Option<[BorrowedFd<'f>; 2]>,
 }
@@ -66,7 +78,7 @@ pub(crate) struct Passages<'f> {
 impl<'f> Passages<'f> {
     /// All descriptors, in the order in which they are taken.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'f>> {
-        self.ends.iter().map(|(end, _)| *end).chain(self.door.into_iter().flatten())
+        self.ends.iter().map(|end| end.socket).chain(self.door.into_iter().flatten())
     }
 }
 
@@ -106,7 +118,8 @@ impl Place {
             edition: edition.map(|edition| edition.as_raw_fd()),
             group,
             entrances: entrances.unwrap_or_default(),
-            passages: passages.ends.iter().map(|(end, cell)| Passageway(end.as_raw_fd(), *cell)).collect(),
+            passages: passages.ends.iter().map(|end| Passageway(end.socket.as_raw_fd(), end.cell)).collect(),
+            names: passages.ends.iter().map(|end| end.name.clone()).collect(),
             door: passages.door.map(|door| door.map(|one| one.as_raw_fd())),
             log_level: log_level.map(|level| level.name().to_owned()),
         }
@@ -122,9 +135,10 @@ impl Place {
         self.edition
     }
 
-    /// The cells of its passages.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Option<usize>> {
-        self.passages.iter().map(|passage| passage.1)
+    /// For each of its passages the cell, and who is at the other end. An earlier program does not say the latter.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
+        let names = self.names.iter().map(String::as_str).chain(std::iter::repeat("another process"));
+        self.passages.iter().map(|passage| passage.1).zip(names)
     }
 
     /// Where its connections are counted.

@@ -311,6 +311,11 @@ impl Staff {
         Some(now_ms - self.started_ms)
     }
 
+    /// It has served, although it has not said so, and ends.
+    pub(crate) fn note_served(&mut self, now_ms: u64) {
+        self.serving_ms.get_or_insert(now_ms);
+    }
+
     /// A newer worker serves in its slot.
     pub(crate) fn give_way(&mut self, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         let why = self.replace.clone().unwrap_or_else(|| Reason::other("a new version serves"));

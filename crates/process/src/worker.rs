@@ -97,11 +97,11 @@ impl Worker {
             }
             None => (None, None),
         };
-        let passage = |(end, cell): (OwnedFd, Option<usize>)| {
+        let passage = |(end, (cell, name)): (OwnedFd, (Option<usize>, &str))| {
             forks::own(&end);
-            Passage { end, open: open.clone().zip(cell) }
+            Passage { end, name: name.into(), open: open.clone().zip(cell) }
         };
-        let passages = passages.into_iter().zip(place.cells()).map(passage).collect();
+        let passages = passages.into_iter().zip(place.ways()).map(passage).collect();
         let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
         let share = Share::new(Board::open(shares, share::CELLS)?, place.row());
         let parts = Self { place, sockets, others, passages, seal_key, tally, share, channel };

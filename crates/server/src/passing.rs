@@ -125,13 +125,28 @@ impl Loop {
         }
     }
 
-    /// Answers what should have been answered by another process.
-    pub(crate) fn strand_departing(
+    /// A connection has waited for room in a passage for as long as it may.
+    pub(crate) fn expire_departing(
         &mut self,
         key: usize,
-        mut connection: Box<Connection>,
+        connection: Box<Connection>,
         desk: &mut Desk,
+        departing: Departing,
     ) -> Step {
+        if let Some(name) = self.departures.note_stuck(departing.elsewhere.passage, self.now_ms) {
+            log::write(
+                &messages::NOT_PASSED,
+                format_args!(
+                    "{name} takes no more connections; those that wait for longer than --queue-timeout says are \
+                     answered 503"
+                ),
+            );
+        }
+        self.strand_departing(key, connection, desk)
+    }
+
+    /// Answers what should have been answered by another process.
+    fn strand_departing(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         let received = std::mem::take(&mut connection.carry);
         let start = start_of(&received);
         self.refuse(key, connection, desk, NO_PROCESS, &start)

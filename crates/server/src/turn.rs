@@ -395,8 +395,8 @@ impl Loop {
         if matches!(connection.phase, Phase::Respond(_)) {
             return self.look_at_reader(key, connection, desk);
         }
-        if matches!(connection.phase, Phase::Depart(_)) {
-            let step = self.strand_departing(key, connection, desk);
+        if let Phase::Depart(departing) = connection.phase {
+            let step = self.expire_departing(key, connection, desk, departing);
             return self.work_on(key, step, desk);
         }
         let connection = match self.look_for_memory(key, connection, desk) {

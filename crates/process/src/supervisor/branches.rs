@@ -13,12 +13,15 @@ use super::Supervisor;
 use crate::branch::BranchTold;
 use crate::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
 use crate::message::{Channel, FromWorker, ToWorker};
-use crate::place::Passages;
+use crate::place::{PassageEnd, Passages};
 use crate::rounds::{Asked, Asker};
-use crate::ways::GroupPlan;
+use crate::ways::{GroupPlan, Way};
 
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
+
+/// What the log of a group calls those at the other end of its passage.
+const DOOR: &str = "the server itself";
 
 impl Supervisor {
     /// Makes the passages of branches that there were not before.
@@ -38,14 +41,14 @@ impl Supervisor {
         if let Some((branch, _)) = &self.parent {
             return Passages {
                 group: Some((branch.group.clone(), branch.entrances.clone())),
-                ends: vec![(branch.passage.as_fd(), None)],
+                ends: vec![PassageEnd { socket: branch.passage.as_fd(), cell: None, name: DOOR.to_owned() }],
                 door: None,
             };
         }
         let own = self.branches.of(generation);
         let others = self.ways.iter().map(|(id, _)| id).filter(|id| !own.contains(id));
         let ways = own.iter().copied().chain(others).filter_map(|id| self.ways.get(id));
-        let ends: Vec<_> = ways.map(|way| (way.door.as_fd(), Some(way.cell))).collect();
+        let ends: Vec<_> = ways.map(end_of).collect();
         let door = (!ends.is_empty()).then(|| [self.ways.board(), self.ways.secret()]);
         Passages { group: None, ends, door }
     }
@@ -102,7 +105,7 @@ impl Supervisor {
     }
 
     fn is_knocked_at(&self, id: BranchId) -> bool {
-        let waits = |way: &crate::ways::Way| socket::wait_readable(&[way.branch.as_fd()], 0);
+        let waits = |way: &Way| socket::wait_readable(&[way.branch.as_fd()], 0);
         self.ways.get(id).is_some_and(|way| waits(way).is_ok_and(|readable| readable == [true]))
     }
 
@@ -353,4 +356,10 @@ impl Supervisor {
     pub(super) fn standing_of(&self, id: BranchId) -> Option<&Value> {
         self.standings.get(&id)
     }
+}
+
+/// The door's end of a passage.
+fn end_of(way: &Way) -> PassageEnd<'_> {
+    let name = format!("the group {}", way.plan.name);
+    PassageEnd { socket: way.door.as_fd(), cell: Some(way.cell), name }
 }

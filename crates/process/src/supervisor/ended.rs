@@ -38,16 +38,20 @@ impl Supervisor {
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
+        if link.as_ref().is_some_and(|(said, link)| has_served(said, &link.tally().inside())) {
+            self.fleet.note_served(id, now_ms);
+        }
         let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
         // One that does not start at all says why, and its own words are enough.
-        let is_said = !self.reloads.has_served() && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
+        let has_started = self.reloads.has_served() || death.has_served;
+        let is_said = !has_started && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
         let is_well = matches!(death.cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
         let inside = match &link {
             Some((_, link)) if !is_well => said_of(&link.tally().inside()),
             _ => String::new(),
         };
-        let next = if self.reloads.has_served() { &*death.next } else { "" };
+        let next = if has_started { &*death.next } else { "" };
         let Death { number, process, words, .. } = &death;
         log::write(message, format_args!("worker {number} ({process}) {words}{inside}{next}"));
         share::clear(&self.shares, death.row);
@@ -168,6 +172,11 @@ impl Supervisor {
             self.tell(asker, (500, json!(why)));
         }
     }
+}
+
+/// Whether a worker has served: it has said so last of all, or has died in these requests before it could.
+fn has_served(said: &[FromWorker], inside: &[String]) -> bool {
+    !inside.is_empty() || said.iter().any(|message| matches!(message, FromWorker::Ready { .. }))
 }
 
 /// The requests that a worker has died in, in words.

@@ -497,7 +497,10 @@ fn parts(
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(wake) } else { own };
         let folders = open_folders(settings, &cache_room)?;
-        let again = |one: &Passage| one.end.try_clone().map(|end| Passage { end, open: one.open.clone() });
+        let again = |one: &Passage| {
+            let (name, open) = (Arc::clone(&one.name), one.open.clone());
+            one.end.try_clone().map(|end| Passage { end, name, open })
+        };
         let passages = passages.iter().map(again).collect::<std::io::Result<_>>().map_err(Failure::system)?;
         parts.push(Parts { listeners, addresses, passages, share: share.clone(), folders, wake });
     }

@@ -213,15 +213,26 @@ impl Acceptor {
     /// Accepts nothing for a while: there is no room, or the kernel refuses.
     pub(crate) fn pause(&mut self, now_ms: u64, error: Option<&io::Error>) {
         self.paused_ms = Some(now_ms + PAUSE_MS);
-        let Some(error) = error.filter(|_| now_ms >= self.complaint_ms) else { return };
+        if now_ms < self.complaint_ms {
+            return;
+        }
         self.complaint_ms = now_ms + COMPLAINT_MS;
-        log::write(
-            &messages::ACCEPT_PAUSED,
-            format_args!(
-                "connections cannot be accepted: {error}; trying again every {PAUSE_MS} ms \
-                 (the limit of open files, `ulimit -n`, may be too low)"
+        match error {
+            Some(error) => log::write(
+                &messages::ACCEPT_PAUSED,
+                format_args!(
+                    "connections cannot be accepted: {error}; trying again every {PAUSE_MS} ms \
+                     (the limit of open files, `ulimit -n`, may be too low)"
+                ),
             ),
-        );
+            None => log::write(
+                &messages::ACCEPT_PAUSED,
+                format_args!(
+                    "connections wait to be accepted: there are as many as may be, and none of them can give way \
+                     (--connections-max, which the limit of open files, `ulimit -n`, decides unless it is set)"
+                ),
+            ),
+        }
     }
 
     /// Watches the listeners exactly while connections may be accepted. Called before each wait.

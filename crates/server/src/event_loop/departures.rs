@@ -7,6 +7,9 @@ use adyton_sys::epoll::{Epoll, Interest};
 
 use crate::passage::Passage;
 
+/// A passage from which nothing is taken is told at once, and then not again before this has passed.
+const TOLD_EVERY_MS: u64 = 60_000;
+
 /// The passages of a loop, by their numbers.
 pub(crate) struct Departures {
     ways: Vec<Way>,
@@ -18,11 +21,13 @@ struct Way {
     is_watched: bool,
     /// The keys of connections that wait for it, in the order in which they came. Some may have gone.
     waiting: Vec<usize>,
+    /// The log hears of it no sooner.
+    silent_until_ms: u64,
 }
 
 impl Departures {
     pub(crate) fn new(passages: Vec<Passage>) -> Departures {
-        let of = |passage| Way { passage, is_watched: false, waiting: Vec::new() };
+        let of = |passage| Way { passage, is_watched: false, waiting: Vec::new(), silent_until_ms: 0 };
         Departures { ways: passages.into_iter().map(of).collect() }
     }
 
@@ -53,8 +58,41 @@ impl Departures {
         Ok(())
     }
 
+    /// A connection has waited in vain for room in a passage: who takes nothing from it, if the log is to hear of that now.
+    pub(crate) fn note_stuck(&mut self, number: usize, now_ms: u64) -> Option<&str> {
+        let way = self.ways.get_mut(number).filter(|way| way.silent_until_ms <= now_ms)?;
+        way.silent_until_ms = now_ms + TOLD_EVERY_MS;
+        Some(&way.passage.name)
+    }
+
     /// There may be room in a passage: the connections that wait for it.
     pub(crate) fn take_waiting(&mut self, number: usize) -> Vec<usize> {
         self.ways.get_mut(number).map(|way| std::mem::take(&mut way.waiting)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use adyton_sys::pass;
+
+    use super::{Departures, TOLD_EVERY_MS};
+    use crate::passage::Passage;
+
+    /// Each passage from which nothing is taken is told by its name, once in a while.
+    #[test]
+    fn told() -> io::Result<()> {
+        let (one, other) = pass::passage()?;
+        let of = |(end, name): (_, &str)| Passage { end, name: name.into(), open: None };
+        let mut departures = Departures::new([(one, "the group a"), (other, "the group b")].map(of).into());
+        let mut told = |number, now_ms| departures.note_stuck(number, now_ms).map(str::to_owned);
+
+        assert_eq!(Some("the group a".to_owned()), told(0, 5));
+        assert_eq!(None, told(0, 4 + TOLD_EVERY_MS));
+        assert_eq!(Some("the group b".to_owned()), told(1, 6));
+        assert_eq!(Some("the group a".to_owned()), told(0, 5 + TOLD_EVERY_MS));
+        assert_eq!(None, told(2, 5));
+        Ok(())
     }
 }

@@ -109,7 +109,8 @@ impl Server {
                 Arc::new(Wake::new().unwrap())
             };
             let addresses = listeners.len();
-            let passage = |end: &OwnedFd| Passage { end: end.try_clone().unwrap(), open: None };
+            let passage =
+                |end: &OwnedFd| Passage { end: end.try_clone().unwrap(), name: "another".into(), open: None };
             let passages = passages.iter().map(passage).collect();
             parts.push(Parts { listeners, addresses, passages, share: None, folders, wake: own });
         }

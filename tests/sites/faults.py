@@ -1,0 +1,153 @@
+"""What the groups of these tests serve: pages that wait, stream or end their process."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import resource
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import adyton
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+HERE = Path(__file__).parent
+FAULT = os.environ.get("FAULT", "")
+"""What is wrong with the group that this process is of."""
+
+FILES_LEFT = 24
+"""Descriptors that `files` leaves the process, beyond those that it has at its import."""
+ANSWERS = 10
+"""How many requests a process answers before `eleventh` ends it."""
+
+requests = itertools.count(1)
+
+
+def fail() -> None:
+    """Raise what a missing database would raise."""
+    raise RuntimeError("the database is not there")
+
+
+IMPORTS: dict[str, Callable[[], object]] = {
+    "raise": fail,
+    "exit": lambda: os._exit(7),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "crash": lambda: ctypes.string_at(0),
+}
+"""Ways in which an import fails for as long as the file `broken` is there."""
+
+
+def import_with_fault() -> None:
+    """Do what `FAULT` says of the import."""
+    if FAULT in IMPORTS and (HERE / "broken").exists():
+        IMPORTS[FAULT]()
+    if FAULT == "once" and not (HERE / "tried").exists():
+        (HERE / "tried").touch()
+        fail()
+    if FAULT == "files":
+        most = len(list(Path("/proc/self/fd").iterdir())) + FILES_LEFT
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answer with the page that the last segment of the path names."""
+    count = next(requests)
+    if FAULT == "first" or (FAULT == "eleventh" and count > ANSWERS):
+        os._exit(7)
+    page = PAGES.get(environ["PATH_INFO"].rpartition("/")[2], quick)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return page(environ)
+
+
+def quick(environ: dict[str, Any]) -> list[bytes]:
+    """Say which process this is, and how long the body was."""
+    return [f"{os.getpid()} {len(environ['wsgi.input'].read())}".encode()]
+
+
+def gate(environ: dict[str, Any]) -> list[bytes]:
+    """Wait for the file `gate`."""
+    wait_for_gate()
+    return quick(environ)
+
+
+def stream(_environ: dict[str, Any]) -> Iterator[bytes]:
+    """Say which process this is, and end when the file `gate` is there."""
+    yield b"process %d\n" % os.getpid()
+    wait_for_gate()
+    yield b"the end\n"
+
+
+def crash(_environ: dict[str, Any]) -> Iterator[bytes]:
+    """Say which process this is, and read where nothing is when the file `gate` is there."""
+    yield b"process %d\n" % os.getpid()
+    wait_for_gate()
+    yield ctypes.string_at(0)
+
+
+def big(_environ: dict[str, Any]) -> Iterator[bytes]:
+    """Send more than sockets keep."""
+    for _ in range(128):
+        yield b"x" * 65536
+
+
+def sleep(_environ: dict[str, Any]) -> list[bytes]:
+    """Never answer; an interruption ends it."""
+    while True:
+        time.sleep(0.01)
+
+
+def pause(_environ: dict[str, Any]) -> list[bytes]:
+    """Never answer, in C code that lets others have the interpreter and that no interruption ends."""
+    ctypes.CDLL(None).pause()
+    return [b"never"]
+
+
+def hoard(environ: dict[str, Any]) -> list[bytes]:
+    """Take all descriptors that the process may have, say so by a folder, and wait for the file `gate`."""
+    taken: list[int] = []
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    (HERE / "hoarded").mkdir()
+    wait_for_gate()
+    for number in taken:
+        os.close(number)
+    return quick(environ)
+
+
+def place(environ: dict[str, Any]) -> list[bytes]:
+    """Say where this process stands among others, and what the application may expect."""
+    found = adyton.worker()
+    assert found is not None
+    told = {
+        "number": found.number,
+        "of": found.of,
+        "generation": found.generation,
+        "group": found.group,
+        "multiprocess": environ["wsgi.multiprocess"],
+        "multithread": environ["wsgi.multithread"],
+        "main": threading.current_thread() is threading.main_thread(),
+    }
+    return [json.dumps(told).encode()]
+
+
+def wait_for_gate() -> None:
+    """Wait for the file `gate`, but not for ever."""
+    deadline = time.monotonic() + 60
+    while not (HERE / "gate").exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+PAGES: dict[str, Callable[[dict[str, Any]], Iterable[bytes]]] = {
+    page.__name__: page for page in (gate, stream, crash, big, sleep, pause, hoard, place)
+}
+
+import_with_fault()
