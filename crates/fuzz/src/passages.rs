@@ -16,7 +16,7 @@ const ROOM_BYTES: usize = 128;
 const PASSENGER_BYTES: usize = 32;
 const HEADER_BYTES: usize = 64;
 
-/// What goes with a message, and who receives it.
+/// The descriptors that go with a message, and its receiver.
 struct Chosen {
     /// How many descriptors, and which of [`Kinds`].
     descriptors: usize,
@@ -112,7 +112,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// What is to come of a message, rule by rule.
+    /// The outcome of a message, rule by rule.
     fn twin(
         &self,
         message: &[u8],
@@ -120,7 +120,7 @@ impl Kinds {
         first: usize,
         key: Option<&SealKey>,
     ) -> Result<(Passenger, Vec<u8>, Vec<u8>), &'static str> {
-        // It looks like the end of the other side, of which nothing more is expected either.
+        // An empty message looks like the end of the other side, of which nothing more is expected either.
         if message.is_empty() && sent.is_empty() {
             return Err("nothing");
         }
@@ -140,7 +140,7 @@ impl Kinds {
     }
 }
 
-/// What a message says of its connection: version, family, listener, address, port, scope, hops, and whether a folder has
+/// The passenger that a message tells of: version, family, listener, address, port, scope, hops, and whether a folder has
 /// missed it, in this order, the numbers with their lowest byte first.
 fn told(message: &[u8]) -> Option<Passenger> {
     if message.len() < HEADER_BYTES || message[0] != 1 {
@@ -162,13 +162,13 @@ fn told(message: &[u8]) -> Option<Passenger> {
     Some(Passenger { peer, listener: number(2), hops: message[26], has_missed: message[27] != 0 })
 }
 
-/// What the kernel calls what is open as this descriptor: no two sockets or pipes have one name.
+/// The kernel's name of the open file behind this descriptor: no two sockets or pipes have one name.
 fn name(descriptor: i32) -> String {
     let link = fs::read_link(format!("/proc/self/fd/{descriptor}"));
     link.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// How many descriptors of this process are open for each of these names. Other threads may open and close other things.
+/// The number of open descriptors of this process for each of these names. Other threads may open and close other things.
 fn open(names: &[String]) -> Vec<usize> {
     let entries = fs::read_dir("/proc/self/fd").expect("the list of open descriptors");
     let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());

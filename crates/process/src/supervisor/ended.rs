@@ -9,6 +9,7 @@ use super::Supervisor;
 use crate::action::Id;
 use crate::cause::{Cause, NOT_LOADED, SIGKILL};
 use crate::fleet::Death;
+use crate::links::Link;
 use crate::message::FromWorker;
 use crate::nursery::Loss;
 use crate::reloads::Verdict;
@@ -38,7 +39,9 @@ impl Supervisor {
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
-        if link.as_ref().is_some_and(|(said, link)| has_served(said, &link.tally().inside())) {
+        let served = |(said, link): &(_, Link)| has_served(said, &link.tally().inside());
+        // A reload to a version that dies of its first request is given up instead: the older one goes on.
+        if !self.reloads.has_served() && link.as_ref().is_some_and(served) {
             self.fleet.note_served(id, now_ms);
         }
         let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
