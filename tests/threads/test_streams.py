@@ -69,7 +69,7 @@ def packets(client: socket.socket) -> int:
 
 
 def packets_of_one_send(size: int) -> int:
-    """Return how many packets the kernel makes of bytes that are sent with one call: full ones, or small ones at its pace."""
+    """Return how many packets the kernel makes of bytes that are sent with one call."""
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MIB)
         client.connect(listener.getsockname())
