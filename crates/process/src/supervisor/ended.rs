@@ -39,7 +39,7 @@ impl Supervisor {
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
-        let served = |(said, link): &(_, Link)| has_served(said, &link.tally().inside());
+        let served = |(said, link): &(Vec<FromWorker>, Link)| has_served(said, &link.tally().inside());
         // A reload to a version that dies of its first request is given up instead: the older one goes on.
         if !self.reloads.has_served() && link.as_ref().is_some_and(served) {
             self.fleet.note_served(id, now_ms);
