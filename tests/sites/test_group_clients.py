@@ -132,7 +132,7 @@ def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_flood(serve: Servers, folder: Path) -> None:
-    """More requests for the slowest page than the group takes on: the rest is told so; quick pages go on."""
+    """More requests for the slowest page than the group takes on: the rest is told so; others go on."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nqueue-limit = 16\nqueue-timeout = "10m"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
         clients = open_clients(server, stack, 60)

@@ -295,6 +295,11 @@ impl Fleet {
         Some(worker.generation())
     }
 
+    /// The version of a worker.
+    pub(crate) fn generation_of(&self, id: Id) -> Option<u32> {
+        self.workers().find(|worker| worker.id() == id).map(Staff::generation)
+    }
+
     /// A worker that ends has served, although that was not heard: its first request can end it before it says so.
     pub(crate) fn note_served(&mut self, id: Id, now_ms: u64) {
         if let Some(worker) = self.worker_mut(id) {

@@ -77,6 +77,11 @@ impl Reloads {
         self.proven == self.generation
     }
 
+    /// Whether a worker of this generation would be the first to show that it serves, in the place of an older one.
+    pub(crate) fn is_on_trial(&self, generation: u32) -> bool {
+        self.has_served() && generation > self.proven
+    }
+
     /// Whether a reload has not come to its end, and is not given up.
     pub(crate) fn is_open(&self) -> bool {
         self.generation > self.announced
@@ -305,5 +310,19 @@ mod tests {
             assert_eq!(TryLater, reloads.note_not_started(7, CRASHED, false));
         }
         assert!(!reloads.has_stalled());
+    }
+
+    /// A generation is on trial from its reload until it serves, and the first of all never is.
+    #[test]
+    fn only_a_newer_version_is_on_trial() {
+        let mut reloads = Reloads::new();
+        assert!(!reloads.is_on_trial(reloads.generation()));
+
+        reloads.note_served(reloads.generation());
+        let (old, new) = (reloads.generation(), reloads.begin());
+        assert_eq!([false, true], [old, new].map(|one| reloads.is_on_trial(one)));
+
+        reloads.note_served(new);
+        assert!(!reloads.is_on_trial(new));
     }
 }

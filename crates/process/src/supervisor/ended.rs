@@ -40,8 +40,9 @@ impl Supervisor {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
         let served = |(said, link): &(Vec<FromWorker>, Link)| has_served(said, &link.tally().inside());
+        let is_on_trial = self.fleet.generation_of(id).is_some_and(|of| self.reloads.is_on_trial(of));
         // A reload to a version that dies of its first request is given up instead: the older one goes on.
-        if !self.reloads.has_served() && link.as_ref().is_some_and(served) {
+        if !is_on_trial && link.as_ref().is_some_and(served) {
             self.fleet.note_served(id, now_ms);
         }
         let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
