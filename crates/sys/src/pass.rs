@@ -242,9 +242,9 @@ mod tests {
         assert_eq!("nothing", take()?);
         super::send(&one, b"without", &[])?;
         assert_eq!("unfit", take()?);
-        super::send(&one, b"headrest\0\0\0\0!", &[file.as_fd()])?;
-        assert_eq!("unfit", take()?);
         super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
+        assert_eq!("unfit", take()?);
+        super::send(&one, b"headrest\0\0\0\0!", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
         drop(one);
         assert_eq!("end", take()?);
