@@ -11,7 +11,7 @@ use adyton_sys::clock;
 
 use crate::connection::Connection;
 use crate::desk::Desk;
-use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
+use crate::errand::{Errand, Job, LOOK_AT_CLIENT_MS, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::interrupt::interrupt;
@@ -22,7 +22,7 @@ use crate::refusals::{NO_THREAD, TIMED_OUT};
 use crate::reply::Reply;
 use crate::shared::Http;
 use crate::step::{Next, Step, Worked};
-use crate::tally::Cell;
+use crate::tally::{Cell, Histogram};
 use crate::task::{NO_KEY, Stage, Task, log_stuck};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
@@ -99,6 +99,7 @@ impl Loop {
         let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
+                self.has_queued |= !slow;
                 self.connections.put_away(key, connection);
                 self.shared.tally.count(Cell::Queued);
                 self.expect(key, now_ms, limits);
@@ -114,6 +115,44 @@ impl Loop {
             Err(Job { errand: Errand::Ask(exchange), .. }) => self.turn_away(connection, exchange, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
         }
+    }
+
+    /// Takes the next quick request of this loop back out of the queue, where it is because the driver could not enter the
+    /// application when it came: now no other thread need be woken for it, nor wait for the interpreter beside this one.
+    /// `None` when there is none, or the driver can still not enter.
+    #[expect(clippy::option_option, reason = "as for `Loop::step`")]
+    pub(crate) fn recall(&mut self, desk: &mut Desk) -> Option<Option<Errand>> {
+        self.recalls = false;
+        if self.shared.crew.waiting() > 0 && !self.may_enter() {
+            return None;
+        }
+        let home = self.home;
+        let job = self.shared.crew.withdraw(|job| job.is_quick && job.home == home);
+        let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
+            self.has_queued = false;
+            return None;
+        };
+        // The watch need not call up others for the rest, unless this one takes long.
+        self.shared.crew.left_some();
+        self.recalls = true;
+        let key = exchange.key;
+        let waited_ms = clock::monotonic_ms().saturating_sub(since_ms);
+        self.shared.tally.observe(Histogram::QueueWait, waited_ms * 1000);
+        self.connections.away -= 1;
+        if waited_ms >= LOOK_AT_CLIENT_MS && exchange.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
+            self.shared.note_departed();
+            self.forget(key);
+            return Some(None);
+        }
+        if self.connections.take_missed(key) {
+            self.shared.inboxes[home].missed.fetch_sub(1, Ordering::Relaxed);
+            let mut connection = self.connections.take_away(key);
+            connection.more = true;
+            self.connections.put_away(key, connection);
+        }
+        exchange.outbox().output.lend(&mut desk.spare);
+        self.note_call(&exchange, &desk.buffer);
+        Some(Some(Errand::Ask(exchange)))
     }
 
     /// A request begins to wait: the answers to earlier ones are sent, and its client is watched.

@@ -17,7 +17,7 @@ use crate::body::Body;
 use crate::config::HandOver;
 use crate::desk::Desk;
 use crate::endpoints::Endpoint;
-use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
+use crate::errand::{Errand, Job, LOOK_AT_CLIENT_MS, LOOK_FOR_CLIENT_MS};
 use crate::estate::Trace;
 use crate::event_loop::{Advance, Loop};
 use crate::exchange::{Exchange, RequestBytes, parse_again};
@@ -39,9 +39,6 @@ const LOOP_SENDS_BYTES_MAX: u64 = 16 << 10;
 
 /// A request that has used the CPU for so long computes.
 const COMPUTES_US: u64 = 10_000;
-
-/// A request that has waited so long is worth a look at whether its client is still there at all.
-const LOOK_AT_CLIENT_MS: u64 = 5;
 
 /// One thread of the server.
 pub(crate) struct Driver {
@@ -142,6 +139,7 @@ impl Driver {
                         self.hand.detach();
                     }
                     driven.called.wake();
+                    self.call_up_rest();
                     if self.should_give_back(&post) {
                         // The next driver takes one if it needs it; this thread may have a use for it now.
                         self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
@@ -174,7 +172,11 @@ impl Driver {
         let mut next = Some(errand);
         while let Some(errand) = next {
             (driven, next) = self.run_errand(driven, errand)?;
-            self.call_up_rest();
+            // The loop takes back what has queued of it.
+            self.hand.takes_along = false;
+            if !driven.has_queued {
+                self.call_up_rest();
+            }
         }
         Some(driven)
     }

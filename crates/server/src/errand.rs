@@ -10,6 +10,9 @@ use crate::later::Made;
 use crate::limits::CallLimits;
 use crate::outcome::Stream;
 
+/// A request that has waited so long is worth a look at whether its client is still there at all.
+pub(crate) const LOOK_AT_CLIENT_MS: u64 = 5;
+
 /// A request that has waited so long is worth a look at whether its client still listens: one that has ended its own side
 /// is taken for gone.
 pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;

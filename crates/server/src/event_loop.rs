@@ -128,6 +128,10 @@ pub(crate) struct Loop {
     /// later than that. What was looked at since is not looked at again: all requests that one wait has told of see the
     /// same file, which is no older than the wait.
     pub(crate) looks: u64,
+    /// Whether quick requests of this loop may wait in the queue.
+    pub(crate) has_queued: bool,
+    /// Whether it is tried, before the next events, to take one of them back.
+    pub(crate) recalls: bool,
     wake: Arc<Wake>,
     poll: Poll,
     acceptor: Acceptor,
@@ -179,6 +183,8 @@ impl Loop {
             date_due_ms: 0,
             cache_key: Vec::new(),
             looks: 0,
+            has_queued: false,
+            recalls: false,
             wake: parts.wake,
             poll,
             acceptor: Acceptor::new(parts.listeners, arrivals, parts.addresses, clients, parts.share),
@@ -240,6 +246,11 @@ impl Loop {
         }
         if let Some(key) = self.tickets.redeemed.pop() {
             return Some(self.redeem(key, desk));
+        }
+        if self.recalls
+            && let Some(done) = self.recall(desk)
+        {
+            return Some(done);
         }
         if let Some(told) = self.poll.next() {
             return Some(match told {
@@ -336,6 +347,7 @@ impl Loop {
             self.standing.change(self.now_ms);
         }
         self.looks += 1;
+        self.recalls = self.has_queued;
         let now_us = clock::monotonic_us();
         self.now_ms = now_us / 1000;
         self.calls.begin_batch(now_us);
