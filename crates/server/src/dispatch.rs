@@ -82,7 +82,7 @@ impl Loop {
         exchange.key = key;
         let slow = self.learns() && self.calls.endpoints.is_slow(exchange.endpoint);
         if !slow && self.may_enter() {
-            return self.enter(connection, exchange, desk);
+            return Step::Away(Some(self.enter(connection, exchange, desk)));
         }
         let now_ms = clock::monotonic_ms();
         let since_ms = if is_near(exchange.outbox().peer) {
@@ -110,7 +110,7 @@ impl Loop {
             }
             // Better here and now than not at all.
             Err(Job { errand: Errand::Ask(exchange), .. }) if since_ms == now_ms && self.may_enter() => {
-                self.enter(connection, exchange, desk)
+                Step::Away(Some(self.enter(connection, exchange, desk)))
             }
             Err(Job { errand: Errand::Ask(exchange), .. }) => self.turn_away(connection, exchange, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
@@ -144,15 +144,13 @@ impl Loop {
             self.forget(key);
             return Some(None);
         }
+        let mut connection = self.connections.take_away(key);
         if self.connections.take_missed(key) {
             self.shared.inboxes[home].missed.fetch_sub(1, Ordering::Relaxed);
-            let mut connection = self.connections.take_away(key);
             connection.more = true;
-            self.connections.put_away(key, connection);
         }
         exchange.outbox().output.lend(&mut desk.spare);
-        self.note_call(&exchange, &desk.buffer);
-        Some(Some(Errand::Ask(exchange)))
+        Some(Some(self.enter(connection, exchange, desk)))
     }
 
     /// A request begins to wait: the answers to earlier ones are sent, and its client is watched.
@@ -166,10 +164,10 @@ impl Loop {
     }
 
     /// The driver enters the application with a request.
-    fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Step {
+    fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Errand {
         self.note_call(&exchange, &desk.buffer);
         self.connections.put_away(exchange.key, connection);
-        Step::Away(Some(Errand::Ask(exchange)))
+        Errand::Ask(exchange)
     }
 
     /// The client of a connection that is away has ended its side: if it has gone, and its request is in the queue, both

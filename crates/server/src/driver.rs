@@ -172,10 +172,12 @@ impl Driver {
         let mut next = Some(errand);
         while let Some(errand) = next {
             (driven, next) = self.run_errand(driven, errand)?;
-            // The loop takes back what has queued of it.
-            self.hand.takes_along = false;
-            if !driven.has_queued {
-                self.call_up_rest();
+            if self.hand.leaves_rest {
+                // The loop takes back what has queued of it.
+                self.hand.takes_along = false;
+                if !driven.has_queued {
+                    self.call_up_rest();
+                }
             }
         }
         Some(driven)

@@ -130,7 +130,7 @@ pub(crate) struct Loop {
     pub(crate) looks: u64,
     /// Whether quick requests of this loop may wait in the queue.
     pub(crate) has_queued: bool,
-    /// Whether it is tried, before the next events, to take one of them back.
+    /// Whether it is tried, after the events that are there, to take one of them back.
     pub(crate) recalls: bool,
     wake: Arc<Wake>,
     poll: Poll,
@@ -247,11 +247,6 @@ impl Loop {
         if let Some(key) = self.tickets.redeemed.pop() {
             return Some(self.redeem(key, desk));
         }
-        if self.recalls
-            && let Some(done) = self.recall(desk)
-        {
-            return Some(done);
-        }
         if let Some(told) = self.poll.next() {
             return Some(match told {
                 Told::Wake => {
@@ -281,6 +276,11 @@ impl Loop {
             }
             let fired = self.timers.fired(key, tick, self.now_ms);
             return Some(if fired { self.time_out(key, desk) } else { None });
+        }
+        if self.recalls
+            && let Some(done) = self.recall(desk)
+        {
+            return Some(done);
         }
         if let Some(key) = self.turns.next() {
             return Some(self.turn_again(key, desk));
