@@ -230,7 +230,7 @@ def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
     assert [] == asked.wrong
 
 
-def is_refused(address: Address) -> bool:
+def is_refused(address: tuple[str, int]) -> bool:
     """Tell whether nobody listens at an address."""
     try:
         socket.create_connection(address).close()
