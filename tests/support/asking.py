@@ -6,22 +6,24 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING
 
+from support.client import Connection
 from support.server import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from support.client import Address
     from support.server import Server
 
 
 class Asking:
     """Clients that ask again and again, each with one request at a time, on connections of their own."""
 
-    def __init__(self, server: Server, paths: list[str], host: str = "localhost", *, keeps: bool) -> None:
-        """Begin to ask for these paths in turn, at this host."""
+    def __init__(self, address: Address, paths: list[str], host: str = "localhost", *, keeps: bool) -> None:
+        """Begin to ask for these paths in turn, at this address and host."""
         self.answered = 0
         self.wrong: list[str] = []
-        self._server = server
+        self._address = address
         self._fields = [("Host", host)]
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._ask, args=(paths, keeps)) for _ in range(4)]
@@ -35,7 +37,7 @@ class Asking:
                 for path in paths:
                     try:
                         if connection is None or not keeps:
-                            connection = stack.enter_context(self._server.connect(lint_answers=False))
+                            connection = stack.enter_context(Connection(self._address, lint_answers=False))
                         answer = connection.get(path, fields=self._fields)
                     except (OSError, AssertionError, EOFError) as error:
                         self.wrong.append(f"{path}: {error!r}")
@@ -61,9 +63,11 @@ class Asking:
 
 
 @contextlib.contextmanager
-def asking(server: Server, *paths: str, host: str = "localhost", keeps: bool = False) -> Iterator[Asking]:
-    """Ask while something else happens."""
-    running = Asking(server, list(paths), host, keeps=keeps)
+def asking(
+    server: Server, *paths: str, host: str = "localhost", keeps: bool = False, at: int = 0
+) -> Iterator[Asking]:
+    """Ask while something else happens; `at` is the number of the listener."""
+    running = Asking(server.addresses[at], list(paths), host, keeps=keeps)
     try:
         assert running.goes_on()
         yield running

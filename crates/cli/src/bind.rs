@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::units::digits;
 
 /// One address to listen at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Bind {
     /// `HOST:PORT`, `[v6]:PORT`, or `:PORT` for every IPv4 address of the machine.
     Tcp {
@@ -38,6 +38,11 @@ const HOST_BYTES_MAX: usize = 253;
 pub(crate) const EVERY_ADDRESS: &str = "0.0.0.0";
 
 impl Bind {
+    /// Whether it is the same address each time: of port 0 the kernel makes another port.
+    pub fn is_one(&self) -> bool {
+        !matches!(self, Self::Tcp { port: 0, .. })
+    }
+
     /// Whether only this machine can connect.
     pub(crate) fn is_local(&self) -> bool {
         match self {

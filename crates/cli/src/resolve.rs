@@ -148,8 +148,12 @@ pub(crate) fn resolve(
         faults.extend(refuse_for_workers(&chosen, &settings));
     }
     settings.target = target.map(str::to_owned);
+    let says_addresses = says_addresses(&chosen) || handed > 0;
     match file {
-        Some(file) => faults.extend(file.complete(&mut settings)),
+        Some(file) => {
+            faults.extend(file.complete(&mut settings));
+            faults.extend(settle_own_addresses(&mut settings, says_addresses));
+        }
         None => faults.extend(look_at_disk(&mut settings)),
     }
     faults.extend(settings.sites.iter().flat_map(|sites| lint::mistakes(sites)));
@@ -261,6 +265,50 @@ fn refuse_twice(settings: &Settings) -> Option<Fault> {
     let admin = settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0)?;
     let what = format!("admin: requests are served at {admin} already (bind)");
     Some(Fault { at: settings.said_at("admin"), what })
+}
+
+/// Whether a user says where the server listens.
+fn says_addresses(chosen: &[Chosen<'_>]) -> bool {
+    let is_said = |chosen: &Chosen<'_>| chosen.source > Source::Ambient;
+    chosen.iter().any(|chosen| ["bind", "host", "port"].contains(&chosen.row.name) && is_said(chosen))
+}
+
+/// Where all sites have addresses to themselves, the server listens nowhere else; an address that it has is no group's.
+fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fault> {
+    let Some(sites) = settings.sites.clone().filter(|_| !settings.bind.is_empty()) else { return Vec::new() };
+    let is_whole = !settings.is_any_unread(&["sites", "groups", "bind"]) && !sites.sites.is_empty();
+    if is_whole && sites.sites.iter().all(|site| site.bound.is_some()) {
+        let at = settings.said_at("bind");
+        let bound = std::mem::take(&mut settings.bind);
+        if says_addresses {
+            let shown: Vec<String> = bound.iter().map(ToString::to_string).collect();
+            let what = format!(
+                "bind: nothing is served at {}, because every site has addresses of its own (bind of the site): leave it out",
+                shown.join(", ")
+            );
+            return vec![Fault { at, what }];
+        }
+    }
+    let mut faults = Vec::new();
+    for group in &sites.groups {
+        for address in group.bind.iter().filter(|address| address.is_one()) {
+            let (of, remedy) = if settings.admin.as_ref() == Some(address) {
+                ("of admin", "write another one")
+            } else if !settings.bind.contains(address) {
+                continue;
+            } else if says_addresses {
+                ("of the server already (bind of [server])", "leave it out at one of the two")
+            } else {
+                (
+                    "where the server listens unless it is told otherwise",
+                    "write another one, or bind of [server]",
+                )
+            };
+            let what = format!("bind: {address} is the address {of}: {remedy}");
+            faults.push(Fault { at: group.bind_said_at.clone(), what });
+        }
+    }
+    faults
 }
 
 /// What says that this is no developer's own machine, if anything does.

@@ -32,7 +32,7 @@ pub struct Settings {
     /// What a file says of settings, and where.
     pub sayings: Sayings,
 
-    /// Where to listen, never empty; `host` and `port` have gone into it.
+    /// Where to listen; `host` and `port` have gone into it. Empty only where each site has addresses of its own.
     pub bind: Vec<Bind>,
     pub host: String,
     pub port: u16,
@@ -236,6 +236,25 @@ pub struct Sites {
 }
 
 impl Sites {
+    /// Whether this process serves a site, or leads to who does: each does for all that are found at the addresses of the
+    /// server, but for one of a group with addresses of its own, which does for the sites there.
+    pub fn has(&self, site: &Site) -> bool {
+        match self.part {
+            Part::Whole => true,
+            Part::Door => site.bound.is_none(),
+            Part::Group(own) => site.bound == Some(own).filter(|own| self.is_bound(*own)),
+        }
+    }
+
+    /// Whether this process is of a group that has addresses of its own: it answers all that comes.
+    pub fn is_of_bound_group(&self) -> bool {
+        matches!(self.part, Part::Group(own) if self.is_bound(own))
+    }
+
+    fn is_bound(&self, group: usize) -> bool {
+        self.groups.get(group).is_some_and(|group| !group.bind.is_empty())
+    }
+
     /// The routes of all sites.
     pub(crate) fn routes(&self) -> impl Iterator<Item = &SiteRoute> {
         self.sites.iter().flat_map(|site| &site.routes)
@@ -267,6 +286,10 @@ pub struct Group {
     pub idle_timeout_ms: Option<u64>,
     /// The server's settings, but for what the group says otherwise.
     pub settings: Settings,
+    /// Addresses that it has to itself; if there are none, its sites are found at those of the server.
+    pub bind: Vec<Bind>,
+    /// Where they are said.
+    pub bind_said_at: SaidAt,
     /// All of the file that its processes depend on: with the same they can stay.
     pub fingerprint: String,
     /// The line of the file where it begins.
@@ -281,8 +304,10 @@ pub const INDEX: &str = "index.html";
 /// What some host names stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Its names; the first site needs none.
+    /// Its names; the first site at its addresses needs none.
     pub hosts: Vec<HostPattern>,
+    /// The group at whose own addresses it is found, by its number among [`Sites::groups`]; `None`: at those of the server.
+    pub bound: Option<usize>,
     /// Paths that nobody gets.
     pub denied: DeniedPaths,
     /// How paths are changed before routes are looked for.

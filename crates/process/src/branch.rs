@@ -26,6 +26,9 @@ pub struct BranchTold {
     passage: RawFd,
     line: RawFd,
     edition: RawFd,
+    /// Sockets that the group has to itself.
+    #[serde(default)]
+    pub sockets: Vec<RawFd>,
     log_level: Option<String>,
 }
 
@@ -47,6 +50,7 @@ impl BranchTold {
     pub(crate) fn new(
         (group, entrances): (&str, &[Entrance]),
         [passage, line, edition]: [BorrowedFd<'_>; 3],
+        sockets: &[BorrowedFd<'_>],
         log_level: Option<Level>,
     ) -> Self {
         Self {
@@ -55,6 +59,7 @@ impl BranchTold {
             passage: passage.as_raw_fd(),
             line: line.as_raw_fd(),
             edition: edition.as_raw_fd(),
+            sockets: sockets.iter().map(AsRawFd::as_raw_fd).collect(),
             log_level: log_level.map(|level| level.name().to_owned()),
         }
     }

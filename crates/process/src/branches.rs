@@ -39,6 +39,8 @@ pub(crate) struct GroupKey {
     pub(crate) fingerprint: String,
     /// Whether it has no process until a connection comes.
     pub(crate) is_lazy: bool,
+    /// Whether it has addresses to itself: the door's workers lead nobody to it.
+    pub(crate) is_bound: bool,
 }
 
 /// How a branch stands.
@@ -197,6 +199,13 @@ impl Branches {
         self.all.iter().filter(|branch| present.contains(&branch.id))
     }
 
+    /// The branches of earlier versions alone.
+    pub(crate) fn past(&self) -> impl Iterator<Item = &Branch> {
+        let present = self.versions.values().next_back();
+        let named = [present, self.coming.as_ref()];
+        self.all.iter().filter(move |branch| !named.into_iter().flatten().any(|ids| ids.contains(&branch.id)))
+    }
+
     /// Versions behind this generation do not serve after all.
     pub(crate) fn give_up(&mut self, generation: u32) {
         self.versions.retain(|since, _| *since <= generation);
@@ -311,18 +320,21 @@ impl Branches {
         })
     }
 
-    /// What is due. `generations` are those of which the door has workers, or may start some.
-    pub(crate) fn look(&mut self, generations: &[u32], now_ms: u64) -> Vec<Act> {
+    /// What is due. The door may start workers of the generations `wanted`, and still has some of those `left`, which lead clients
+    /// to their groups.
+    pub(crate) fn look(&mut self, (wanted, left): (&[u32], &[u32]), now_ms: u64) -> Vec<Act> {
         let named = |generation: &u32| self.of(*generation).to_vec();
-        let mut needed: Vec<BranchId> = generations.iter().flat_map(named).collect();
+        let mut needed: Vec<BranchId> = wanted.iter().flat_map(named).collect();
         needed.extend(self.coming.iter().flatten());
-        let oldest = generations.iter().min().copied().unwrap_or(0);
+        let led_to: Vec<BranchId> = left.iter().flat_map(named).collect();
+        let oldest = wanted.iter().chain(left).min().copied().unwrap_or(0);
         let oldest = self.versions.range(..=oldest).next_back().map_or(0, |(since, _)| *since);
         self.versions.retain(|since, _| *since >= oldest);
         let leave_ms = self.leave_ms;
         let mut acts = Vec::new();
         for branch in &mut self.all {
-            branch.look(needed.contains(&branch.id), (now_ms, leave_ms), &mut acts);
+            let is_led_to = !branch.key.is_bound && led_to.contains(&branch.id);
+            branch.look(needed.contains(&branch.id) || is_led_to, (now_ms, leave_ms), &mut acts);
         }
         self.all.retain(|branch| !acts.contains(&Act::Drop(branch.id)));
         acts
@@ -332,7 +344,7 @@ impl Branches {
     pub(crate) fn stop(&mut self, now_ms: u64) -> Vec<Act> {
         self.coming = None;
         self.versions.clear();
-        self.look(&[], now_ms)
+        self.look((&[], &[]), now_ms)
     }
 
     /// All that are told to end have no more time.
@@ -412,12 +424,13 @@ mod tests {
             name: name.to_owned(),
             fingerprint: fingerprint.to_owned(),
             is_lazy: name.starts_with("lazy"),
+            is_bound: name.starts_with("bound"),
         }
     }
 
     /// Something that happens.
     enum Event {
-        /// The supervisor looks, with door workers of these generations.
+        /// The supervisor looks: the door may start workers of the first of these generations, and has some of the others.
         Look(&'static [u32]),
         /// What was told to start is this process.
         Started(u64, u32),
@@ -447,7 +460,10 @@ mod tests {
             let mut acts = Vec::new();
             let mut said = String::new();
             match event {
-                Look(generations) => acts = branches.look(generations, now_ms),
+                Look(generations) => {
+                    let (wanted, left) = generations.split_at(generations.len().min(1));
+                    acts = branches.look((wanted, left), now_ms);
+                }
                 Started(id, pid) => branches.note_started(*id, *pid),
                 Serves(id) => branches.note_serving(*id, now_ms),
                 Idles(id) => branches.note_idle(*id),
@@ -584,6 +600,32 @@ mod tests {
                 (Begin(&[("a", "1"), ("b", "2"), ("lazy", "1")]), "ready"),
                 (Commit(3), "a and b and lazy"),
                 (Look(&[3]), ""),
+            ],
+        );
+    }
+
+    /// Who has addresses to itself leaves as soon as its version is past; others when no worker of the door leads to them.
+    #[test]
+    fn bound() {
+        play(
+            &[("a", "1"), ("bound", "1")],
+            &[
+                (Look(&[1]), "start 0, start 1"),
+                (Started(0, 50), ""),
+                (Started(1, 51), ""),
+                (Serves(0), ""),
+                (Serves(1), ""),
+                (Begin(&[("a", "2"), ("bound", "2")]), "waits"),
+                (Look(&[1]), "start 2, start 3; waits"),
+                (Started(2, 52), "waits"),
+                (Started(3, 53), "waits"),
+                (Serves(2), "waits"),
+                (Serves(3), "ready"),
+                (Commit(2), ""),
+                (Look(&[2, 1]), "leave 1"),
+                (Ends(51), "bound meant never"),
+                (Look(&[2, 1]), "drop 1"),
+                (Look(&[2]), "leave 0"),
             ],
         );
     }

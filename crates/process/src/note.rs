@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use adyton_server::prefixes::Asked;
 use adyton_server::share;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::branches::{Branch, BranchId, Branches, Standing};
 use crate::cause::Reason;
 use crate::demand::Bounds;
+use crate::group_sockets::{GroupSocket, NotedSocket};
 use crate::links::Link;
 use crate::message::Channel;
 use crate::ports::{self, Sockets};
@@ -62,6 +64,9 @@ pub(crate) struct NotedBranches {
     pub(crate) versions: BTreeMap<u32, Vec<BranchId>>,
     pub(crate) open: RawFd,
     pub(crate) secret: RawFd,
+    /// The sockets that groups have to themselves, each once; an earlier program had none.
+    #[serde(default)]
+    pub(crate) sockets: Vec<NotedSocket>,
 }
 
 /// A branch that serves, or sleeps; none is in another state when a note is written.
@@ -79,6 +84,9 @@ pub(crate) struct NotedBranch {
     pub(crate) branch: RawFd,
     pub(crate) line: Option<RawFd>,
     pub(crate) edition: RawFd,
+    /// The addresses that it has to itself.
+    #[serde(default)]
+    pub(crate) addresses: Vec<String>,
 }
 
 /// The sockets of an earlier life.
@@ -135,6 +143,16 @@ impl Note {
         })
     }
 
+    /// Takes over the sockets that groups have to themselves.
+    ///
+    /// # Errors
+    ///
+    /// One is not there.
+    pub fn take_group_sockets(&self) -> io::Result<Vec<Arc<GroupSocket>>> {
+        let noted = self.branches.iter().flat_map(|branches| &branches.sockets);
+        noted.map(|socket| socket.take().map(Arc::new)).collect()
+    }
+
     /// The bounds of the number of workers, which that number may have left since they were set; a program that is older
     /// than they are says nothing of them.
     pub fn bounds(&self) -> Option<Bounds> {
@@ -151,11 +169,11 @@ impl Note {
         self.spare.iter().map(|slot| ports::inherit(slot)).collect()
     }
 
-    /// Takes over the groups, whose plans are `groups`; one that these do not name any more has none, and is not started
-    /// again.
+    /// Takes over the groups, whose plans are `groups`, with those of their `sockets`; one that the plans do not name any more has
+    /// none, and is not started again.
     pub(crate) fn take_branches(
         &self,
-        groups: &[GroupPlan],
+        (groups, sockets): (&[GroupPlan], &[Arc<GroupSocket>]),
         leave_ms: u64,
     ) -> io::Result<Option<(Branches, Ways)>> {
         let Some(noted) = &self.branches else { return Ok(None) };
@@ -166,6 +184,11 @@ impl Note {
             let plan = GroupPlan {
                 name: branch.name.clone(),
                 fingerprint: branch.fingerprint.clone(),
+                sockets: sockets
+                    .iter()
+                    .filter(|one| branch.addresses.contains(&one.address))
+                    .cloned()
+                    .collect(),
                 ..plan.clone()
             };
             let standing = match branch.pid {
@@ -182,6 +205,8 @@ impl Note {
                     edition: child::inherit(branch.edition)?,
                     cell: branch.cell,
                     plan,
+                    paused_until_ms: 0,
+                    has_closed: false,
                 },
             );
         }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use adyton_log::sink::Destination;
 use adyton_sys::child::Program;
@@ -12,6 +13,7 @@ use crate::access::Access;
 use crate::branch::{BranchPlan, Entrance};
 use crate::demand::Bounds;
 use crate::editions::Edition;
+use crate::group_sockets::GroupSocket;
 use crate::limits::Limits;
 use crate::note::Note;
 use crate::ports::Sockets;
@@ -48,6 +50,8 @@ pub struct Plan {
     pub on_ready: Box<dyn FnMut(&str)>,
     /// What workers are handed of what they serve, if they do not find it by themselves.
     pub edition: Option<Edition>,
+    /// Sockets of groups that an earlier life of this supervisor has left.
+    pub group_sockets: Vec<Arc<GroupSocket>>,
     /// What the door's listeners are called, for groups.
     pub entrances: Vec<Entrance>,
     /// For the supervisor of a group.

@@ -51,6 +51,9 @@ pub(crate) struct GroupStatus {
     pub(crate) pid: u32,
     /// How often it was started.
     pub(crate) starts: u64,
+    /// The addresses that it has to itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) listens: Vec<String>,
     /// How it stands, as it said last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Box<Status>>,

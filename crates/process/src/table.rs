@@ -88,10 +88,11 @@ pub(crate) fn heading(status: &Status) -> String {
             "logs have lost {lines} lines of the access log, {entries} entries of the error log"
         );
     }
-    for GroupStatus { group, state, pid, starts, .. } in &status.groups {
+    for GroupStatus { group, state, pid, starts, listens, .. } in &status.groups {
         let process = if *pid > 0 { format!(", process {pid}") } else { String::new() };
         let times = if *starts == 1 { "once".to_owned() } else { format!("{starts} times") };
-        let _ = writeln!(out, "group {group}: {state}{process}, started {times}");
+        let at = if listens.is_empty() { String::new() } else { format!(", at {}", listens.join(", ")) };
+        let _ = writeln!(out, "group {group}: {state}{process}, started {times}{at}");
     }
     if total.moved_away > 0 {
         let Counts { moved_away, moved_here, .. } = total;

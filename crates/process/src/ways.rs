@@ -1,10 +1,14 @@
 //! What ties the door's supervisor to its branches: passages, lines, and where its workers see whether a branch is there.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use adyton_server::{SealKey, passage};
 use adyton_sys::board::Board;
 use adyton_sys::child::Program;
 use adyton_sys::pass::{self, Taken};
@@ -12,6 +16,7 @@ use adyton_sys::user::Identity;
 use adyton_sys::{process, socket, temp};
 
 use crate::branches::{BranchId, Branches, GroupKey};
+use crate::group_sockets::GroupSocket;
 use crate::message::Channel;
 
 /// Branches that there may be at the same time: those of two versions.
@@ -22,6 +27,12 @@ const SECRET_BYTES: usize = 32;
 
 /// How long it is waited for room, when connections go back.
 const ROOM_MS: u64 = 1_000;
+
+/// Clients that are accepted from one socket for a group that does not start, before other things get their turn.
+const STRANDED_PER_TURN: usize = 64;
+
+/// How long nothing is accepted for such a group once that was refused.
+const STRANDED_PAUSE_MS: u64 = 1_000;
 
 /// The longest message in a passage.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
@@ -39,11 +50,18 @@ pub struct GroupPlan {
     pub fingerprint: String,
     /// Whether it has no process until a connection comes.
     pub is_lazy: bool,
+    /// Where it accepts by itself; if there are none, connections come through the door.
+    pub sockets: Vec<Arc<GroupSocket>>,
 }
 
 impl GroupPlan {
     pub(crate) fn key(&self) -> GroupKey {
-        GroupKey { name: self.name.clone(), fingerprint: self.fingerprint.clone(), is_lazy: self.is_lazy }
+        GroupKey {
+            name: self.name.clone(),
+            fingerprint: self.fingerprint.clone(),
+            is_lazy: self.is_lazy,
+            is_bound: !self.sockets.is_empty(),
+        }
     }
 }
 
@@ -60,6 +78,55 @@ pub(crate) struct Way {
     /// Its cell on the board.
     pub(crate) cell: usize,
     pub(crate) plan: GroupPlan,
+    /// Nothing is accepted for it before: there was no descriptor left.
+    pub(crate) paused_until_ms: u64,
+    /// Whether its process has said that it accepts nothing any more.
+    pub(crate) has_closed: bool,
+}
+
+impl Way {
+    /// Whether it has a socket that another one has, too.
+    fn shares_socket(&self, other: &Way) -> bool {
+        let is_its =
+            |socket: &Arc<GroupSocket>| other.plan.sockets.iter().any(|another| Arc::ptr_eq(socket, another));
+        self.plan.sockets.iter().any(is_its)
+    }
+
+    /// Whether a client waits at one of its own sockets.
+    pub(crate) fn is_waited_at(&self) -> bool {
+        let all: Vec<BorrowedFd<'_>> = self.plan.sockets.iter().map(AsFd::as_fd).collect();
+        !all.is_empty() && socket::wait_readable(&all, 0).is_ok_and(|readable| readable.contains(&true))
+    }
+
+    /// Whether its passage takes another connection now.
+    pub(crate) fn has_room(&self) -> bool {
+        socket::wait(&self.branch, socket::Until::Writable, 0).unwrap_or(false)
+    }
+
+    /// Accepts clients that wait at its own sockets, and has the door answer them.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor left, or the door is gone.
+    fn strand(&self, key: &SealKey) -> io::Result<()> {
+        for socket in &self.plan.sockets {
+            for _ in 0..STRANDED_PER_TURN {
+                // A client for whom there is no room stays in the kernel's queue.
+                if !self.has_room() {
+                    return Ok(());
+                }
+                let client = match socket::accept(&**socket) {
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                    other => other?,
+                };
+                let Some(client) = client else { break };
+                if !passage::strand(&self.branch, client, key)? {
+                    return Err(io::Error::other("too many connections are on their way"));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Those of all branches.
@@ -123,7 +190,8 @@ impl Ways {
             (0..BRANCHES_MAX).find(is_free).ok_or_else(|| io::Error::other("there are too many groups"))?;
         let (door, branch) = pass::passage()?;
         let edition = edition.try_clone_to_owned()?;
-        self.all.insert(id, Way { door, branch, line: None, edition, cell, plan });
+        let (line, paused_until_ms, has_closed) = (None, 0, false);
+        self.all.insert(id, Way { door, branch, line, edition, cell, plan, paused_until_ms, has_closed });
         Ok(())
     }
 
@@ -166,8 +234,51 @@ impl Ways {
         }
     }
 
+    /// Whether another branch, of which this says whether it serves, accepts at the sockets of this one.
+    pub(crate) fn is_served_by_another(&self, id: BranchId, serves: impl Fn(BranchId) -> bool) -> bool {
+        let Some(way) = self.all.get(&id) else { return false };
+        self.all.iter().any(|(other, its)| *other != id && serves(*other) && way.shares_socket(its))
+    }
+
+    /// Has the door answer clients that wait at the sockets of a branch that does not start.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor left, or the door is gone.
+    pub(crate) fn strand(&mut self, id: BranchId, now_ms: u64) -> io::Result<()> {
+        let key = seal_key(self.secret.try_clone()?)?;
+        let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
+        way.strand(&key).inspect_err(|_| way.paused_until_ms = now_ms + STRANDED_PAUSE_MS)
+    }
+
+    /// Gives up the sockets of a branch that is to end: it closes its own.
+    pub(crate) fn close_sockets(&mut self, id: BranchId) {
+        if let Some(way) = self.all.get_mut(&id) {
+            way.plan.sockets.clear();
+        }
+    }
+
+    /// The sockets of all branches, each once.
+    pub(crate) fn sockets(&self) -> Vec<&Arc<GroupSocket>> {
+        let mut all: Vec<&Arc<GroupSocket>> = Vec::new();
+        for socket in self.all.values().flat_map(|way| &way.plan.sockets) {
+            if !all.iter().any(|other| Arc::ptr_eq(socket, other)) {
+                all.push(socket);
+            }
+        }
+        all
+    }
+
     /// The door answers nothing any more: what would come back is answered where it is.
     pub(crate) fn close_door(&self) {
         self.all.values().for_each(|way| socket::shutdown(&way.door));
     }
+}
+
+/// Reads what the door seals with.
+pub(crate) fn seal_key(secret: OwnedFd) -> io::Result<SealKey> {
+    let mut bytes = [0; SECRET_BYTES];
+    // The position is that of all who have the file.
+    File::from(secret).read_exact_at(&mut bytes, 0)?;
+    Ok(SealKey::new(bytes))
 }

@@ -1,9 +1,7 @@
 //! The worker's side: what it was given, and a thread that listens to the supervisor.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +15,7 @@ use adyton_sys::{clock, forks, socket};
 use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::place::{Given, Place};
 use crate::ports::Sockets;
-use crate::ways::BRANCHES_MAX;
+use crate::ways::{BRANCHES_MAX, seal_key};
 
 /// A worker, as it finds itself.
 pub struct Worker {
@@ -141,14 +139,6 @@ impl Worker {
         log::set_worker(place.number);
         Parts { place, sockets, others, passages, seal_key, tally, share, line: Line { channel } }
     }
-}
-
-/// Reads what the door seals with.
-fn seal_key(secret: OwnedFd) -> io::Result<SealKey> {
-    let mut bytes = [0; 32];
-    // The position is that of all who have the file.
-    File::from(secret).read_exact_at(&mut bytes, 0)?;
-    Ok(SealKey::new(bytes))
 }
 
 /// The line to the supervisor.

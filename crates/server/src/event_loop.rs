@@ -788,7 +788,10 @@ impl Loop {
         let key = self.connections.next_key();
         let config = &self.shared.config;
         let is_proxy = config.trusts(connection.peer());
-        connection.begins_with_header = is_proxy && config.proxy_headers && connection.arrived.is_none();
+        connection.begins_with_header = match &connection.arrived {
+            None => is_proxy && config.proxy_headers,
+            Some(arrival) => arrival.is_stranded(),
+        };
         // A proxy has the connections of many clients.
         if !self.acceptor.enter(key, connection.peer().filter(|_| !is_proxy)) {
             log::write(

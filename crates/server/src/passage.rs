@@ -26,6 +26,9 @@ use adyton_sys::socket;
 /// How often a connection moves on without an answer, before it is taken that processes do not agree on who gives it.
 pub(crate) const HOPS_MAX: u8 = 16;
 
+/// Hops of a client whom nobody else can take: the other side answers 503 itself.
+const STRANDED: u8 = u8::MAX;
+
 /// The bytes of a passenger, in the order of its fields, without the seal.
 const PASSENGER_BYTES: usize = 32;
 
@@ -107,6 +110,13 @@ pub(crate) struct Arrival {
     pub(crate) seal: Seal,
 }
 
+impl Arrival {
+    /// Whether nobody can take it: it is answered 503.
+    pub(crate) fn is_stranded(&self) -> bool {
+        self.hops > HOPS_MAX
+    }
+}
+
 impl Passenger {
     fn to_bytes(self) -> [u8; PASSENGER_BYTES] {
         let mut bytes = [0; PASSENGER_BYTES];
@@ -183,6 +193,22 @@ pub(crate) fn send(
     pass::try_pass(passage, &parts, client.as_fd())
 }
 
+/// Passes on a client who has connected where nobody accepts: the door reads a request, and answers it 503. `key` is the
+/// door's. `false` if the passage is full now.
+///
+/// # Errors
+///
+/// The passage is closed, or this is no socket.
+pub fn strand(
+    passage: impl AsFd,
+    (client, peer): (impl AsFd, Option<SocketAddr>),
+    key: &SealKey,
+) -> io::Result<bool> {
+    let passenger = Passenger { peer, listener: 0, hops: STRANDED, has_missed: false };
+    let seal = passenger.seal(key, &client)?;
+    send(passage, passenger, &seal, &[], client)
+}
+
 /// What has come through a passage.
 pub enum Came {
     /// A connection, with so many received bytes in the buffer.
@@ -228,7 +254,7 @@ mod tests {
 
     use adyton_sys::{pass, socket};
 
-    use super::{Came, Passenger, SealKey, send, take};
+    use super::{Came, HOPS_MAX, Passenger, SealKey, send, strand, take};
 
     fn passengers() -> Vec<Passenger> {
         let peers: [Option<&str>; 4] =
@@ -282,6 +308,21 @@ mod tests {
             assert!(send(&group, passenger, &[0; 32], b"", &client)?);
             assert_eq!(Ok((passenger, Vec::new())), came(None)?);
         }
+        Ok(())
+    }
+    /// A client whom nobody can take comes as one that has moved too often, under the door's seal.
+    #[test]
+    fn stranded() -> io::Result<()> {
+        let (door, group) = pass::passage()?;
+        let (client, _other) = socket::pair()?;
+        let key = SealKey::new([7; 32]);
+        assert!(strand(&group, (&client, None), &key)?);
+
+        let Came::Connection(_, passenger, _, bytes) = take(&door, Some(&key), &mut [0; 64])? else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+
+        assert!(passenger.hops > HOPS_MAX && bytes == 0);
         Ok(())
     }
 }

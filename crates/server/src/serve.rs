@@ -16,7 +16,7 @@ use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, Owned, RequestBytes};
 use crate::plan::Fate;
-use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
+use crate::refusals::{NO_PROCESS, NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
 use crate::tally::Cell;
@@ -68,6 +68,9 @@ impl Loop {
         desk: &mut Desk,
         filled: usize,
     ) -> Step {
+        if connection.arrived.is_some() {
+            return self.receive_stranded(key, connection, desk, filled);
+        }
         match proxy_protocol::read(&desk.buffer[..filled]) {
             Read::NeedMore => {
                 connection.keep(&desk.buffer[..filled], false);
@@ -87,6 +90,43 @@ impl Loop {
                 self.answer_buffered(key, connection, desk, bytes..filled)
             }
         }
+    }
+
+    /// Reads the first request of a client whom nobody can take, and answers it 503: what this process serves is not what is
+    /// served at the address to which the client has connected.
+    fn receive_stranded(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        filled: usize,
+    ) -> Step {
+        let Desk { buffer, head, .. } = &mut *desk;
+        let (received, config) = (&buffer[..filled], &self.shared.config);
+        let begins_with_header = config.proxy_headers && config.trusts(connection.peer());
+        let header = if begins_with_header {
+            proxy_protocol::read(received)
+        } else {
+            Read::Header { bytes: 0, client: Client::Unknown }
+        };
+        let (start, refusal) = match header {
+            Read::Wrong(reason) => (0, Some(Refusal { status: 400, reason })),
+            Read::NeedMore => (0, None),
+            Read::Header { bytes, .. } => match head.parse(&received[bytes..], &config.head) {
+                Ok(Parsed::Complete) => (bytes, Some(NO_PROCESS)),
+                Ok(Parsed::Partial) => (bytes, None),
+                Err(refusal) => (bytes, Some(refusal)),
+            },
+        };
+        let Some(refusal) = refusal else {
+            connection.keep(received, false);
+            return Step::On(connection, Next::Wait);
+        };
+        let start = start_of(&received[start..]);
+        connection.carry = Vec::new();
+        let terms = connection.outbox().terms.of_no_site();
+        connection.outbox_mut().terms = Arc::new(terms);
+        self.refuse(key, connection, desk, refusal, &start)
     }
 
     /// Answers the requests in a part of the buffer; their answers leave together.

@@ -38,6 +38,11 @@ impl Terms {
         Terms { name: self.name.clone(), limits: self.limits, log: self.log.clone(), pages }
     }
 
+    /// The same for a client of no site that is known here: neither the name nor the pages of the site.
+    pub(crate) fn of_no_site(&self) -> Terms {
+        Terms { name: None, limits: self.limits, log: self.log.clone(), pages: Vec::new() }
+    }
+
     /// The site's own page for this status.
     pub(crate) fn page_of(&self, status: u16) -> Option<&StatusPage> {
         self.pages.iter().rev().find(|page| page.status == status)

@@ -35,7 +35,8 @@ impl Document {
         let at = |at: usize| lines.said_at(file, at);
         let groups: Vec<Group> = self.groups.iter().map(|group| self.group(group, settings, &at)).collect();
         let is_base_read = !settings.is_unread("chdir");
-        let (apps, mistakes) = (Vec::new(), Vec::new());
+        let (apps, mistakes) = (Vec::new(), self.address_mistakes(&lines));
+        let bound: Vec<Option<usize>> = self.sites.iter().map(|site| self.bound_group(site)).collect();
         let folders = groups.iter().map(|group| Some(group.chdir.clone().unwrap_or_else(|| base.clone())));
         let folders = folders.collect();
         let mut made = Maker { base, is_base_read, folders, part, groups: &groups, apps, mistakes, at: &at };
@@ -43,7 +44,7 @@ impl Document {
         made.own_folders(&self.groups);
         let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::default() };
         let mut sites = Vec::new();
-        for site in self.sites {
+        for (site, bound) in self.sites.into_iter().zip(bound) {
             let of_site = with(&with(settings, &site.given, &at), &logs, &at);
             let root = site.draft.root.clone().unwrap_or_default();
             let mut routes = Vec::new();
@@ -56,7 +57,7 @@ impl Document {
             }
             let line = lines.line(site.at);
             let SiteDraft { hosts, denied, rewrites, .. } = site.draft;
-            sites.push(Site { hosts, denied, rewrites, routes, settings: of_site, line });
+            sites.push(Site { hosts, bound, denied, rewrites, routes, settings: of_site, line });
         }
         let Maker { apps, mistakes, .. } = made;
         (Sites { file: file.to_owned(), sites, apps, groups, part, text, place }, mistakes)
@@ -71,7 +72,7 @@ impl Document {
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
         let own = self.groups[number].settings(settings, at);
         Settings {
-            // Those are the server's.
+            // Those are the server's; what the group has to itself it is given open.
             bind: Vec::new(),
             control: Control::Off,
             admin: None,
@@ -84,8 +85,11 @@ impl Document {
     fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
         let may_be_absent = group.given.of("min-processes").is_some_and(|said| said.texts().contains(&"0"));
         let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
+        let bound = self.first_bound(&group.name);
         Group {
             name: group.name.clone(),
+            bind: bound.map(|site| site.draft.bind.clone()).unwrap_or_default(),
+            bind_said_at: bound.map(|site| at(site.at("bind"))).unwrap_or_default(),
             python: group.draft.python.clone(),
             chdir: group.draft.chdir.as_ref().map(|folder| settings.place(folder)),
             idle_timeout_ms: may_be_absent.then_some(idle_timeout_ms),

@@ -1,7 +1,7 @@
 //! Reads a file of sites: every key is looked up, every value is read, every mistake is noted.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,6 +18,7 @@ use super::rows::{
     group_name,
 };
 use super::unknown::{Unknown, unknown, unknown_table};
+use crate::bind::Bind;
 use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
@@ -70,7 +71,7 @@ impl Given {
     }
 
     /// Whether a mistake is about one of these keys.
-    fn is_unread(&self, names: &[&str]) -> bool {
+    pub(crate) fn is_unread(&self, names: &[&str]) -> bool {
         self.unread.iter().any(|unread| names.contains(unread))
     }
 }
@@ -106,9 +107,25 @@ impl GroupTable {
 pub(crate) struct SiteTable {
     /// Where it begins, in bytes.
     pub(crate) at: usize,
+    /// Where the values of keys that only sites have stand, in bytes.
+    pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: SiteDraft,
     pub(crate) given: Given,
     pub(crate) routes: Vec<RouteTable>,
+}
+
+impl SiteTable {
+    /// Where the value of a key stands that only sites have; else where the site begins.
+    pub(crate) fn at(&self, key: &str) -> usize {
+        self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
+    }
+}
+
+impl RouteTable {
+    /// Where the value of a key stands that only routes have; else where the route begins.
+    pub(crate) fn at(&self, key: &str) -> usize {
+        self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
+    }
 }
 
 /// A table `[[sites.routes]]`.
@@ -144,7 +161,7 @@ impl Document {
                 .iter()
                 .any(is_its)
                 .then(|| (&site.draft, shown(&site.given), routes.collect::<Vec<_>>()));
-            (&site.draft.hosts, whole)
+            (&site.draft.hosts, !site.draft.bind.is_empty(), whole)
         });
         let (server, own) = (shown(&self.server), shown(&group.given));
         format!("{:?}", (server, &group.name, &group.draft, own, sites.collect::<Vec<_>>()))
@@ -322,7 +339,8 @@ impl Reader<'_> {
                 }
                 Vec::new()
             };
-            sites.push(SiteTable { at, draft, given, routes });
+            let keys = places_of(table, SITE_ROWS);
+            sites.push(SiteTable { at, keys, draft, given, routes });
         }
         sites
     }
@@ -581,7 +599,7 @@ impl Reader<'_> {
                 let names = document.groups.iter().map(|group| group.name.as_str());
                 let hint =
                     nearest(name, names).map_or(NO_GROUP.to_owned(), |near| format!("did you mean {near}?"));
-                let at = route.keys.iter().find(|(key, _)| *key == "group").map_or(route.at, |(_, at)| *at);
+                let at = route.at("group");
                 self.note(at..at, format!("there is no table [groups.{name}]; {hint}"));
             }
         }
@@ -598,11 +616,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Each name is one site's, and only the first site may have none.
+    /// Each name is that of one site at each address, and only the first site at an address may have none.
     fn check_hosts(&mut self, sites: &[SiteTable]) {
-        let mut lines: HashMap<&HostPattern, usize> = HashMap::new();
-        for (number, site) in sites.iter().enumerate() {
-            if site.draft.hosts.is_empty() && number > 0 && !site.given.is_unread(&["hosts"]) {
+        let mut lines: HashMap<(&[Bind], &HostPattern), usize> = HashMap::new();
+        let mut seen: HashSet<&[Bind]> = HashSet::new();
+        for site in sites {
+            let SiteDraft { hosts, bind, .. } = &site.draft;
+            let is_first = seen.insert(bind);
+            if hosts.is_empty() && !is_first && !site.given.is_unread(&["hosts", "bind"]) {
                 self.note(
                     site.at..site.at,
                     "this site has no hosts, and only the first one needs none: it is for all other names"
@@ -610,8 +631,8 @@ impl Reader<'_> {
                 );
             }
             let line = self.lines.line(site.at);
-            for host in &site.draft.hosts {
-                if let Some(earlier) = lines.insert(host, line) {
+            for host in hosts.iter().filter(|_| !site.given.is_unread(&["bind"])) {
+                if let Some(earlier) = lines.insert((bind.as_slice(), host), line) {
                     self.note(
                         site.at..site.at,
                         format!("{host} is a name of the site of line {earlier} already"),

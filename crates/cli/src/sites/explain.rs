@@ -10,6 +10,7 @@ use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 
 use super::path::written;
 use super::table::conditions;
+use crate::bind::Bind;
 use crate::failure::Failure;
 use crate::settings::{INDEX, Site, SiteAction, SiteRoute, Sites};
 use crate::target::Target;
@@ -145,16 +146,19 @@ impl Sites {
             }
         }
         let request = head.of(bytes.as_bytes());
-        let names: Vec<Vec<HostPattern>> = self.sites.iter().map(|site| site.hosts.clone()).collect();
-        let found = Hosts::new(&names).ok().and_then(|hosts| hosts.matching(request.host()));
-        let number = found.unwrap_or(0);
+        let (number, found) = self.site_of(request, host, url.starts_with("https://"));
         let site = &self.sites[number];
-        let why = match found {
-            Some(_) => format!("has the name {}", String::from_utf8_lossy(without_port(host.as_bytes()))),
-            None if host == ANY_HOST => "the first one".to_owned(),
-            None => "no site has this name, so the first one answers".to_owned(),
+        let why = if found {
+            format!("has the name {}", String::from_utf8_lossy(without_port(host.as_bytes())))
+        } else if host == ANY_HOST {
+            "the first one".to_owned()
+        } else {
+            "no site has this name, so the first one answers".to_owned()
         };
         let mut text = format!("site   {} (line {}): {why}\n", self.names(number), site.line);
+        if let Some(group) = site.bound {
+            let _ = writeln!(text, "       at {}", self.own_addresses(group));
+        }
         let Ok(path) = spelled(request.path()) else {
             text.push_str("answer 400: the path has a . or .. as a segment\n");
             return Ok(text);
@@ -170,11 +174,38 @@ impl Sites {
             let target = String::from_utf8_lossy(&target);
             let _ = writeln!(text, "path   {target}, by a rule of the site");
             let rest = self.explain_at(question, Some(&target))?;
-            text.extend(rest.split_inclusive('\n').skip(1));
+            let told = 1 + usize::from(site.bound.is_some());
+            text.extend(rest.split_inclusive('\n').skip(told));
             return Ok(text);
         }
         self.explain_routes(&Asking { site, request, client: *client, depth: 0 }, &path, &mut text);
         Ok(text)
+    }
+
+    /// The number of the site that a request is for, and whether that has its name. Which address the client has connected to
+    /// is told by the port of the URL: of those with that port, or of all if there is none, the first that has a site of this
+    /// name counts.
+    fn site_of(&self, request: Request<'_>, host: &str, is_https: bool) -> (usize, bool) {
+        let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let port = port.unwrap_or(if is_https { 443 } else { 80 });
+        let has_port = |bound: Option<usize>| {
+            let bind = bound.map_or(&self.sites[0].settings.bind, |group| &self.groups[group].bind);
+            bind.iter().any(|bind| matches!(bind, Bind::Tcp { port: own, .. } if *own == port))
+        };
+        let mut places: Vec<Option<usize>> =
+            std::iter::once(None).chain((0..self.groups.len()).map(Some)).collect();
+        places.retain(|bound| !self.beside(*bound).is_empty());
+        if places.iter().any(|bound| has_port(*bound)) {
+            places.retain(|bound| has_port(*bound));
+        }
+        let named = places.iter().find_map(|bound| {
+            let beside = self.beside(*bound);
+            let names: Vec<Vec<HostPattern>> =
+                beside.iter().map(|number| self.sites[*number].hosts.clone()).collect();
+            Hosts::new(&names).ok()?.matching(request.host()).map(|at| beside[at])
+        });
+        let first = || places.first().and_then(|bound| self.beside(*bound).first().copied());
+        (named.or_else(first).unwrap_or(0), named.is_some())
     }
 
     /// Which of a site's routes are passed, and which one answers.

@@ -4,6 +4,7 @@
 //! or a route is a row of `rows.rs`, or a setting that may differ there (`Row::scope`). `document.rs` reads the file and
 //! finds all mistakes in it; `complete.rs` makes what is served of it, with a look at the disk.
 
+mod addresses;
 mod broken;
 mod complete;
 mod document;

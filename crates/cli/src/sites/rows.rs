@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::path;
 use crate::around::network;
+use crate::bind::Bind;
 use crate::row::{Kind, Row, switch};
 use crate::settings::Mount;
 use crate::units::Unit;
@@ -15,6 +16,8 @@ use crate::units::Unit;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
+    /// Addresses that its group has to itself; if there are none, it is found at those of the server.
+    pub(crate) bind: Vec<Bind>,
     pub(crate) root: Option<PathBuf>,
     pub(crate) denied: DeniedPaths,
     pub(crate) rewrites: Rewrites,
@@ -95,6 +98,24 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         detail: "A name counts before a wildcard, and of wildcards the longest. What no site has as its name is for the first \
                  site of the file, which therefore needs none. `*.shop.example` has every name beneath `shop.example`, and \
                  not that itself. Case does not matter.",
+        ..SITE
+    },
+    Row {
+        name: "bind",
+        kind: Kind::Form {
+            shape: "ADDRESS",
+            set: |site, text| own_address(text).map(|address| site.bind.push(address)),
+        },
+        example: "10.0.0.5:8081",
+        repeatable: true,
+        help: "addresses that the group of the site has to itself",
+        detail: "HOST:PORT, unix:PATH or unix:@NAME, as in `bind` of `[server]`. The workers of the group accept there themselves, and \
+                 the site is found there alone, and nothing else is, whatever a request has as its host. All of its applications \
+                 run in one group, which answers everything else of the site, too: files, scripts and passwords are read by the \
+                 group's user. All sites of that group have the same addresses; of these, the first one needs no `hosts`. The \
+                 server opens the addresses before the group starts, as who it is itself, and keeps them open when processes of the group are \
+                 replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. Unless it is given, the site is found \
+                 at the addresses of `[server]`.",
         ..SITE
     },
     Row {
@@ -446,6 +467,16 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         ..ACTION
     },
 ];
+
+/// Reads an address that a group can have to itself.
+fn own_address(text: &str) -> Result<Bind, String> {
+    match text.parse()? {
+        Bind::Fd(_) => {
+            Err("sockets that are open already are the server's: fd://N goes into [server]".to_owned())
+        }
+        address => Ok(address),
+    }
+}
 
 /// Reads a name that requests can have.
 fn host(text: &str) -> Result<HostPattern, String> {

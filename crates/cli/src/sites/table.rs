@@ -16,6 +16,9 @@ impl Sites {
         for (number, site) in self.sites.iter().enumerate() {
             let separator = if number == 0 { "" } else { "\n" };
             let _ = writeln!(text, "{separator}{} (line {})", self.names(number), site.line);
+            if let Some(group) = site.bound {
+                let _ = writeln!(text, "  at {} alone", self.own_addresses(group));
+            }
             if !site.denied.is_empty() {
                 let denied: Vec<String> = site.denied.iter().map(written).collect();
                 let _ = writeln!(text, "  nobody gets {}", denied.join(", "));
@@ -40,12 +43,25 @@ impl Sites {
     /// What a site answers for.
     pub(super) fn names(&self, number: usize) -> String {
         let names: Vec<String> = self.sites[number].hosts.iter().map(ToString::to_string).collect();
-        let rest = if self.sites.len() == 1 { "every name" } else { "all other names" };
-        match (number, names.is_empty()) {
-            (0, true) => rest.to_owned(),
-            (0, false) => format!("{}, and {rest}", names.join(", ")),
+        let beside = self.beside(self.sites[number].bound);
+        let rest = if beside.len() == 1 { "every name" } else { "all other names" };
+        match (beside.first() == Some(&number), names.is_empty()) {
+            (true, true) => rest.to_owned(),
+            (true, false) => format!("{}, and {rest}", names.join(", ")),
             _ => names.join(", "),
         }
+    }
+
+    /// The numbers of the sites that are found at the addresses of a group, or at those of the server.
+    pub(super) fn beside(&self, bound: Option<usize>) -> Vec<usize> {
+        (0..self.sites.len()).filter(|number| self.sites[*number].bound == bound).collect()
+    }
+
+    /// The addresses that a group has to itself, and its name.
+    pub(super) fn own_addresses(&self, group: usize) -> String {
+        let group = &self.groups[group];
+        let all: Vec<String> = group.bind.iter().map(ToString::to_string).collect();
+        format!("{} (group {})", all.join(", "), group.name)
     }
 
     fn row(&self, path: &PathPattern, route: &SiteRoute) -> [String; 4] {

@@ -15,6 +15,7 @@ use crate::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::place::{PassageEnd, Passages};
 use crate::rounds::{Asked, Asker};
+use crate::staff::Staff;
 use crate::ways::{GroupPlan, Way};
 
 /// How much longer than its workers a branch may take to end.
@@ -53,12 +54,15 @@ impl Supervisor {
         Passages { group: None, ends, door }
     }
 
-    /// What is to be watched for the branches' sake: their lines, and passages where nobody else listens.
-    pub(super) fn watched_ways(&self) -> Vec<BorrowedFd<'_>> {
+    /// What is to be watched for the branches' sake: their lines, and passages and sockets where nobody else listens.
+    pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
             all.extend(way.line.as_ref().filter(|line| !line.has_ended()).map(AsFd::as_fd));
             all.extend(self.is_unattended(id).then_some(way.branch.as_fd()));
+            if self.may_take_in(id, now_ms) && way.has_room() {
+                all.extend(way.plan.sockets.iter().map(AsFd::as_fd));
+            }
         }
         all.extend(self.parent.as_ref().filter(|(_, line)| !line.has_ended()).map(|(_, line)| line.as_fd()));
         all
@@ -70,6 +74,37 @@ impl Supervisor {
         branch.is_some_and(|branch| branch.standing == Standing::Asleep || !branch.is_open())
     }
 
+    /// Whether clients at the own sockets of a branch are left to this supervisor: the branch sleeps, or does not start, and no
+    /// other version of it serves.
+    fn may_take_in(&self, id: BranchId, now_ms: u64) -> bool {
+        let serves = |other: BranchId| {
+            let is_serving = |branch: &Branch| matches!(branch.standing, Standing::Serving { .. });
+            self.branches.iter().any(|branch| branch.id == other && is_serving(branch))
+        };
+        self.is_unattended(id)
+            && self.branches.present().any(|branch| branch.id == id)
+            && !self.ways.is_served_by_another(id, serves)
+            && self.ways.get(id).is_some_and(|way| way.paused_until_ms <= now_ms)
+    }
+
+    /// Starts a branch for a client that waits at one of its own sockets; if it does not start, the door answers the client.
+    fn take_in(&mut self, id: BranchId, now_ms: u64) {
+        if !self.may_take_in(id, now_ms) || !self.ways.get(id).is_some_and(Way::is_waited_at) {
+            return;
+        }
+        self.branches.wake(id, now_ms);
+        if self.branches.iter().any(|branch| branch.id == id && !branch.is_open())
+            && let Err(error) = self.ways.strand(id, now_ms)
+        {
+            log::write(
+                &messages::NOT_PASSED,
+                format_args!(
+                    "who waits at the address of a group that does not start cannot be answered: {error}"
+                ),
+            );
+        }
+    }
+
     /// Hears from branches, and from the door's supervisor.
     pub(super) fn hear_branches(&mut self, now_ms: u64) {
         for id in self.ways.ids() {
@@ -77,7 +112,12 @@ impl Supervisor {
             for message in line.map(Channel::receive::<FromWorker>).unwrap_or_default() {
                 match message {
                     FromWorker::Ready { .. } => self.note_branch_serves(id, now_ms),
-                    FromWorker::Leaving => self.branches.note_idle(id),
+                    FromWorker::Leaving => {
+                        self.branches.note_idle(id);
+                        if let Some(way) = self.ways.get_mut(id) {
+                            way.has_closed = true;
+                        }
+                    }
                     FromWorker::Answer(0, standing) => drop(self.standings.insert(id, standing)),
                     FromWorker::Answer(number, answers) => {
                         self.group_reloads.note_answer(number, &answers);
@@ -100,6 +140,7 @@ impl Supervisor {
                     );
                 }
             }
+            self.take_in(id, now_ms);
         }
         self.hear_parent(now_ms);
     }
@@ -118,14 +159,29 @@ impl Supervisor {
         }
     }
 
+    /// Whether an earlier version of a group accepts at addresses of its own.
+    pub(super) fn is_old_branch_met(&self) -> bool {
+        let accepts = |id| self.ways.get(id).is_some_and(|way| !way.has_closed);
+        let mut old = self.branches.past().filter(|branch| branch.key.is_bound && branch.pid().is_some());
+        old.any(|branch| accepts(branch.id))
+    }
+
+    /// Tells the door's supervisor once that no worker of this group accepts any more.
+    pub(super) fn tell_closed(&mut self) {
+        if self.owes_closed && !self.fleet.workers().any(|worker| self.listens(worker)) {
+            self.owes_closed = false;
+            self.tell_parent(&FromWorker::Leaving);
+        }
+    }
+
     /// Does what is due for branches.
     pub(super) fn look_after_branches(&mut self, now_ms: u64) {
-        let mut generations = vec![self.reloads.generation(), self.reloads.proven()];
-        generations.extend(self.fleet.workers().map(crate::staff::Staff::generation));
+        let wanted = [self.reloads.generation(), self.reloads.proven()];
+        let left: Vec<u32> = self.fleet.workers().map(Staff::generation).collect();
         let acts = if self.are_branches_stopped {
             self.branches.stop(now_ms)
         } else {
-            self.branches.look(&generations, now_ms)
+            self.branches.look((&wanted, &left), now_ms)
         };
         self.act_on_branches(acts, now_ms);
         self.go_on_with_reload(now_ms);
@@ -141,6 +197,7 @@ impl Supervisor {
         }
         self.are_branches_stopped = true;
         self.ways.close_door();
+        self.ways.ids().into_iter().for_each(|id| self.ways.close_sockets(id));
         self.look_after_branches(now_ms);
     }
 
@@ -148,7 +205,10 @@ impl Supervisor {
         for act in acts {
             match act {
                 Act::Start(id) => self.start_branch(id, now_ms),
-                Act::Leave(id) => self.tell_to_leave(id),
+                Act::Leave(id) => {
+                    self.ways.close_sockets(id);
+                    self.tell_to_leave(id);
+                }
                 Act::Kill(pid) => child::kick(pid, Kick::Kill),
                 Act::Drop(id) => {
                     self.ways.drop_one(id);
@@ -183,11 +243,16 @@ impl Supervisor {
         let missing = || io::Error::other("its passage is gone");
         let (ours, theirs) = socket::pair()?;
         let way = self.ways.get_mut(id).ok_or_else(missing)?;
-        let kept = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
-        let told = BranchTold::new((&way.plan.name, &self.plan.entrances), kept, level);
+        let own = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
+        let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
+        // What has sockets to itself has no client that came in at the door.
+        let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
+        let told = BranchTold::new((&way.plan.name, entrances), own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
+        let kept = [&own[..], &sockets].concat();
         let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &arguments, &kept)?;
         way.line = Some(Channel::new(ours));
+        way.has_closed = false;
         Ok(pid)
     }
 
@@ -299,7 +364,10 @@ impl Supervisor {
         let (orders, has_ended) = (line.receive::<ToWorker>(), line.has_ended());
         for order in orders {
             match order {
-                ToWorker::Drain { is_patient, .. } => self.leave(!is_patient, now_ms),
+                ToWorker::Drain { is_patient, .. } => {
+                    self.owes_closed = true;
+                    self.leave(!is_patient, now_ms);
+                }
                 ToWorker::Reopen => self.reopen_logs(),
                 ToWorker::LogLevel(level) => drop(self.set_log_level(&level)),
                 ToWorker::Dump(asked) => {

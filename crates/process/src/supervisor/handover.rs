@@ -13,6 +13,7 @@ use super::branches::LEAVE_MS;
 use crate::action::Id;
 use crate::branches::{Branch, Standing};
 use crate::cause::Cause;
+use crate::group_sockets::NotedSocket;
 use crate::note::{Note, NotedBranch, NotedBranches, NotedSlot, NotedWorker, TRIAL};
 use crate::reloads::Reloads;
 use crate::staff::{Record, Staff};
@@ -35,6 +36,7 @@ impl Supervisor {
             kept.extend([way.door.as_fd(), way.branch.as_fd(), way.edition.as_fd()]);
             kept.extend(way.line.as_ref().map(AsFd::as_fd));
         }
+        kept.extend(self.ways.sockets().into_iter().map(AsFd::as_fd));
         kept.extend([self.ways.board(), self.ways.secret()]);
         kept.extend(self.admin_servers.sockets().into_iter().flatten());
         self.past.settle();
@@ -101,6 +103,7 @@ impl Supervisor {
                 branch: way.branch.as_raw_fd(),
                 line: way.line.as_ref().map(|line| line.as_fd().as_raw_fd()),
                 edition: way.edition.as_raw_fd(),
+                addresses: way.plan.sockets.iter().map(|socket| socket.address.clone()).collect(),
             })
         };
         NotedBranches {
@@ -108,6 +111,7 @@ impl Supervisor {
             versions: self.branches.versions().clone(),
             open: self.ways.board().as_raw_fd(),
             secret: self.ways.secret().as_raw_fd(),
+            sockets: self.ways.sockets().into_iter().map(|socket| NotedSocket::new(socket)).collect(),
         }
     }
 
@@ -118,7 +122,8 @@ impl Supervisor {
     /// Goes on where another program has left off.
     pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
         let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
-        if let Some((branches, ways)) = note.take_branches(groups, leave_ms)? {
+        let sockets = std::mem::take(&mut self.plan.group_sockets);
+        if let Some((branches, ways)) = note.take_branches((groups, &sockets), leave_ms)? {
             (self.branches, self.ways) = (branches, ways);
         }
         let (slots, boards) = note.take_workers()?;

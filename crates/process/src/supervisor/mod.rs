@@ -139,6 +139,8 @@ struct Supervisor {
     parent: Option<(BranchPlan, Channel)>,
     /// Of a branch: what all had been answered when something was last, and when that was.
     idle: (u64, u64),
+    /// Of a branch that was told to end: it has not said yet that nothing is accepted here any more.
+    owes_closed: bool,
     demand: Demand,
     oom_kills: OomKills,
     looked_ms: u64,
@@ -193,6 +195,7 @@ impl Supervisor {
             are_branches_stopped: false,
             parent,
             idle: (0, clock::monotonic_ms()),
+            owes_closed: false,
             demand: Demand::default(),
             oom_kills: OomKills::new(),
             looked_ms: 0,
@@ -269,7 +272,6 @@ impl Supervisor {
             || self.fleet.is_between();
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.questions.as_fd()];
         all.extend(self.links.open());
-        all.extend(self.watched_ways());
         let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
@@ -278,6 +280,7 @@ impl Supervisor {
             false => self.tick_ms(),
         };
         let now_ms = clock::monotonic_ms();
+        all.extend(self.watched_ways(now_ms));
         let due_ms = self.branches.due_ms().map_or(u64::MAX, |due_ms| due_ms.saturating_sub(now_ms));
         socket::wait_readable(&all, tick_ms.min(due_ms).min(self.manager.patience_ms())).map(|_| ())
     }
@@ -439,6 +442,7 @@ impl Supervisor {
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
             self.stop_workers(is_fast, now_ms);
+            self.tell_closed();
             self.stop_branches(is_fast, now_ms);
             self.look_after_branches(now_ms);
             return;
@@ -481,9 +485,12 @@ impl Supervisor {
     /// after the end of a reload meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
-        old.any(|worker| {
-            self.links.get(worker.id()).is_some_and(|link| link.tally().get(Cell::Listening) > 0)
-        })
+        old.any(|worker| self.listens(worker)) || self.is_old_branch_met()
+    }
+
+    /// Whether a worker takes connections.
+    fn listens(&self, worker: &Staff) -> bool {
+        self.links.get(worker.id()).is_some_and(|link| link.tally().get(Cell::Listening) > 0)
     }
 
     /// Tells all workers to end.

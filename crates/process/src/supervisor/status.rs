@@ -58,11 +58,13 @@ impl Supervisor {
             Standing::Serving { .. } => "serving",
             Standing::Leaving { .. } => "draining",
         };
+        let sockets = self.ways.get(branch.id).into_iter().flat_map(|way| &way.plan.sockets);
         GroupStatus {
             group: branch.key.name.clone(),
             state: state.to_owned(),
             pid: branch.pid().unwrap_or(0),
             starts: branch.starts,
+            listens: sockets.map(|socket| socket.shown.clone()).collect(),
             status: said.map(Box::new),
         }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{AppTarget, Fault, Group, SaidAt, Settings, Sites, Target};
+use adyton_cli::{AppTarget, Fault, Group, SaidAt, Settings, SiteAction, Sites, Target};
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
@@ -196,6 +196,12 @@ fn needs<'s>(
     for app in sites.apps.iter().filter(|app| app.group == Some(number)) {
         needs.extend(of_app(app, settings, &places));
     }
+    // Files of a site with addresses of its own are read by the group.
+    for route in sites.sites.iter().filter(|site| site.bound == Some(number)).flat_map(|site| &site.routes) {
+        if let SiteAction::Files(folder) = &route.action {
+            needs.push(Need::new((route.said_at("files"), ""), settings.place(folder), How::Enter));
+        }
+    }
     Ok(needs)
 }
 
@@ -294,7 +300,11 @@ fn write_group(
         Tried::Done(_) => Some(files.join(", ")),
     };
     let _ = writeln!(text, "group {} (line {})", group.name, group.line);
-    let rows = std::iter::once(("user", who)).chain(runs).chain(reads.map(|reads| ("can read", reads)));
+    let own: Vec<String> = group.bind.iter().map(ToString::to_string).collect();
+    let accepts =
+        (!own.is_empty()).then(|| ("accepts", format!("at {}, without the server", own.join(", "))));
+    let rows = std::iter::once(("user", who)).chain(runs).chain(accepts);
+    let rows = rows.chain(reads.map(|reads| ("can read", reads)));
     for (word, says) in rows {
         let _ = writeln!(text, "  {word:8}  {says}");
     }

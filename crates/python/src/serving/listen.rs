@@ -3,9 +3,10 @@
 use std::net::ToSocketAddrs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use adyton_cli::{Bind, Settings};
-use adyton_process::Entrance;
+use adyton_cli::{Bind, Group, Settings};
+use adyton_process::{Entrance, GroupSocket, GroupSockets};
 use adyton_sys::socket::{self, Access};
 
 use super::failure::Failure;
@@ -114,6 +115,59 @@ pub(crate) fn open(
     Ok(all)
 }
 
+/// Opens the addresses that a group has to itself, among those of all; sockets that somebody holds stay what they are.
+///
+/// # Errors
+///
+/// A line for each address that cannot be opened.
+pub(crate) fn open_for_group(
+    group: &Group,
+    (settings, access): (&Settings, Option<Access>),
+    sockets: &mut GroupSockets,
+) -> Result<Vec<Arc<GroupSocket>>, Vec<String>> {
+    let of_groups = settings.sites.iter().flat_map(|sites| &sites.groups).flat_map(|group| &group.bind);
+    let others: Vec<Bind> = settings.bind.iter().chain(of_groups).cloned().collect();
+    let (mut all, mut refused) = (Vec::new(), Vec::new());
+    for (number, bind) in group.bind.iter().enumerate() {
+        let address = address_of(group, number);
+        if let Some(held) = sockets.find(&address) {
+            all.extend(held);
+            continue;
+        }
+        let mut files = OwnFiles::default();
+        let sharing = Sharing { loops: false, beside_ipv4: has_ipv4_of(bind, &others) };
+        match open_one(bind, settings.backlog, sharing, access, &mut files) {
+            Ok(opened) => {
+                let mut files = files.keep();
+                let opened = opened.into_iter().map(|Listening { socket, shown, .. }| GroupSocket {
+                    address: address.clone(),
+                    shown,
+                    socket,
+                    file: files.pop(),
+                });
+                all.extend(sockets.add(&address, opened.collect()));
+            }
+            Err(error) => {
+                let (at, name) = (&group.bind_said_at, &group.name);
+                refused.push(format!("{at}bind: cannot listen at {bind} for the group {name}: {error}"));
+            }
+        }
+    }
+    if refused.is_empty() { Ok(all) } else { Err(refused) }
+}
+
+/// The sockets of the addresses that a group has to itself, as far as somebody holds them.
+pub(crate) fn held_for_group(group: &Group, sockets: &GroupSockets) -> Vec<Arc<GroupSocket>> {
+    let held = |number| sockets.find(&address_of(group, number)).unwrap_or_default();
+    (0..group.bind.len()).flat_map(held).collect()
+}
+
+/// What is the same for the same address in two versions of a file. Port 0 is another port for each of its groups.
+fn address_of(group: &Group, number: usize) -> String {
+    let bind = &group.bind[number];
+    if bind.is_one() { bind.to_string() } else { format!("{bind} {} {number}", group.name) }
+}
+
 /// What else listens at an address.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sharing {
@@ -192,6 +246,11 @@ impl OwnFiles {
             _ => None,
         });
         Self(bound.collect())
+    }
+
+    /// Leaves them to somebody else, who removes them.
+    fn keep(mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.0)
     }
 
     /// Another one.

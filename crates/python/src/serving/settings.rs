@@ -48,15 +48,18 @@ pub(super) fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
 
 /// Whether this process answers for a site: one of a group does where it has a route.
 fn is_entered(sites: &Sites, site: &CliSite) -> bool {
+    if !sites.has(site) {
+        return false;
+    }
     let is_app = |route: &SiteRoute| matches!(route.action, SiteAction::App(_));
     let is_own = |route: &SiteRoute| is_app(route) && is_answered(sites, route);
     !matches!(sites.part, Part::Group(_)) || site.routes.iter().any(is_own)
 }
 
 /// Whether this process answers what takes a route, and judges who may use it. One of a group answers what it can without the
-/// files of others.
+/// files of others; one with addresses of its own answers all of its sites.
 fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
-    let of_group = matches!(sites.part, Part::Group(_));
+    let of_group = matches!(sites.part, Part::Group(_)) && !sites.is_of_bound_group();
     match &route.action {
         // That which no process here has is looked at by those that have it.
         SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
@@ -289,7 +292,7 @@ fn sites_of_file(
     let apps =
         file.apps.iter().map(|app| if is_own(file, app) { loaded.next() } else { None }).collect::<Vec<_>>();
     let mut sites = Vec::new();
-    for site in &file.sites {
+    for site in file.sites.iter().filter(|site| file.has(site)) {
         if !is_entered(file, site) {
             let everything = (PathPattern::Prefix(Box::default()), home(false).into());
             let routes = Routes::new(vec![everything]);
@@ -327,6 +330,10 @@ fn sites_of_file(
         let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
         let made = made.with_one_spelling().with_paths(site.denied.clone(), site.rewrites.clone());
         sites.push(made.with_pages(pages));
+    }
+    if sites.is_empty() {
+        // All sites are found at addresses of groups: no client asks this process but for a group that does not start.
+        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), logs.of(settings)?));
     }
     Ok(sites)
 }

@@ -5,14 +5,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use adyton_cli::{Bind, Command, Control, Group, Pace, Part, Processes, SaidAt, Settings, Sites};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use adyton_process::{
-    Bounds, BranchPlan, BranchTold, Edition, End, GroupPlan, Limits, Note, Plan, Sockets, TRIAL, Taken,
-    Version, control_folder,
+    Bounds, BranchPlan, BranchTold, Edition, End, GroupPlan, GroupSocket, GroupSockets, Limits, Note, Plan,
+    Sockets, TRIAL, Taken, Version, control_folder,
 };
 use adyton_sys::child::Program;
 use adyton_sys::socket::{self, Access};
@@ -40,10 +41,21 @@ pub(crate) fn supervise(
     arguments: &[String],
     life: Life<'_>,
 ) -> Result<u8, Failure> {
+    let Life::Group(told) = life else { return supervise_as(py, settings, arguments, (life, None)) };
+    let (branch, bind) = branch(settings, told)?;
+    // Where it accepts by itself it has sockets open.
+    supervise_as(py, &Settings { bind, ..settings.clone() }, arguments, (life, Some(branch)))
+}
+
+fn supervise_as(
+    py: Python<'_>,
+    settings: &Settings,
+    arguments: &[String],
+    (life, branch): (Life<'_>, Option<BranchPlan>),
+) -> Result<u8, Failure> {
     let folder = current_folder().map_err(Failure::system)?;
     let program = program(py, arguments.len() + if life == Life::First { 0 } else { 2 })?;
     let note = if let Life::Next(note) = life { Some(note) } else { None };
-    let branch = if let Life::Group(told) = life { Some(branch(settings, told)?) } else { None };
     let is_trial = note == Some(TRIAL);
     let group = settle(settings, is_trial || note.is_none())?;
     let loops = loops_of_each(py, settings)?;
@@ -56,14 +68,15 @@ pub(crate) fn supervise(
         Some(note) => Open::taken(note, &mut files)?,
         None => Open::fresh(settings, group, loops, &mut files)?,
     };
-    let edition = edition_of((settings, branch.is_some()), &program, arguments, &folder)?;
+    let typed = (arguments, &*folder);
+    let (edition, group_sockets) = edition_of((settings, branch.is_some()), &program, note.as_ref(), typed)?;
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let bounds = note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?;
     let on_ready = announce(
         (python, branch.is_some()),
         settings,
         &slots,
-        (&first, control.as_ref(), admin.as_ref()),
+        (listeners(&first, edition.as_ref()), control.as_ref(), admin.as_ref()),
         (bounds, why),
     );
     let entrances = first.iter().map(Listening::entrance).collect();
@@ -84,6 +97,7 @@ pub(crate) fn supervise(
         access: access(settings),
         on_ready,
         edition,
+        group_sockets,
         entrances,
         branch,
         touch: watched(settings),
@@ -112,19 +126,35 @@ fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io
     }
 }
 
-/// What workers are handed of a file of sites, if there is one.
+/// What workers are handed of a file of sites, if there is one; and the sockets of groups that another program has left.
 fn edition_of(
     (settings, is_branch): (&Settings, bool),
     programs: &Programs,
-    arguments: &[String],
-    folder: &Path,
-) -> Result<Option<Edition>, Failure> {
-    let Some(sites) = &settings.sites else { return Ok(None) };
+    note: Option<&Note>,
+    typed: (&[String], &Path),
+) -> Result<(Option<Edition>, Vec<Arc<GroupSocket>>), Failure> {
+    let Some(sites) = &settings.sites else { return Ok((None, Vec::new())) };
     if is_branch {
-        return Ok(Some(edition_of_group(sites)));
+        return Ok((Some(edition_of_group(sites)), Vec::new()));
     }
-    let groups = group_plans(settings, programs)?;
-    Ok(Some(edition(settings, (sites, (groups, programs.clone())), arguments, folder)))
+    let left = note.map(Note::take_group_sockets).transpose().map_err(Failure::system)?.unwrap_or_default();
+    let mut sockets = GroupSockets::knowing(&left);
+    // What another program has not opened is opened by the next reload: this one must not fail.
+    let groups = group_plans(settings, programs, (&mut sockets, note.is_none()))?;
+    Ok((Some(edition(settings, (sites, (groups, programs.clone(), sockets)), typed)), left))
+}
+
+/// Where the server listens, and where groups do by themselves, for people.
+fn listeners(first: &[Listening], edition: Option<&Edition>) -> Vec<String> {
+    let own = first.iter().map(|one| one.shown.clone());
+    let of_group = |group: &GroupPlan| -> Vec<String> {
+        group.sockets.iter().map(|socket| shown_of(&socket.shown, &group.name)).collect()
+    };
+    own.chain(edition.iter().flat_map(|edition| &edition.first.groups).flat_map(of_group)).collect()
+}
+
+fn shown_of(address: &str, group: &str) -> String {
+    format!("{address} (group {group})")
 }
 
 /// What a supervisor is.
@@ -146,8 +176,8 @@ struct Programs {
     bring: PathBuf,
 }
 
-/// What the supervisor of a group is told.
-fn branch(settings: &Settings, told: &str) -> Result<BranchPlan, Failure> {
+/// What the supervisor of a group is told, and the sockets that it is given.
+fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Failure> {
     let told = BranchTold::read(told).map_err(|error| Failure::Said(error, 2))?;
     log::set_group(&told.group);
     if let Some(level) = told.log_level() {
@@ -157,16 +187,22 @@ fn branch(settings: &Settings, told: &str) -> Result<BranchPlan, Failure> {
         Part::Group(own) => sites.groups[own].idle_timeout_ms,
         _ => None,
     });
-    told.take(idle_timeout_ms).map_err(Failure::system)
+    let given = told.sockets.iter().map(|number| Bind::Fd(*number)).collect();
+    told.take(idle_timeout_ms).map(|plan| (plan, given)).map_err(Failure::system)
 }
 
-/// The groups of a file of sites, as they are started.
-fn group_plans(settings: &Settings, programs: &Programs) -> Result<Vec<GroupPlan>, Failure> {
+/// The groups of a file of sites, as they are started. Addresses that they have to themselves are opened if they may be.
+fn group_plans(
+    settings: &Settings,
+    programs: &Programs,
+    (sockets, may_open): (&mut GroupSockets, bool),
+) -> Result<Vec<GroupPlan>, Failure> {
     let Some(sites) = settings.sites.as_ref().filter(|sites| !matches!(sites.part, Part::Group(_))) else {
         return Ok(Vec::new());
     };
     let base = settings.chdir.clone().unwrap_or_default();
-    let plan = |group: &Group| {
+    let mut refused = Vec::new();
+    let mut plan = |group: &Group| {
         let at = group.settings.said_at("user");
         let at = if at.is_in_file() { at } else { group.said_at.clone() };
         let wrong = |why: String| Failure::Said(format!("{at}groups.{}: {why}", group.name), 2);
@@ -184,15 +220,28 @@ fn group_plans(settings: &Settings, programs: &Programs) -> Result<Vec<GroupPlan
                 ..programs.program.clone()
             },
         };
+        let opened = if may_open {
+            let access = settings
+                .socket_mode
+                .map(|mode| Access { mode, group: identity.as_ref().map(Identity::group) });
+            listen::open_for_group(group, (settings, access), sockets)
+        } else {
+            Ok(listen::held_for_group(group, sockets))
+        };
         Ok(GroupPlan {
             name: group.name.clone(),
+            sockets: opened.unwrap_or_else(|why| {
+                refused.extend(why);
+                Vec::new()
+            }),
             program,
             fingerprint: format!("{} {identity:?} {}", env!("CARGO_PKG_VERSION"), group.fingerprint),
             identity,
             is_lazy: group.idle_timeout_ms.is_some(),
         })
     };
-    sites.groups.iter().map(plan).collect()
+    let plans = sites.groups.iter().map(&mut plan).collect::<Result<_, _>>()?;
+    if refused.is_empty() { Ok(plans) } else { Err(Failure::Mistakes(refused, 1)) }
 }
 
 /// What the workers of a group are handed: what it has been handed itself.
@@ -211,9 +260,8 @@ fn watched(settings: &Settings) -> Vec<PathBuf> {
 /// What workers are handed of a file of sites: its text, and how that is read anew and checked at a reload.
 fn edition(
     settings: &Settings,
-    (sites, (groups, programs)): (&Sites, (Vec<GroupPlan>, Programs)),
-    arguments: &[String],
-    folder: &Path,
+    (sites, (groups, programs, mut sockets)): (&Sites, (Vec<GroupPlan>, Programs, GroupSockets)),
+    (arguments, folder): (&[String], &Path),
 ) -> Edition {
     let (held, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
     let read = move || {
@@ -234,9 +282,22 @@ fn edition(
         }
         let text = now.sites.as_ref().map(|sites| sites.text.clone());
         let text = text.ok_or_else(|| "no file of sites is served any more".to_owned())?;
-        Ok(Version { text, groups: group_plans(&now, &programs).map_err(Failure::into_sentence)? })
+        let before: Vec<String> = sockets.addresses().cloned().collect();
+        let groups = group_plans(&now, &programs, (&mut sockets, true)).map_err(Failure::into_sentence)?;
+        tell_opened(&groups, &before);
+        Ok(Version { text, groups })
     };
     Edition { first: Version { text: sites.text.clone(), groups }, read: Box::new(read) }
+}
+
+/// Tells which addresses of groups were opened that were not open before.
+fn tell_opened(groups: &[GroupPlan], before: &[String]) {
+    for group in groups {
+        for socket in group.sockets.iter().filter(|socket| !before.contains(&socket.address)) {
+            let shown = shown_of(&socket.shown, &group.name);
+            log::write(&messages::RELOADING, format_args!("listening on {shown}"));
+        }
+    }
 }
 
 /// All that is wrong with a file that is read anew.
@@ -358,7 +419,7 @@ fn announce(
     (python, is_silent): (String, bool),
     settings: &Settings,
     slots: &[Sockets],
-    (first, control, admin): (&[Listening], Option<&OwnedFd>, Option<&OwnedFd>),
+    (shown, control, admin): (Vec<String>, Option<&OwnedFd>, Option<&OwnedFd>),
     (bounds, why): (Bounds, String),
 ) -> Box<dyn FnMut(&str)> {
     let crowd = Crowd {
@@ -372,7 +433,6 @@ fn announce(
             .map(|listening| listening.shown),
     };
     let config = config(settings, process::raise_descriptors_max(), Vec::new());
-    let shown: Vec<String> = first.iter().map(|one| one.shown.clone()).collect();
     let settings = settings.clone();
     Box::new(move |serves| {
         if is_silent {
