@@ -187,8 +187,10 @@ pub(crate) fn send(
 pub enum Came {
     /// A connection, with so many received bytes in the buffer.
     Connection(OwnedFd, Passenger, Seal, usize),
-    /// Nothing for now, or ever.
+    /// Nothing for now.
     Nothing,
+    /// Nothing any more: nobody is left at the other end.
+    End,
     /// What another process should not have sent; it was dropped.
     Strange(&'static str),
 }
@@ -203,7 +205,8 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     let parts = &mut [IoSliceMut::new(&mut header), IoSliceMut::new(&mut seal), IoSliceMut::new(buffer)];
     let (bytes, client) = match pass::try_take(passage, parts)? {
         Taken::Message(bytes, client) => (bytes, client),
-        Taken::Nothing | Taken::End => return Ok(Came::Nothing),
+        Taken::Nothing => return Ok(Came::Nothing),
+        Taken::End => return Ok(Came::End),
         Taken::Unfit => return Ok(Came::Strange("a message without one connection, or with too many bytes")),
     };
     let Some(passenger) = Passenger::from_bytes(&header).filter(|_| bytes >= HEADER_BYTES) else {
@@ -260,7 +263,7 @@ mod tests {
         let mut came = |key| {
             Ok::<_, io::Error>(match take(&door, key, &mut buffer)? {
                 Came::Connection(_, passenger, _, bytes) => Ok((passenger, buffer[..bytes].to_vec())),
-                Came::Nothing => Err("nothing"),
+                Came::Nothing | Came::End => Err("nothing"),
                 Came::Strange(why) => Err(why),
             })
         };
