@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
@@ -256,8 +256,24 @@ pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
 /// # Errors
 ///
 /// As poll(2).
-pub fn wait_readable(all: &[std::os::fd::BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
-    let mut list: Vec<PollFd<'_>> = all.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
+    wait_ready(all, &[], timeout_ms)
+}
+
+/// Waits until one of several descriptors can be read, or one of others be written to, for at most `timeout_ms`; says of each
+/// whether it can, of the former first.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait_ready(
+    to_read: &[BorrowedFd<'_>],
+    to_write: &[BorrowedFd<'_>],
+    timeout_ms: u64,
+) -> io::Result<Vec<bool>> {
+    let to_read = to_read.iter().map(|fd| PollFd::new(fd, PollFlags::IN));
+    let to_write = to_write.iter().map(|fd| PollFd::new(fd, PollFlags::OUT));
+    let mut list: Vec<PollFd<'_>> = to_read.chain(to_write).collect();
     match poll(&mut list, Some(&timespec(timeout_ms))) {
         Ok(_) | Err(Errno::INTR) => Ok(list.iter().map(|fd| !fd.revents().is_empty()).collect()),
         Err(error) => Err(error.into()),
@@ -470,6 +486,12 @@ fn answer(result: rustix::io::Result<usize>) -> Io {
 pub fn shutdown_write(socket: impl AsFd) {
     // The connection may be gone already, which is the same to us.
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+/// Takes nothing more from the peer, which learns that when it sends; what it has sent can still be received. Of unix sockets.
+pub fn shutdown_read(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Read);
 }
 
 /// Ends both sides of the connection, which makes an event.
