@@ -1,4 +1,7 @@
 //! Stream sockets: listening, accepting, and bytes in and out without blocking.
+//!
+//! That a socket does not block is a flag of what is open, not of the descriptor (`O_NONBLOCK`, fcntl(2)): any process that
+//! has the same connection, or has had it, may clear it. So what receives and sends here says each time that it does not wait.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
@@ -10,8 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, SocketAddrUnix,
-    SocketFlags, SocketType, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny,
+    SocketAddrUnix, SocketFlags, SocketType, sockopt,
 };
 
 use crate::{forks, stdio};
@@ -416,7 +419,7 @@ pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
 ///
 /// The connection was reset or timed out.
 pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
-    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::empty()).map(|(bytes, _)| bytes))
+    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes))
 }
 
 /// As [`recv`], into several buffers in one call.
@@ -425,7 +428,9 @@ pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
 ///
 /// As [`recv`].
 pub fn recv_vectored(socket: impl AsFd, buffers: &mut [IoSliceMut<'_>]) -> Io {
-    answer(rustix::io::readv(socket, buffers))
+    let mut ancillary = RecvAncillaryBuffer::default();
+    let received = rustix::net::recvmsg(socket, buffers, &mut ancillary, RecvFlags::DONTWAIT);
+    answer(received.map(|received| received.bytes))
 }
 
 /// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
@@ -460,11 +465,12 @@ pub fn peek(socket: impl AsFd) -> Io {
 }
 
 fn send_flags(more: bool) -> SendFlags {
-    if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    if more { flags | SendFlags::MORE } else { flags }
 }
 
 /// Sends up to `bytes` of `file` from `offset` without copying them through this process;
-/// 0 means that the file ends before `offset`.
+/// 0 means that the file ends before `offset`. It waits if somebody else has made the socket wait.
 ///
 /// # Errors
 ///
@@ -472,6 +478,15 @@ fn send_flags(more: bool) -> SendFlags {
 pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Io {
     let mut at = offset;
     answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
+}
+
+/// Whether calls on this socket that do not say otherwise wait.
+///
+/// # Errors
+///
+/// The descriptor is not open.
+pub fn set_waits(socket: impl AsFd, waits: bool) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(socket, !waits)?)
 }
 
 fn answer(result: rustix::io::Result<usize>) -> Io {
