@@ -10,6 +10,8 @@ mod acceptor;
 mod calls;
 mod connections;
 mod departures;
+#[cfg(test)]
+mod moves;
 mod poll;
 mod scripts;
 mod standing;
