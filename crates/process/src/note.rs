@@ -196,19 +196,9 @@ impl Note {
                 pid => Standing::Serving { pid, since_ms: branch.since_ms, idles: false },
             };
             all.push(Branch { id: branch.id, key: plan.key(), standing, failures: 0, starts: branch.starts });
-            ways.insert(
-                branch.id,
-                Way {
-                    door: child::inherit(branch.door)?,
-                    branch: child::inherit(branch.branch)?,
-                    line: branch.line.map(|line| child::inherit(line).map(Channel::new)).transpose()?,
-                    edition: child::inherit(branch.edition)?,
-                    cell: branch.cell,
-                    plan,
-                    paused_until_ms: 0,
-                    has_closed: false,
-                },
-            );
+            let line = branch.line.map(|line| child::inherit(line).map(Channel::new)).transpose()?;
+            let [door, ours, edition] = [branch.door, branch.branch, branch.edition].map(child::inherit);
+            ways.insert(branch.id, Way::new([door?, ours?, edition?], line, branch.cell, plan));
         }
         let ways = Ways::taken(ways, child::inherit(noted.open)?, child::inherit(noted.secret)?)?;
         Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), ways)))

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_server::{SealKey, passage};
+use adyton_server::SealKey;
+use adyton_server::passage::{self, TurnedBack, TurningBack};
 use adyton_sys::board::Board;
 use adyton_sys::child::Program;
-use adyton_sys::pass::{self, Taken};
+use adyton_sys::pass;
 use adyton_sys::user::Identity;
 use adyton_sys::{process, socket, temp};
 
@@ -25,17 +26,11 @@ pub(crate) const BRANCHES_MAX: usize = 256;
 /// The bytes of the secret of the door's workers.
 const SECRET_BYTES: usize = 32;
 
-/// How long it is waited for room, when connections go back.
-const ROOM_MS: u64 = 1_000;
-
 /// Clients that are accepted from one socket for a group that does not start, before other things get their turn.
 const STRANDED_PER_TURN: usize = 64;
 
 /// How long nothing is accepted for such a group once that was refused.
 const STRANDED_PAUSE_MS: u64 = 1_000;
-
-/// The longest message in a passage.
-const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// A group of workers with a supervisor of its own.
 #[derive(Clone, Debug)]
@@ -78,6 +73,12 @@ pub(crate) struct Way {
     /// Its cell on the board.
     pub(crate) cell: usize,
     pub(crate) plan: GroupPlan,
+    /// What takes connections back that nobody else takes.
+    pub(crate) back: TurningBack,
+    /// Whether the next one has to wait until the door has taken some.
+    pub(crate) awaits_room: bool,
+    /// Whether the branch is no more.
+    pub(crate) is_over: bool,
     /// Nothing is accepted for it before: there was no descriptor left.
     pub(crate) paused_until_ms: u64,
     /// Whether its process has said that it accepts nothing any more.
@@ -85,6 +86,29 @@ pub(crate) struct Way {
 }
 
 impl Way {
+    /// One with these ends, of a branch to come.
+    pub(crate) fn new(
+        [door, branch, edition]: [OwnedFd; 3],
+        line: Option<Channel>,
+        cell: usize,
+        plan: GroupPlan,
+    ) -> Self {
+        let back = TurningBack::default();
+        Self {
+            door,
+            branch,
+            line,
+            edition,
+            cell,
+            plan,
+            back,
+            awaits_room: false,
+            is_over: false,
+            paused_until_ms: 0,
+            has_closed: false,
+        }
+    }
+
     /// Whether it has a socket that another one has, too.
     fn shares_socket(&self, other: &Way) -> bool {
         let is_its =
@@ -190,14 +214,15 @@ impl Ways {
             (0..BRANCHES_MAX).find(is_free).ok_or_else(|| io::Error::other("there are too many groups"))?;
         let (door, branch) = pass::passage()?;
         let edition = edition.try_clone_to_owned()?;
-        let (line, paused_until_ms, has_closed) = (None, 0, false);
-        self.all.insert(id, Way { door, branch, line, edition, cell, plan, paused_until_ms, has_closed });
+        self.all.insert(id, Way::new([door, branch, edition], None, cell, plan));
         Ok(())
     }
 
-    /// Closes the passage of a branch that is no more.
-    pub(crate) fn drop_one(&mut self, id: BranchId) {
-        self.all.remove(&id);
+    /// A branch is no more: its passage is closed as soon as nothing is in it for the branch.
+    pub(crate) fn retire(&mut self, id: BranchId) {
+        if let Some(way) = self.all.get_mut(&id) {
+            way.is_over = true;
+        }
     }
 
     /// Says on the board for which branches connections may wait.
@@ -210,28 +235,27 @@ impl Ways {
         }
     }
 
-    /// Gives the door back what waits for a branch that does not start: it answers.
+    /// Gives the door back what waits for a branch that does not take it: the door answers. What finds no room there stays.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left.
-    pub(crate) fn turn_back(&self, id: BranchId) -> io::Result<()> {
-        let Some(way) = self.all.get(&id) else { return Ok(()) };
-        let mut bytes = vec![0; MESSAGE_BYTES_MAX];
-        loop {
-            match pass::try_take(&way.branch, &mut [IoSliceMut::new(&mut bytes)])? {
-                Taken::Nothing | Taken::End => return Ok(()),
-                Taken::Unfit => {}
-                Taken::Message(length, client) => {
-                    let parts = [IoSlice::new(&bytes[..length])];
-                    while !pass::try_pass(&way.branch, &parts, client.as_fd())? {
-                        if !socket::wait(&way.branch, socket::Until::Writable, ROOM_MS)? {
-                            break;
-                        }
-                    }
-                }
-            }
+    /// There is no descriptor left, or no door.
+    pub(crate) fn turn_back(&mut self, id: BranchId) -> io::Result<()> {
+        let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
+        let done = way.back.go_on(&way.branch);
+        way.awaits_room = matches!(done, Ok(TurnedBack::NoRoom));
+        // What the door has not taken yet must not be its workers' alone.
+        let is_empty = || socket::wait(&way.door, socket::Until::Readable, 0).is_ok_and(|readable| !readable);
+        if way.is_over && (done.is_err() || (!way.awaits_room && is_empty())) {
+            self.all.remove(&id);
         }
+        done.map(|_| ())
+    }
+
+    /// The door's workers take what has come back so far, and nothing behind it: who would pass a connection back from now on
+    /// is told, and answers it.
+    pub(crate) fn close_for_returning(&self) {
+        self.all.values().for_each(|way| socket::shutdown_read(&way.door));
     }
 
     /// Whether another branch, of which this says whether it serves, accepts at the sockets of this one.

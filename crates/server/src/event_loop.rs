@@ -10,6 +10,8 @@ mod acceptor;
 mod calls;
 mod connections;
 mod departures;
+#[cfg(test)]
+mod moves;
 mod poll;
 mod scripts;
 mod standing;
@@ -767,6 +769,10 @@ impl Loop {
                     return Some(Box::new(self.new_connection(socket, peer, address)));
                 }
                 Accepted::Nothing => return None,
+                Accepted::End => {
+                    self.acceptor.note_end(listener, &self.poll.epoll);
+                    return None;
+                }
                 Accepted::NoRoom(error) => {
                     if !self.shed(desk) {
                         self.acceptor.pause(self.now_ms, error.as_ref());

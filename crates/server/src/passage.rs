@@ -37,6 +37,9 @@ const HEADER_BYTES: usize = PASSENGER_BYTES + SEAL_BYTES;
 
 const SEAL_BYTES: usize = 32;
 
+/// The longest message in a passage.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
 /// What the form of a message is called.
 const VERSION: u8 = 1;
 
@@ -213,8 +216,10 @@ pub fn strand(
 pub enum Came {
     /// A connection, with so many received bytes in the buffer.
     Connection(OwnedFd, Passenger, Seal, usize),
-    /// Nothing for now, or ever.
+    /// Nothing for now.
     Nothing,
+    /// Nothing any more: nobody is left at the other end.
+    End,
     /// What another process should not have sent; it was dropped.
     Strange(&'static str),
 }
@@ -229,7 +234,8 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     let parts = &mut [IoSliceMut::new(&mut header), IoSliceMut::new(&mut seal), IoSliceMut::new(buffer)];
     let (bytes, client) = match pass::try_take(passage, parts)? {
         Taken::Message(bytes, client) => (bytes, client),
-        Taken::Nothing | Taken::End => return Ok(Came::Nothing),
+        Taken::Nothing => return Ok(Came::Nothing),
+        Taken::End => return Ok(Came::End),
         Taken::Unfit => return Ok(Came::Strange("a message without one connection, or with too many bytes")),
     };
     let Some(passenger) = Passenger::from_bytes(&header).filter(|_| bytes >= HEADER_BYTES) else {
@@ -247,6 +253,59 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }
 
+/// What gives the door back what waits for a group that does not take it.
+#[derive(Default)]
+pub struct TurningBack {
+    /// What was taken, and found no room on its way back.
+    held: Option<(Vec<u8>, OwnedFd)>,
+}
+
+/// How far [`TurningBack::go_on`] has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnedBack {
+    /// Nothing waits any more.
+    All,
+    /// The door has not taken so much that there is room for the next one: this end can be written to then.
+    NoRoom,
+}
+
+impl TurningBack {
+    /// Sends what waits at the group's end of a passage back to the door, as far as there is room. It never waits: whoever
+    /// turns connections back has other things to look after.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor left, or nobody at the other end.
+    pub fn go_on(&mut self, group: impl AsFd) -> io::Result<TurnedBack> {
+        let mut bytes = Vec::new();
+        loop {
+            if let Some((bytes, client)) = &self.held
+                && !pass::try_pass(&group, &[IoSlice::new(bytes)], client.as_fd())?
+            {
+                return Ok(TurnedBack::NoRoom);
+            }
+            self.held = None;
+            if !socket::wait(&group, socket::Until::Readable, 0)? {
+                return Ok(TurnedBack::All);
+            }
+            if !socket::wait(&group, socket::Until::Writable, 0)? {
+                return Ok(TurnedBack::NoRoom);
+            }
+            bytes.resize(MESSAGE_BYTES_MAX, 0);
+            match pass::try_take(&group, &mut [IoSliceMut::new(&mut bytes)])? {
+                Taken::Nothing | Taken::End => return Ok(TurnedBack::All),
+                Taken::Unfit => {}
+                Taken::Message(length, client) => self.held = Some((bytes[..length].to_vec(), client)),
+            }
+        }
+    }
+
+    /// Whether something is on its way back that has found no room yet.
+    pub fn holds_one(&self) -> bool {
+        self.held.is_some()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -254,7 +313,7 @@ mod tests {
 
     use adyton_sys::{pass, socket};
 
-    use super::{Came, HOPS_MAX, Passenger, SealKey, send, strand, take};
+    use super::{Came, HOPS_MAX, Passenger, SealKey, TurnedBack, TurningBack, send, strand, take};
 
     fn passengers() -> Vec<Passenger> {
         let peers: [Option<&str>; 4] =
@@ -286,7 +345,7 @@ mod tests {
         let mut came = |key| {
             Ok::<_, io::Error>(match take(&door, key, &mut buffer)? {
                 Came::Connection(_, passenger, _, bytes) => Ok((passenger, buffer[..bytes].to_vec())),
-                Came::Nothing => Err("nothing"),
+                Came::Nothing | Came::End => Err("nothing"),
                 Came::Strange(why) => Err(why),
             })
         };
@@ -323,6 +382,45 @@ mod tests {
         };
 
         assert!(passenger.hops > HOPS_MAX && bytes == 0);
+        Ok(())
+    }
+
+    /// A group that takes nothing, and a door that does not either: nothing is waited for, and everything comes back in the end,
+    /// once.
+    #[test]
+    fn turned_back() -> io::Result<()> {
+        let (door, group) = pass::passage()?;
+        let (client, _other) = socket::pair()?;
+        let (mut passengers, mut buffer) = (Vec::new(), vec![0; 1 << 17]);
+        let passenger = |hops| Passenger { peer: None, listener: 0, hops, has_missed: false };
+        let body = vec![7; 60_000];
+        let mut back = TurningBack::default();
+        let fill = |end| -> io::Result<u8> {
+            let mut sent = 0;
+            while send(end, passenger(sent), &[0; 32], &body, &client)? {
+                sent += 1;
+            }
+            Ok(sent)
+        };
+        let there = fill(&door)?;
+        let ahead = fill(&group)?;
+        assert!(there > 1 && ahead > 1, "{there} {ahead}");
+
+        let mut rounds = 0;
+        while back.go_on(&group)? == TurnedBack::NoRoom {
+            let Came::Connection(_, came, _, bytes) = take(&door, None, &mut buffer)? else {
+                return Err(io::Error::other("nothing is on its way, and there is no room"));
+            };
+            assert_eq!((60_000, false), (bytes, back.holds_one()));
+            passengers.push(came.hops);
+            rounds += 1;
+        }
+        while let Came::Connection(_, came, _, _) = take(&door, None, &mut buffer)? {
+            passengers.push(came.hops);
+        }
+
+        assert!(rounds > 0);
+        assert_eq!((0..ahead).chain(0..there).collect::<Vec<_>>(), passengers);
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Connections that leave for another process, and those that come from one.
 
+use std::io::ErrorKind;
 use std::ops::Range;
 
 use adyton_log::{self as log, messages};
@@ -115,6 +116,10 @@ impl Loop {
             }
             Ok(false) if self.await_room(passage, key) => Step::On(connection, Next::Wait),
             Ok(false) => self.strand_departing(key, connection, desk),
+            // Nobody is left at the other end: a server that stops, or a version that is no more.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.strand_departing(key, connection, desk)
+            }
             Err(error) => {
                 log::write(
                     &messages::NOT_PASSED,

@@ -3,31 +3,22 @@
 use std::error::Error;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use adyton_compress::Room;
-use adyton_crew::Crew;
 use adyton_files::Folder;
 use adyton_log::{self as log, messages};
-use adyton_spawn::Spawner;
 use adyton_sys::{clock, process};
 
 use crate::app::Host;
-use crate::cache::Cache;
-use crate::cgi::Places;
-use crate::checker::Checker;
-use crate::common::{Asked, Common};
+use crate::common::Asked;
 use crate::config::{Config, HandOver};
 use crate::driver::Driver;
 use crate::event_loop::{Loop, Parts};
-use crate::home::Home;
-use crate::inbox::Inbox;
 use crate::lock::lock;
 use crate::plan::Plan;
-use crate::refusals::Refusals;
 use crate::shared::Shared;
 use crate::tally::{Cell, Tally};
 use crate::watch;
@@ -80,56 +71,21 @@ impl Server {
         parts: Vec<Parts>,
         stop: Asked,
         host: Option<Arc<dyn Host>>,
-        mut tally: Tally,
+        tally: Tally,
     ) -> io::Result<Self> {
         let loops = parts.len();
-        tally.set_single(loops == 1);
         let folders = parts.iter().map(|parts| parts.folders.len()).min().unwrap_or(0);
         plan.check_folders(folders).map_err(unfit)?;
         let passages = parts.iter().map(|parts| parts.passages.len()).min().unwrap_or(0);
         plan.check_passages(passages).map_err(unfit)?;
-        let host = host.filter(|_| plan.has_app());
-        // Beside the driver of each loop one more is kept fresh, for when a driver is late.
-        let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
-        let queue = (config.queue_max, config.queue_timeout_ms);
-        let crew = Crew::new((loops, config.threads, reserve), queue);
-        let watched = config.hand_over == HandOver::Auto && host.is_some();
-        let inboxes: Vec<Arc<Inbox>> =
-            parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect();
-        let (spawner, places) =
-            (Spawner::new(config.spawn_command.clone()), Places::new(config.scripts_max, config.queue_max));
-        let shared = Arc::new(Shared {
-            common: Common {
-                compress_room: Room::new(config.compress_memory_max),
-                cache: Cache::new(config.cache_memory_max),
-                config,
-                tally,
-                refusals: Refusals::default(),
-                output_bytes: Arc::default(),
-                stop,
-            },
-            host,
-            plan: Mutex::new(Arc::new(plan)),
-            crew,
-            homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
-            inboxes,
-            checker: Checker::default(),
-            spawner,
-            places,
-            readings: Arc::default(),
-            interrupters: AtomicUsize::new(0),
-            got_interpreter: AtomicU64::new(0),
-            change: AtomicBool::new(false),
-            unsent: AtomicBool::new(false),
-            watch: OnceLock::new(),
-            ended: Mutex::new(Vec::new()),
-            has_ended: Condvar::new(),
-        });
+        let wakes = parts.iter().map(|parts| Arc::clone(&parts.wake)).collect();
+        let shared = Arc::new(Shared::new(config, plan, wakes, stop, host, tally));
         shared.begin_logs(&lock(&shared.plan));
         shared.begin_scripts(&lock(&shared.plan))?;
         for (home, parts) in parts.into_iter().enumerate() {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
         }
+        let watched = shared.config.hand_over == HandOver::Auto && shared.host.is_some();
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
         let server = Self { shared, loops, watch: Mutex::new(watch), summoned: AtomicBool::new(false) };
         // A reader of the board need not wait for a first request.

@@ -6,16 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 
+use adyton_compress::Room;
 use adyton_crew::{Crew, Duties, Post};
 use adyton_spawn::Spawner;
 use adyton_sys::clock;
 use adyton_sys::tid::Tid;
+use adyton_sys::wake::Wake;
 
 use crate::app::Host;
 use crate::body::Reading;
+use crate::cache::Cache;
 use crate::cgi::Places;
 use crate::checker::Checker;
-use crate::common::Common;
+use crate::common::{Asked, Common};
+use crate::config::Config;
 use crate::errand::Job;
 use crate::event_loop::Loop;
 use crate::home::Home;
@@ -24,7 +28,8 @@ use crate::limits::SiteLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::plan::Plan;
-use crate::tally::Cell;
+use crate::refusals::Refusals;
+use crate::tally::{Cell, Tally};
 use crate::task::Task;
 
 /// The duties of this server's threads.
@@ -95,6 +100,54 @@ impl Deref for Shared {
 }
 
 impl Shared {
+    /// What the threads of a new server see, with a loop for each of `wakes`; see [`crate::Server::new`].
+    pub(crate) fn new(
+        config: Config,
+        plan: Plan,
+        wakes: Vec<Arc<Wake>>,
+        stop: Asked,
+        host: Option<Arc<dyn Host>>,
+        mut tally: Tally,
+    ) -> Self {
+        let loops = wakes.len();
+        tally.set_single(loops == 1);
+        let host = host.filter(|_| plan.has_app());
+        // Beside the driver of each loop one more is kept fresh, for when a driver is late.
+        let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
+        let queue = (config.queue_max, config.queue_timeout_ms);
+        let crew = Crew::new((loops, config.threads, reserve), queue);
+        let inboxes: Vec<Arc<Inbox>> = wakes.into_iter().map(|wake| Arc::new(Inbox::new(wake))).collect();
+        let (spawner, places) =
+            (Spawner::new(config.spawn_command.clone()), Places::new(config.scripts_max, config.queue_max));
+        Self {
+            common: Common {
+                compress_room: Room::new(config.compress_memory_max),
+                cache: Cache::new(config.cache_memory_max),
+                config,
+                tally,
+                refusals: Refusals::default(),
+                output_bytes: Arc::default(),
+                stop,
+            },
+            host,
+            plan: Mutex::new(Arc::new(plan)),
+            crew,
+            homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
+            inboxes,
+            checker: Checker::default(),
+            spawner,
+            places,
+            readings: Arc::default(),
+            interrupters: AtomicUsize::new(0),
+            got_interpreter: AtomicU64::new(0),
+            change: AtomicBool::new(false),
+            unsent: AtomicBool::new(false),
+            watch: OnceLock::new(),
+            ended: Mutex::new(Vec::new()),
+            has_ended: Condvar::new(),
+        }
+    }
+
     /// A loop has come to its end.
     pub(crate) fn end(&self, mut driven: Box<Loop>) {
         driven.called.wake();

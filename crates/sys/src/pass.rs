@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags,
@@ -130,7 +131,9 @@ pub fn try_pass(socket: impl AsFd, parts: &[IoSlice<'_>], descriptor: BorrowedFd
         return Err(io::Error::other("there is no room for the descriptor"));
     }
     loop {
-        return match rustix::net::sendmsg(&socket, parts, &mut ancillary, SendFlags::NOSIGNAL) {
+        // Whoever else has this end may have made it wait.
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        return match rustix::net::sendmsg(&socket, parts, &mut ancillary, flags) {
             Ok(_) => Ok(true),
             Err(Errno::INTR) => continue,
             // The last one: too many descriptors of this user are on their way (unix(7)).
@@ -164,12 +167,12 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     drop(socket.as_fd().try_clone_to_owned()?);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let received = loop {
-        match rustix::net::recvmsg(&socket, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
-            Err(Errno::INTR) => {}
+        match rustix::net::recvmsg(&socket, parts, &mut ancillary, flags) {
+            // The latter is said once: the other side has closed with messages unread. What it has sent before is still there.
+            Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(Errno::AGAIN) => return Ok(Taken::Nothing),
-            // The other side has closed with messages unread.
-            Err(Errno::CONNRESET) => return Ok(Taken::End),
             other => break other?,
         }
     };
@@ -183,9 +186,16 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     let is_cut = received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
     Ok(match (first, second) {
         (Some(descriptor), None) if !is_cut => Taken::Message(received.bytes, descriptor),
-        (None, _) if received.bytes == 0 => Taken::End,
+        (None, _) if received.bytes == 0 && is_ended(&socket)? => Taken::End,
         _ => Taken::Unfit,
     })
+}
+
+/// Whether nobody can send to this socket any more; a message without bytes looks the same to who receives it.
+fn is_ended(socket: impl AsFd) -> io::Result<bool> {
+    let mut asked = [PollFd::new(&socket, PollFlags::RDHUP)];
+    poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+    Ok(asked[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP))
 }
 
 #[cfg(test)]
@@ -242,13 +252,23 @@ mod tests {
         assert_eq!("nothing", take()?);
         super::send(&one, b"without", &[])?;
         assert_eq!("unfit", take()?);
-        super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
-        assert_eq!("unfit", take()?);
         super::send(&one, b"headrest\0\0\0\0!", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
+        super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
+        assert_eq!("unfit", take()?);
+        // No end, although it looks like one.
+        super::send(&one, b"", &[])?;
+        super::send(&one, b"head", &[file.as_fd()])?;
+        assert_eq!("unfit", take()?);
+        assert_eq!("4", take()?);
+        // What was sent before the end comes before it, also where the other side has not taken what was sent to it.
+        super::send(&other, b"unread", &[])?;
+        super::send(&one, b"last", &[file.as_fd()])?;
         drop(one);
+        assert_eq!("4", take()?);
         assert_eq!("end", take()?);
-        assert_eq!((*b"head", *b"rest\0\0\0\0"), (head, rest));
+        assert_eq!("end", take()?);
+        assert_eq!((*b"last", *b"eest\0\0\0\0"), (head, rest));
         Ok(())
     }
 }

@@ -1,8 +1,11 @@
 //! Stream sockets: listening, accepting, and bytes in and out without blocking.
+//!
+//! That a socket does not block is a flag of what is open, not of the descriptor (`O_NONBLOCK`, fcntl(2)): any process that
+//! has the same connection, or has had it, may clear it. So what receives and sends here says each time that it does not wait.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
@@ -10,8 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, SocketAddrUnix,
-    SocketFlags, SocketType, sockopt,
+    AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny,
+    SocketAddrUnix, SocketFlags, SocketType, sockopt,
 };
 
 use crate::{forks, stdio};
@@ -256,8 +259,24 @@ pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
 /// # Errors
 ///
 /// As poll(2).
-pub fn wait_readable(all: &[std::os::fd::BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
-    let mut list: Vec<PollFd<'_>> = all.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
+    wait_ready(all, &[], timeout_ms)
+}
+
+/// Waits until one of several descriptors can be read, or one of others be written to, for at most `timeout_ms`; says of each
+/// whether it can, of the former first.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait_ready(
+    to_read: &[BorrowedFd<'_>],
+    to_write: &[BorrowedFd<'_>],
+    timeout_ms: u64,
+) -> io::Result<Vec<bool>> {
+    let to_read = to_read.iter().map(|fd| PollFd::new(fd, PollFlags::IN));
+    let to_write = to_write.iter().map(|fd| PollFd::new(fd, PollFlags::OUT));
+    let mut list: Vec<PollFd<'_>> = to_read.chain(to_write).collect();
     match poll(&mut list, Some(&timespec(timeout_ms))) {
         Ok(_) | Err(Errno::INTR) => Ok(list.iter().map(|fd| !fd.revents().is_empty()).collect()),
         Err(error) => Err(error.into()),
@@ -400,7 +419,7 @@ pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
 ///
 /// The connection was reset or timed out.
 pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
-    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::empty()).map(|(bytes, _)| bytes))
+    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes))
 }
 
 /// As [`recv`], into several buffers in one call.
@@ -409,7 +428,9 @@ pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
 ///
 /// As [`recv`].
 pub fn recv_vectored(socket: impl AsFd, buffers: &mut [IoSliceMut<'_>]) -> Io {
-    answer(rustix::io::readv(socket, buffers))
+    let mut ancillary = RecvAncillaryBuffer::default();
+    let received = rustix::net::recvmsg(socket, buffers, &mut ancillary, RecvFlags::DONTWAIT);
+    answer(received.map(|received| received.bytes))
 }
 
 /// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
@@ -444,11 +465,12 @@ pub fn peek(socket: impl AsFd) -> Io {
 }
 
 fn send_flags(more: bool) -> SendFlags {
-    if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL }
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    if more { flags | SendFlags::MORE } else { flags }
 }
 
 /// Sends up to `bytes` of `file` from `offset` without copying them through this process;
-/// 0 means that the file ends before `offset`.
+/// 0 means that the file ends before `offset`. It waits if somebody else has made the socket wait.
 ///
 /// # Errors
 ///
@@ -456,6 +478,15 @@ fn send_flags(more: bool) -> SendFlags {
 pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Io {
     let mut at = offset;
     answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
+}
+
+/// Whether calls on this socket that do not say otherwise wait.
+///
+/// # Errors
+///
+/// The descriptor is not open.
+pub fn set_waits(socket: impl AsFd, waits: bool) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(socket, !waits)?)
 }
 
 fn answer(result: rustix::io::Result<usize>) -> Io {
@@ -470,6 +501,12 @@ fn answer(result: rustix::io::Result<usize>) -> Io {
 pub fn shutdown_write(socket: impl AsFd) {
     // The connection may be gone already, which is the same to us.
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+/// Takes nothing more from the peer, which learns that when it sends; what it has sent can still be received. Of unix sockets.
+pub fn shutdown_read(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Read);
 }
 
 /// Ends both sides of the connection, which makes an event.

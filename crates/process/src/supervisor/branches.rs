@@ -59,13 +59,19 @@ impl Supervisor {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
             all.extend(way.line.as_ref().filter(|line| !line.has_ended()).map(AsFd::as_fd));
-            all.extend(self.is_unattended(id).then_some(way.branch.as_fd()));
+            let is_ours = self.is_unattended(id) && !way.awaits_room;
+            all.extend(is_ours.then_some(way.branch.as_fd()));
             if self.may_take_in(id, now_ms) && way.has_room() {
                 all.extend(way.plan.sockets.iter().map(AsFd::as_fd));
             }
         }
         all.extend(self.parent.as_ref().filter(|(_, line)| !line.has_ended()).map(|(_, line)| line.as_fd()));
         all
+    }
+
+    /// The ends of passages in which there is no room for what goes back to the door.
+    pub(super) fn full_ways(&self) -> Vec<BorrowedFd<'_>> {
+        self.ways.iter().filter(|(_, way)| way.awaits_room).map(|(_, way)| way.branch.as_fd()).collect()
     }
 
     /// Whether connections come for a branch that sleeps, or does not start.
@@ -127,22 +133,32 @@ impl Supervisor {
                     _ => {}
                 }
             }
-            if self.is_unattended(id) && self.is_knocked_at(id) {
-                self.branches.wake(id, now_ms);
-                if self.branches.iter().any(|branch| branch.id == id && !branch.is_open())
-                    && let Err(error) = self.ways.turn_back(id)
-                {
-                    log::write(
-                        &messages::NOT_PASSED,
-                        format_args!(
-                            "what waits for a group that does not start cannot be answered: {error}"
-                        ),
-                    );
-                }
-            }
+            self.look_after_waiting(id, now_ms);
             self.take_in(id, now_ms);
         }
         self.hear_parent(now_ms);
+    }
+
+    /// Wakes a branch for which connections wait, and gives the door back what nobody takes.
+    fn look_after_waiting(&mut self, id: BranchId, now_ms: u64) {
+        let is_knocked_at = self.is_unattended(id) && self.is_knocked_at(id);
+        if is_knocked_at {
+            self.branches.wake(id, now_ms);
+        }
+        let is_closed = self.branches.iter().any(|branch| branch.id == id && !branch.is_open());
+        let is_left = self.ways.get(id).is_some_and(|way| way.awaits_room || way.is_over);
+        if (is_knocked_at && is_closed) || is_left {
+            self.turn_back(id);
+        }
+    }
+
+    fn turn_back(&mut self, id: BranchId) {
+        if let Err(error) = self.ways.turn_back(id) {
+            log::write(
+                &messages::NOT_PASSED,
+                format_args!("what waits for a group that takes nothing cannot be answered: {error}"),
+            );
+        }
     }
 
     fn is_knocked_at(&self, id: BranchId) -> bool {
@@ -211,8 +227,9 @@ impl Supervisor {
                 }
                 Act::Kill(pid) => child::kick(pid, Kick::Kill),
                 Act::Drop(id) => {
-                    self.ways.drop_one(id);
+                    self.ways.retire(id);
                     self.standings.remove(&id);
+                    self.turn_back(id);
                 }
             }
         }

@@ -282,7 +282,8 @@ impl Supervisor {
         let now_ms = clock::monotonic_ms();
         all.extend(self.watched_ways(now_ms));
         let due_ms = self.branches.due_ms().map_or(u64::MAX, |due_ms| due_ms.saturating_sub(now_ms));
-        socket::wait_readable(&all, tick_ms.min(due_ms).min(self.manager.patience_ms())).map(|_| ())
+        let timeout_ms = tick_ms.min(due_ms).min(self.manager.patience_ms());
+        socket::wait_ready(&all, &self.full_ways(), timeout_ms).map(|_| ())
     }
 
     /// Takes note of what has happened.
@@ -441,6 +442,7 @@ impl Supervisor {
     /// Does what follows from how things stand.
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
+            self.ways.close_for_returning();
             self.stop_workers(is_fast, now_ms);
             self.tell_closed();
             self.stop_branches(is_fast, now_ms);

@@ -36,6 +36,8 @@ pub(crate) enum Accepted {
     Passed(OwnedFd, Passenger, Seal, usize),
     /// No client waits.
     Nothing,
+    /// No client comes any more: nobody is left at the other end of a passage.
+    End,
     /// A client waits, and there is no place for it, or no descriptor (the kernel's error).
     NoRoom(Option<io::Error>),
 }
@@ -44,8 +46,9 @@ pub(crate) enum Accepted {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
-    /// Where other processes pass connections on. Their numbers follow those of the listeners.
-    passages: Vec<OwnedFd>,
+    /// Where other processes pass connections on; nothing in the place of one that has ended. Their numbers follow those of the
+    /// listeners.
+    passages: Vec<Option<OwnedFd>>,
     /// What the door seals with.
     seal_key: Option<SealKey>,
     /// How many addresses these are, over and over.
@@ -79,7 +82,7 @@ impl Acceptor {
     ) -> Self {
         Self {
             listeners,
-            passages,
+            passages: passages.into_iter().map(Some).collect(),
             seal_key,
             addresses: addresses.max(1),
             clients,
@@ -145,7 +148,7 @@ impl Acceptor {
 
     /// Takes a connection from a listener, or from a passage, unless the loop is full.
     pub(crate) fn take(&self, listener: usize, is_full: bool, buffer: &mut [u8]) -> Accepted {
-        let passage = || self.passages.get(listener - self.listeners.len());
+        let passage = || self.passages.get(listener - self.listeners.len())?.as_ref();
         let socket = self.listeners.get(listener);
         let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
         // No connection is closed to make room for one that has gone: the last one that waited may be in already.
@@ -176,6 +179,7 @@ impl Acceptor {
         loop {
             match passage::take(passage, self.seal_key.as_ref(), buffer)? {
                 Came::Nothing => return Ok(Accepted::Nothing),
+                Came::End => return Ok(Accepted::End),
                 Came::Connection(client, passenger, seal, bytes) => {
                     // Who says where it came in may have other listeners.
                     let listener = passenger.listener % u16::try_from(self.addresses).unwrap_or(u16::MAX);
@@ -187,6 +191,18 @@ impl Acceptor {
                     format_args!("a process of another group has passed on {what}; it was dropped"),
                 ),
             }
+        }
+    }
+
+    /// Nobody is left at the other end of this passage, of which the kernel would tell again and again.
+    pub(crate) fn note_end(&mut self, listener: usize, epoll: &Epoll) {
+        let place =
+            listener.checked_sub(self.listeners.len()).and_then(|number| self.passages.get_mut(number));
+        if let Some(passage) = place.and_then(Option::take)
+            && self.is_watching
+        {
+            // It is watched, so this does not fail.
+            let _ = epoll.remove(&passage);
         }
     }
 
@@ -253,7 +269,9 @@ impl Acceptor {
 
     /// Has the kernel tell of connections that wait, or no longer.
     fn watch(&mut self, epoll: &Epoll, wanted: bool) {
-        for (listener, socket) in self.listeners.iter().chain(&self.passages).enumerate() {
+        let passages = self.passages.iter().map(Option::as_ref);
+        let all = self.listeners.iter().map(Some).chain(passages).enumerate();
+        for (listener, socket) in all.filter_map(|(listener, socket)| Some((listener, socket?))) {
             let result = if wanted {
                 epoll.add(socket, LISTENERS + listener as u64, Interest::Exclusive)
             } else {

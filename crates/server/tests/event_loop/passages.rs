@@ -241,6 +241,60 @@ fn no_connections() {
     group.stop();
 }
 
+/// A passage at whose other end nobody is left is no longer looked at: its end is told again and again.
+#[test]
+fn ended() {
+    let (one, other) = pass::passage().unwrap();
+    let door = door(config(), one);
+    let mut client = door.client();
+    assert_eq!("door", ask(&mut client, "GET /here HTTP/1.1\r\nHost: a\r\n\r\n"));
+    drop(other);
+
+    let waits = door.waits();
+    client.expect_silence();
+    let waits = door.waits() - waits;
+    assert!(waits < 20, "the loop spins: it has waited {waits} times");
+
+    client.send("GET /app HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(503, client.answer().status);
+    drop(client);
+    door.stop();
+}
+
+/// A group that keeps a descriptor of a connection which it has passed back, and makes it wait: the door does not, when it
+/// receives or sends.
+#[test]
+fn made_to_wait() {
+    const LARGE_BYTES: usize = 32 << 20;
+    let (one, group) = pass::passage().unwrap();
+    let body = vec![b'x'; LARGE_BYTES].into();
+    let large = Action::Fixed(Fixed { status: 200, content_type: "text/plain".into(), body });
+    let config_of_door = Config { seal_key: Some(SealKey::new([3; 32])), ..config() };
+    let routes = vec![(prefix(""), ELSEWHERE), (prefix("/here"), fixed("door")), (prefix("/wide"), large)];
+    let door = Server::joined(config_of_door, plan(routes), vec![Vec::new()], &[one]);
+    let mut clients = Vec::new();
+    for path in ["/here", "/wide"] {
+        let mut client = door.client();
+        client.send("GET /away HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(socket::wait(&group, socket::Until::Readable, 20_000).unwrap());
+        let (bytes, descriptors) = pass::receive(&group).unwrap().unwrap();
+        socket::set_waits(&descriptors[0], true).unwrap();
+        let bytes = [&bytes[..64], format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()].concat();
+        pass::send(&group, &bytes, &[descriptors[0].as_fd()]).unwrap();
+        // It has begun to answer, and its client takes no more.
+        assert!(socket::wait(&client.socket, socket::Until::Readable, 20_000).unwrap());
+        clients.push((client, descriptors));
+
+        let mut other = door.client();
+        assert_eq!("door", ask(&mut other, "GET /here HTTP/1.1\r\nHost: a\r\n\r\n"), "{path}");
+    }
+    for (client, _) in &mut clients {
+        assert_eq!(200, client.answer().status);
+    }
+    drop(clients);
+    door.stop();
+}
+
 /// What a folder of the door has not, the group is asked for, which does not send it back to that folder.
 #[test]
 fn missed() {
