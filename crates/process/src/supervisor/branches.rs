@@ -21,7 +21,7 @@ use crate::ways::{GroupPlan, Way};
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
 
-/// What the log of a group calls those at the other end of its passage.
+/// The name of the door's workers in the log of a group, which has them at the other end of its passage.
 const DOOR: &str = "the server itself";
 
 impl Supervisor {
