@@ -54,7 +54,7 @@ impl Supervisor {
         Passages { group: None, ends, door }
     }
 
-    /// What is to be watched for the branches' sake: their lines, and passages and sockets where nobody else listens.
+    /// Descriptors to watch for the branches: their lines, and passages and sockets where nobody else listens.
     pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
@@ -245,7 +245,7 @@ impl Supervisor {
         let way = self.ways.get_mut(id).ok_or_else(missing)?;
         let own = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
         let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
-        // What has sockets to itself has no client that came in at the door.
+        // A branch with sockets to itself has no client that came in at the door.
         let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
         let told = BranchTold::new((&way.plan.name, entrances), own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
