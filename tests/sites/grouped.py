@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FILE = """
 [server]
 processes = {door}
-threads = 4
+threads = 16
 control = "control.sock"
 access-log = "access.log"
 access-log-format = '%{{group}}P %s %U'

@@ -454,7 +454,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nbind = \":1\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:1: bind is no key of a site; it stands in [server]",
+        "2:8: bind: a group accepts at the addresses of its sites, and no route of this site says group = \"NAME\": \
+         add it, or put the addresses into bind of [server]",
     ),
     (
         "[[sites]]\nmount = true\n[[sites.routes]]\nrespond = 200\n",

@@ -69,14 +69,14 @@ pub trait Duties: Sized + 'static {
     type Own: Send + Sync;
 }
 
-/// What was left to a driver while it waited for the interpreter.
+/// The requests that were left to a driver while it waited for the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Nothing.
     Nothing,
     /// Requests for which it [calls up](Crew::call_up_rest) other threads once it has let go of the interpreter.
     Some,
-    /// The same; and it has waited so long that it had better [withdraw](Crew::withdraw) the quick ones first, while it has the
+    /// Such requests, after a wait so long that it had better [withdraw](Crew::withdraw) the quick ones first, while it has the
     /// interpreter: each other thread would wait as long again.
     Many,
 }
@@ -696,7 +696,7 @@ impl<D: Duties> Crew<D> {
         self.taking.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// It has.
+    /// The thread that took quick requests along is done with them.
     pub fn end_taking(&self) {
         self.taking.fetch_sub(1, Ordering::SeqCst);
     }

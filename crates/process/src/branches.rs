@@ -320,7 +320,7 @@ impl Branches {
         })
     }
 
-    /// What is due. The door may start workers of the generations `wanted`, and still has some of those `left`, which lead clients
+    /// Acts that are due. The door may start workers of the generations `wanted`, and still has some of those `left`, which lead clients
     /// to their groups.
     pub(crate) fn look(&mut self, (wanted, left): (&[u32], &[u32]), now_ms: u64) -> Vec<Act> {
         let named = |generation: &u32| self.of(*generation).to_vec();
@@ -604,7 +604,7 @@ mod tests {
         );
     }
 
-    /// Who has addresses to itself leaves as soon as its version is past; others when no worker of the door leads to them.
+    /// A branch with addresses to itself leaves as soon as its version is past; another when no worker of the door leads to it.
     #[test]
     fn bound() {
         play(

@@ -1,4 +1,4 @@
-//! Who waits until a group has been reloaded, and what they are told: without I/O.
+//! Clients that wait until a group has been reloaded, and what they are told: without I/O.
 
 use std::sync::mpsc::Sender;
 

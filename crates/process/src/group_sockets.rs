@@ -1,6 +1,6 @@
 //! Sockets at which a group accepts by itself: opened by the supervisor, kept by their addresses, handed to the group's own.
 //!
-//! Whoever names a socket holds it: the plans of groups of a version that serves or is to come. A version that names the
+//! A socket is held by the plans of groups that name it, of a version that serves or is to come. A version that names the
 //! same address finds the same socket, with the clients that wait in its queue; when nobody names it any more it is closed.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// A listening socket of a group. Dropping it removes its file, if it has one.
 #[derive(Debug)]
 pub struct GroupSocket {
-    /// What is the same for the same address in another version.
+    /// Key of the address, equal in another version of the file that names it.
     pub address: String,
     /// Where it listens, for people.
     pub shown: String,
@@ -34,7 +34,7 @@ impl AsFd for GroupSocket {
 impl Drop for GroupSocket {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
-            // It may have been removed already, which is as good.
+            // A file that is gone already is as good as one that is removed.
             let _ = std::fs::remove_file(file);
         }
     }

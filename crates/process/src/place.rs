@@ -41,7 +41,7 @@ pub struct Place {
     /// has one.
     #[serde(default)]
     passages: Vec<Passageway>,
-    /// Who is at the other end of each, as the log says it.
+    /// The names of those at the other end of each, as the log says them.
     #[serde(default)]
     names: Vec<String>,
     /// Where the door's workers see whether a group is there, and what they seal with.
@@ -60,7 +60,7 @@ pub(crate) struct PassageEnd<'f> {
     pub(crate) socket: BorrowedFd<'f>,
     /// The cell that says whether there is somebody at the other one.
     pub(crate) cell: Option<usize>,
-    /// Who that is, as the log says it.
+    /// The name of those there, as the log says it.
     pub(crate) name: String,
 }
 

@@ -311,7 +311,7 @@ impl Staff {
         Some(now_ms - self.started_ms)
     }
 
-    /// It has served, although it has not said so, and ends.
+    /// The worker ends, and has served, although it has not said so.
     pub(crate) fn note_served(&mut self, now_ms: u64) {
         self.serving_ms.get_or_insert(now_ms);
     }

@@ -30,8 +30,8 @@ pub(crate) struct Connection {
     pub(crate) unparsed: bool,
     /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
     pub(crate) more: bool,
-    /// It begins with a header of the PROXY protocol, which has not come yet; or nobody can take it, and its request has not
-    /// come yet.
+    /// Whether the header of the PROXY protocol with which it begins is still to come, or the first request of a client whom
+    /// nobody can take.
     pub(crate) begins_with_header: bool,
     /// Requests so far.
     pub(crate) requests: u32,

@@ -47,7 +47,7 @@ const VERSION: u8 = 1;
 pub struct Passage {
     /// The socket, which does not block.
     pub end: OwnedFd,
-    /// Who is at the other end, as the log says it.
+    /// The name of those at the other end, as the log says it.
     pub name: Arc<str>,
     /// Where another process says whether there is somebody at the other end: not 0 in this cell. Without it there is.
     pub open: Option<(Arc<Board>, usize)>,

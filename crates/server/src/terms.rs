@@ -38,7 +38,7 @@ impl Terms {
         Terms { name: self.name.clone(), limits: self.limits, log: self.log.clone(), pages }
     }
 
-    /// The same for a client of no site that is known here: neither the name nor the pages of the site.
+    /// Terms of a client of no site that is known here: neither the name nor the pages of the site.
     pub(crate) fn of_no_site(&self) -> Terms {
         Terms { name: None, limits: self.limits, log: self.log.clone(), pages: Vec::new() }
     }

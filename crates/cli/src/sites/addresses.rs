@@ -19,7 +19,7 @@ impl Document {
         self.sites.iter().find(|site| !site.draft.bind.is_empty() && groups_of(site).next() == Some(group))
     }
 
-    /// What is wrong with the addresses that sites name.
+    /// Errors of the addresses that sites name.
     pub(super) fn address_mistakes(&self, lines: &Lines<'_>) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         for site in self.sites.iter().filter(|site| !site.draft.bind.is_empty() && is_read(site)) {

@@ -72,7 +72,7 @@ impl Document {
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
         let own = self.groups[number].settings(settings, at);
         Settings {
-            // Those are the server's; what the group has to itself it is given open.
+            // `[server]` has these; a group is handed its own sockets open.
             bind: Vec::new(),
             control: Control::Off,
             admin: None,

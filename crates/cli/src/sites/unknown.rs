@@ -107,7 +107,7 @@ fn place(name: &str) -> Option<(&'static str, &'static str)> {
     let route = || own(ROUTE_ROWS, name).map(|row| (ROUTE, row));
     let site = || own(SITE_ROWS, name).map(|row| (SITE, row));
     let group = || own(GROUP_ROWS, name).map(|row| ("[groups.NAME]", row));
-    route().or_else(site).or_else(|| of_server().map(|row| (SERVER, row))).or_else(group)
+    route().or_else(|| of_server().map(|row| (SERVER, row))).or_else(site).or_else(group)
 }
 
 /// What stands here for a name that other servers have; `is_own`: whether this table has a key.

@@ -21,7 +21,7 @@ use crate::ways::{GroupPlan, Way};
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
 
-/// What the log of a group calls those at the other end of its passage.
+/// The name of the door's workers in the log of a group, which has them at the other end of its passage.
 const DOOR: &str = "the server itself";
 
 impl Supervisor {
@@ -54,7 +54,7 @@ impl Supervisor {
         Passages { group: None, ends, door }
     }
 
-    /// What is to be watched for the branches' sake: their lines, and passages and sockets where nobody else listens.
+    /// Descriptors to watch for the branches: their lines, and passages and sockets where nobody else listens.
     pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
@@ -262,7 +262,7 @@ impl Supervisor {
         let way = self.ways.get_mut(id).ok_or_else(missing)?;
         let own = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
         let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
-        // What has sockets to itself has no client that came in at the door.
+        // A branch with sockets to itself has no client that came in at the door.
         let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
         let told = BranchTold::new((&way.plan.name, entrances), own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());

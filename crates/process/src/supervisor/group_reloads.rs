@@ -1,4 +1,4 @@
-//! How one group gets new workers in the place of all, while the rest of the server stays as it is.
+//! The reload of one group: it gets new workers in the place of all, while the rest of the server stays as it is.
 
 use std::sync::mpsc::Sender;
 

@@ -1,4 +1,4 @@
-//! What `adyton check` says of groups: who runs each, with which Python, where; and whether that user can read what it runs.
+//! The words of `adyton check` about groups: who runs each, with which Python, where; and whether that user can read what it runs.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -63,7 +63,7 @@ struct Need<'s> {
     /// The beginning of a sentence about it, as `chdir: `.
     setting: &'static str,
     path: PathBuf,
-    /// The same path with all links followed.
+    /// The folder's path, with all links followed.
     real: PathBuf,
     how: How,
     /// The application, as the file of sites names it, if this is the first of its files.
@@ -205,7 +205,7 @@ fn needs<'s>(
     Ok(needs)
 }
 
-/// What a group needs for an application; `places` are where modules are looked for before all that is installed.
+/// The files that a group needs for an application; in `places` modules are looked for before all that is installed.
 fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
     let at = || (app.said_at.clone(), "");
     let mut needs = match &app.target {
@@ -253,7 +253,7 @@ fn folder(settings: &Settings, group: &Group) -> PathBuf {
     folder.components().collect()
 }
 
-/// What is wrong with the Python of a group, as far as that is known without running it: it may be another user's program.
+/// The fault of a group's Python, if one is known without running it: it may be another user's program.
 fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<Fault>> {
     let Some(python) = &group.python else { return Ok(None) };
     let module = py.import("adyton._pythons")?;

@@ -162,7 +162,7 @@ pub(crate) fn held_for_group(group: &Group, sockets: &GroupSockets) -> Vec<Arc<G
     (0..group.bind.len()).flat_map(held).collect()
 }
 
-/// What is the same for the same address in two versions of a file. Port 0 is another port for each of its groups.
+/// Key of an address, equal in two versions of a file. Port 0 is another port for each of its groups.
 fn address_of(group: &Group, number: usize) -> String {
     let bind = &group.bind[number];
     if bind.is_one() { bind.to_string() } else { format!("{bind} {} {number}", group.name) }
@@ -262,7 +262,7 @@ impl OwnFiles {
 impl Drop for OwnFiles {
     fn drop(&mut self) {
         for path in &self.0 {
-            // It may have been removed already, which is as good.
+            // A file that is gone already is as good as one that is removed.
             let _ = std::fs::remove_file(path);
         }
     }

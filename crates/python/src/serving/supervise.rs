@@ -126,7 +126,7 @@ fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io
     }
 }
 
-/// What workers are handed of a file of sites, if there is one; and the sockets of groups that another program has left.
+/// Parts of a file of sites that workers are handed, if there is one; and the sockets of groups that another program has left.
 fn edition_of(
     (settings, is_branch): (&Settings, bool),
     programs: &Programs,
@@ -139,7 +139,7 @@ fn edition_of(
     }
     let left = note.map(Note::take_group_sockets).transpose().map_err(Failure::system)?.unwrap_or_default();
     let mut sockets = GroupSockets::knowing(&left);
-    // What another program has not opened is opened by the next reload: this one must not fail.
+    // An address that the other program had not opened is opened by the next reload: this one must not fail.
     let groups = group_plans(settings, programs, (&mut sockets, note.is_none()))?;
     Ok((Some(edition(settings, (sites, (groups, programs.clone(), sockets)), typed)), left))
 }
@@ -176,7 +176,7 @@ struct Programs {
     bring: PathBuf,
 }
 
-/// What the supervisor of a group is told, and the sockets that it is given.
+/// Facts that the supervisor of a group is told, and the sockets that it is given.
 fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Failure> {
     let told = BranchTold::read(told).map_err(|error| Failure::Said(error, 2))?;
     log::set_group(&told.group);

@@ -124,8 +124,7 @@ impl Calls {
         }
     }
 
-    /// A call that was timed is over: the endpoint learns of it. The thread has waited for the interpreter
-    /// so.
+    /// A call that was timed is over: the endpoint learns of it. `waited` tells how the thread has waited for the interpreter.
     pub(crate) fn end_timed(&mut self, endpoint: Endpoint, since_us: u64, waited: Waited) {
         let took_us = clock::monotonic_us().saturating_sub(since_us + waited.us);
         let mut pace = Pace::Quick;
