@@ -73,9 +73,9 @@ pub(crate) struct Way {
     /// Its cell on the board.
     pub(crate) cell: usize,
     pub(crate) plan: GroupPlan,
-    /// What takes connections back that nobody else takes.
+    /// Connections on their way back to the door, because nobody else takes them.
     pub(crate) back: TurningBack,
-    /// Whether the next one has to wait until the door has taken some.
+    /// Whether the next connection that goes back waits until the door has taken some.
     pub(crate) awaits_room: bool,
     /// Whether the branch is no more.
     pub(crate) is_over: bool,
@@ -244,7 +244,7 @@ impl Ways {
         let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
         let done = way.back.go_on(&way.branch);
         way.awaits_room = matches!(done, Ok(TurnedBack::NoRoom));
-        // What the door has not taken yet must not be its workers' alone.
+        // Connections that the door has not taken yet must not be left to its workers alone: these may die.
         let is_empty = || socket::wait(&way.door, socket::Until::Readable, 0).is_ok_and(|readable| !readable);
         if way.is_over && (done.is_err() || (!way.awaits_room && is_empty())) {
             self.all.remove(&id);

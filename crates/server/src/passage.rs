@@ -253,14 +253,14 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }
 
-/// What gives the door back what waits for a group that does not take it.
+/// Gives the door back the connections that wait for a group that does not take them.
 #[derive(Default)]
 pub struct TurningBack {
-    /// What was taken, and found no room on its way back.
+    /// The message that was taken, and found no room on its way back.
     held: Option<(Vec<u8>, OwnedFd)>,
 }
 
-/// How far [`TurningBack::go_on`] has come.
+/// Result of [`TurningBack::go_on`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnedBack {
     /// Nothing waits any more.
@@ -300,7 +300,7 @@ impl TurningBack {
         }
     }
 
-    /// Whether something is on its way back that has found no room yet.
+    /// Whether a connection is on its way back that has found no room yet.
     pub fn holds_one(&self) -> bool {
         self.held.is_some()
     }

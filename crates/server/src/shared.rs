@@ -100,7 +100,7 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// What the threads of a new server see, with a loop for each of `wakes`; see [`crate::Server::new`].
+    /// State that the threads of a new server share, with a loop for each of `wakes`; see [`crate::Server::new`].
     pub(crate) fn new(
         config: Config,
         plan: Plan,

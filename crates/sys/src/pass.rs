@@ -131,7 +131,7 @@ pub fn try_pass(socket: impl AsFd, parts: &[IoSlice<'_>], descriptor: BorrowedFd
         return Err(io::Error::other("there is no room for the descriptor"));
     }
     loop {
-        // Whoever else has this end may have made it wait.
+        // Another holder of this end may have cleared its O_NONBLOCK.
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         return match rustix::net::sendmsg(&socket, parts, &mut ancillary, flags) {
             Ok(_) => Ok(true),
@@ -191,7 +191,7 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     })
 }
 
-/// Whether nobody can send to this socket any more; a message without bytes looks the same to who receives it.
+/// Whether nobody can send to this socket any more; a message without bytes looks the same to its receiver.
 fn is_ended(socket: impl AsFd) -> io::Result<bool> {
     let mut asked = [PollFd::new(&socket, PollFlags::RDHUP)];
     poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
@@ -261,7 +261,7 @@ mod tests {
         super::send(&one, b"head", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
         assert_eq!("4", take()?);
-        // What was sent before the end comes before it, also where the other side has not taken what was sent to it.
+        // Messages that were sent before the end come before it, also where the other side has left messages unread.
         super::send(&other, b"unread", &[])?;
         super::send(&one, b"last", &[file.as_fd()])?;
         drop(one);

@@ -1,7 +1,7 @@
 //! Stream sockets: listening, accepting, and bytes in and out without blocking.
 //!
-//! That a socket does not block is a flag of what is open, not of the descriptor (`O_NONBLOCK`, fcntl(2)): any process that
-//! has the same connection, or has had it, may clear it. So what receives and sends here says each time that it does not wait.
+//! `O_NONBLOCK` belongs to the open socket, not to the descriptor (fcntl(2)): any process that has or has had the same
+//! connection may clear it. So each receive and send here says that it does not wait (`MSG_DONTWAIT`).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;

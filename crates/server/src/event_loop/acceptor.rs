@@ -201,7 +201,7 @@ impl Acceptor {
         if let Some(passage) = place.and_then(Option::take)
             && self.is_watching
         {
-            // It is watched, so this does not fail.
+            // The passage is watched, so removing it does not fail.
             let _ = epoll.remove(&passage);
         }
     }

@@ -44,13 +44,13 @@ enum Event {
     Expire(usize),
     /// A process is killed, with all that it has.
     Kill(usize),
-    /// It is started again.
+    /// A process that was killed is started again.
     Start(usize),
-    /// It is told to stop, and what idles there has had its time.
+    /// A process is told to stop, and its idle connections have had their time.
     Stop(usize),
     /// The group at the end of a passage dies, and does not start again.
     Fail(usize),
-    /// It starts.
+    /// The group that died starts.
     Mend(usize),
     /// The supervisor gives back what waits for it.
     TurnBack(usize),
@@ -61,11 +61,11 @@ struct Role {
     is_door: bool,
     /// Its passages; it sends into the first of them.
     passages: &'static [usize],
-    /// Whom it answers. Those that never do pass on everything.
+    /// Whether it answers requests. One that does not passes on every connection.
     answers: bool,
 }
 
-/// What there is at first, and what may happen.
+/// The beginning of a world, and the events that may happen in it.
 struct Scenario {
     name: &'static str,
     passages: usize,
@@ -74,7 +74,7 @@ struct Scenario {
     clients: &'static [(usize, &'static [&'static str])],
     /// Whether the passages are full at first, on the way to the group and to the door.
     is_full: [bool; 2],
-    /// How many of these happen.
+    /// Number of faults and orders that happen.
     faults: usize,
     /// The faults and orders that may happen, of everybody.
     may_happen: &'static [fn(usize) -> Event],
@@ -159,7 +159,7 @@ const STATES_MAX: usize = 50_000;
 /// More rounds than it takes until all that has begun is done, if each process gets its turn in each of them.
 const ROUNDS_MAX: usize = 64;
 
-/// What makes a passage full with few messages.
+/// Length of a message with which few messages fill a passage, in bytes.
 const FILLING_BYTES: usize = 60_000;
 
 /// A process that runs.
@@ -204,7 +204,7 @@ impl Process {
                 Advance::Errand(_) => return Err(io::Error::other("there is no application")),
                 Advance::End => return Ok(true),
                 Advance::Wait { .. } => {
-                    // Who is awake does not wait.
+                    // A loop that is awake does not wait.
                     self.driven.shared.inboxes[0].asleep.store(false, Ordering::Relaxed);
                     self.driven.wait()?;
                     if !self.driven.poll.has_next() && self.driven.turns.is_empty() {
@@ -249,7 +249,7 @@ fn key() -> SealKey {
     SealKey::new([7; 32])
 }
 
-/// What a process answers itself, and what the other side does.
+/// The plan of a process: paths that it answers itself, and paths that the other side answers.
 fn plan(role: &Role) -> io::Result<Plan> {
     let elsewhere = || Action::Elsewhere { passage: 0, is_folder: false };
     let own = if role.is_door { HERE } else { THERE };
@@ -424,7 +424,7 @@ impl World {
             && (role.is_door || way.is_some_and(serves))
     }
 
-    /// What may happen now.
+    /// Events that may happen now.
     fn events(&self) -> io::Result<Vec<Event>> {
         let can_ask = |client: &Client| {
             client.socket.is_some()
@@ -476,7 +476,7 @@ impl World {
                 let path = client.paths[client.asked];
                 client.asked += 1;
                 let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
-                // It may have been closed, which the client sees when it reads.
+                // The server may have closed the connection, which the client sees when it reads.
                 let _ = client.socket.as_ref().map(|socket| socket::send(socket, request.as_bytes(), false));
             }
             Event::Leave(client) => {
@@ -567,7 +567,7 @@ impl World {
         Ok(())
     }
 
-    /// How everything stands, as far as it is seen.
+    /// State of this world, as far as it is seen.
     fn seen(&self) -> io::Result<String> {
         let mut seen = format!("{} ", self.faults_left);
         for client in &self.clients {
@@ -601,7 +601,7 @@ impl World {
         Ok(places)
     }
 
-    /// What holds at any time. `told`: how it came to this.
+    /// Checks the invariants that hold at any time. `told`: the events that led here.
     fn check(&self, told: &str) -> io::Result<()> {
         let mut asked = 0;
         for client in &self.clients {
@@ -621,7 +621,7 @@ impl World {
         Ok(())
     }
 
-    /// How often the processes that run have passed connections on.
+    /// Number of times that the processes that run have passed connections on.
     fn moves(&self) -> u64 {
         self.running().map(|process| process.driven.shared.tally.get(Cell::PassedOn)).sum()
     }

@@ -281,7 +281,7 @@ fn made_to_wait() {
         socket::set_waits(&descriptors[0], true).unwrap();
         let bytes = [&bytes[..64], format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()].concat();
         pass::send(&group, &bytes, &[descriptors[0].as_fd()]).unwrap();
-        // It has begun to answer, and its client takes no more.
+        // The door has begun to answer, and the client takes no more.
         assert!(socket::wait(&client.socket, socket::Until::Readable, 20_000).unwrap());
         clients.push((client, descriptors));
 
