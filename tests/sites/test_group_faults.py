@@ -117,6 +117,26 @@ def test_killed_server(serve: Servers, folder: Path) -> None:
     assert until(lambda: not any(map(is_alive, pids | set(said))))
 
 
+def test_back_to_a_server_that_stops(serve: Servers, folder: Path) -> None:
+    """While the server stops, a request for it on a connection that a group has is answered, too."""
+    server = start(serve, folder, "processes = 1\nthreads = 2", door=1)
+    with contextlib.ExitStack() as stack:
+        clients = clients_of(server, stack)
+        assert [200] * CLIENTS == [client.get("/shop/x").status for client in clients]
+        (holds,) = clients_of(server, stack, 1)
+        holds.send(request("/stream"))
+        said_by(holds)
+        server.signal(signal.SIGTERM)
+        server.wait_for_log("ADY302 info: stopping")
+        statuses = [client.get("/x").status for client in clients]
+        (folder / "gate").touch()
+
+        assert holds.receive().complete
+    assert 503 == statuses[-1]
+    assert set(statuses) <= {200, 503}
+    assert 0 == server.wait()
+
+
 def test_stopped_worker(serve: Servers, folder: Path) -> None:
     """A worker that is stopped is replaced; what comes for it meanwhile is the next one's."""
     server = start(
