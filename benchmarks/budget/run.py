@@ -3,7 +3,8 @@
 `run.py --python PYTHON` compares with budget.toml and fails where a row has grown by more than 2 %; `--write`
 makes what was counted the budget. `--build ci` does so for the build that tests use, which costs 30 % more.
 Instructions under callgrind repeat to within 2 % whatever else the machine does, which times do not. The
-server is one process, asked over one connection that is kept.
+server is one process, asked over one connection that is kept; of one with a group, the process that has this
+connection is counted, a worker of the group.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +96,9 @@ class Case:
     sites: tuple[int, int] = (0, 0)
     """How many sites a file has that is served instead, with how many routes each; the last one is asked."""
 
+    in_group: bool = False
+    """Whether the application of that file runs in a group, to which the connection moves."""
+
     folders: tuple[str, ...] | None = None
     """What each of three folders says in an `.adyton.toml`, in a file of one site; empty: nothing."""
     answers: str = "files = 'static'"
@@ -118,9 +123,11 @@ class Case:
         """Return the file of sites."""
         sites, routes = self.sites
         text = f"[server]\nchdir = {str(APPS)!r}\n"
+        text += "[groups.apps]\nprocesses = 1\n" if self.in_group else ""
         for site in range(sites):
             text += f"[[sites]]\nhosts = ['site{site}.example']\n"
             text += f"[[sites.routes]]\napp = {self.target!r}\n"
+            text += "group = 'apps'\n" if self.in_group else ""
             for route in range(1, routes):
                 text += f"[[sites.routes]]\npath = '/part{route}/of/it/'\nrespond = 404\n"
         return text
@@ -175,6 +182,7 @@ CASES = (
     Case("WSGI hello, access log", settings=(*ONE_THREAD, "--access-log={folder}/log")),
     Case("WSGI hello, --threads 16", settings=THREADS),
     Case("WSGI hello, file of one site", sites=(1, 1)),
+    Case("WSGI hello, in a group", sites=(1, 1), in_group=True),
     Case("WSGI hello, file of 50 sites with 20 routes", sites=(50, 20)),
     Case("WSGI hello, file of 10,000 host names", sites=(10_000, 1)),
     Case("handler hello", "hello_handler.py"),
@@ -290,14 +298,56 @@ def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket
     """Serve a case under callgrind: gives the process and a connection to it, once."""
     # A start takes half as long when its instructions are not counted.
     command = ["valgrind", "--tool=callgrind", "--quiet", "--instr-atstart=no"]
-    command += [f"--callgrind-out-file={folder}/count"]
-    command += [python, "-m", "adyton", "serve", "--processes=0", "--port=0", *case.command(folder)]
+    command += [f"--callgrind-out-file={folder}/count.%p"]
+    processes = 0
+    if case.in_group:
+        command += ["--trace-children=yes"]
+        processes = 1
+    command += [python, "-m", "adyton", "serve", f"--processes={processes}", "--port=0"]
+    command += case.command(folder)
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
         try:
-            yield server.pid, socket.create_connection(("127.0.0.1", port_of(server)), ANSWER_S)
+            connection = socket.create_connection(("127.0.0.1", port_of(server)), ANSWER_S)
+            pid = server.pid
+            if case.in_group:
+                # It moves with its first request.
+                ask(connection, case, 1)
+                pid = owner(connection, server.pid)
+            yield pid, connection
         finally:
             server.terminate()
             server.communicate(timeout=START_S)
+
+
+def owner(connection: socket.socket, pid: int) -> int:
+    """Return which one of a process and its descendants has the server's end of a connection."""
+    here, there = connection.getsockname()[1], connection.getpeername()[1]
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ends = [f"socket:[{line[9]}]" for line in lines if line[1:3] == [local(there), local(here)]]
+    owners: list[int] = []
+    deadline_s = time.monotonic() + ANSWER_S
+    # The process that has passed it on may not have closed it yet.
+    while len(owners) != 1 and time.monotonic() < deadline_s:
+        owners = [each for each in descendants(pid) if {*ends} & {*descriptors(each)}]
+    if len(owners) != 1:
+        raise SystemExit(f"one process should have the connection, and these have: {owners}")
+    return owners[0]
+
+
+def local(port: int) -> str:
+    """Return an address of this machine as the kernel's table of connections has it."""
+    return f"0100007F:{port:04X}"
+
+
+def descendants(pid: int) -> list[int]:
+    """Return a process, its children, and theirs."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(each for child in children for each in descendants(int(child)))]
+
+
+def descriptors(pid: int) -> list[str]:
+    """Return what a process has open."""
+    return [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
 
 
 def port_of(server: subprocess.Popen[str]) -> int:
