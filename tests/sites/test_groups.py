@@ -625,7 +625,7 @@ def test_told_of_processes(serve: Servers, folder: Path) -> None:
 
 def shop_of(folder: Path) -> Any:
     """Return how the supervisor of a group stands, as it said last."""
-    return group(folder / CONTROL, "shop")["status"] or {"workers": []}
+    return group(folder / CONTROL, "shop").get("status", {"workers": []})
 
 
 def serving(said: Any) -> int:

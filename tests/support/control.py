@@ -43,5 +43,5 @@ def supervisor(control: Path, name: str) -> int:
 
 def workers(control: Path, name: str) -> list[int]:
     """Return the workers of a group that serve, as far as it has said."""
-    said = group(control, name)["status"] or {"workers": []}
+    said = group(control, name).get("status", {"workers": []})
     return [worker["pid"] for worker in said["workers"] if worker["state"] == "serving"]
