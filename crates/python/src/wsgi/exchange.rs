@@ -313,7 +313,9 @@ fn render<'py>(
     headers: &Bound<'py, PyList>,
 ) -> Result<HeadFacts, Unfit<'py>> {
     let mut head = http1::begin(out, code, reason)?;
-    for header in headers {
+    // Rendering runs no Python code: the list grows and shrinks only if another thread changes it.
+    for index in 0..headers.len() {
+        let header = headers.get_item(index)?;
         let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(Unfit::Pair(header)) };
         if let Some(field) = fields.find(pair) {
             head.checked(field)?;
