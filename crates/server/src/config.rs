@@ -111,7 +111,7 @@ impl Default for Config {
             request_id_field: Vec::new(),
             logs_traces: false,
             refuse_underscores: false,
-            body_memory: BodyMemory::new(128 << 20),
+            body_memory: BodyMemory::new(96 << 20),
             body_files: Quota::new(0),
             temp_dir: std::env::temp_dir(),
             first_byte_timeout_ms: LONG_MS,

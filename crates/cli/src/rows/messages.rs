@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "body-memory-max",
         kind: bytes(0, 1 << 40, |settings, number| settings.body_memory_max = number),
-        default: "128m",
+        default: "96m",
         example: "1g",
         help: "memory for all request bodies together",
         detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
