@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,56 @@ def test_told(folder: Path) -> None:
         "\n"
         "adyton: site.toml: fine\n"
     ), said
+
+
+def test_who_is_in_which(folder: Path) -> None:
+    """The group of a route counts, then that of its site, then the default one; the others run none."""
+    file = write(
+        folder,
+        """
+[groups.shop]
+default = true
+[groups.blog]
+
+[[sites]]
+hosts = ["a.example"]
+group = "blog"
+[[sites.routes]]
+path = "/"
+app = "blog:application"
+[[sites.routes]]
+path = "/shop/"
+app = "blog:application"
+group = "shop"
+[[sites.routes]]
+path = "/files/"
+files = "pages"
+
+[[sites]]
+hosts = ["b.example"]
+[[sites.routes]]
+path = "/"
+scripts = "pages"
+[[sites.routes]]
+path = "/blog/"
+handler = "blog:handle"
+group = "blog"
+""",
+    )
+    expected = {
+        "http://a.example/": "blog",
+        "http://a.example/shop/": "shop",
+        "http://a.example/files/x": None,
+        "http://b.example/x": "shop",
+        "http://b.example/blog/": "blog",
+    }
+
+    found = {}
+    for url in expected:
+        done = run("route", file.name, url, cwd=folder, env=ENVIRONMENT)
+        groups = re.findall(r"^answer .* in (\w+) /", done.stdout, re.MULTILINE)
+        found[url] = groups[0] if groups else None
+    assert expected == found
 
 
 def test_what_is_read(folder: Path) -> None:

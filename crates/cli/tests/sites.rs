@@ -375,6 +375,23 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "4:9: there is no table [groups.www-data]; it is what has workers of its own, and the group that processes become \
          is group in [server]",
     ),
+    (
+        "[groups.a]\n[[sites]]\ngroup = \"b\"\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"a\"\n",
+        "3:9: there is no table [groups.b]; did you mean a?",
+    ),
+    (
+        "[groups.a]\n[groups.b]\n[[sites]]\ngroup = \"a\"\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"b\"\n",
+        "1:9: no application runs in this group: write group = \"a\" in a route or a site that has one",
+    ),
+    (
+        "[groups.a]\ndefault = true\n[groups.b]\ndefault = true\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\n\
+         [[sites.routes]]\npath = \"/b\"\napp = \"m:b\"\ngroup = \"b\"\n",
+        "4:11: default: the group a has it already, and one may",
+    ),
+    (
+        "[groups.a]\ndefault = \"x\"\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\n",
+        "2:11: default = x: a switch is on or off",
+    ),
     ("[sites]\n", "1:2: sites is a table; write [[sites]]"),
     ("sites = 5\n", "1:1: sites is a table; write [[sites]]"),
     ("sites = [5]\n", "1:10: sites holds tables; write [[sites]] for each of them"),

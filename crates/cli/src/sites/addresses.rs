@@ -1,6 +1,6 @@
 //! Addresses that a group has to itself: which sites are found there, and what does not go together.
 
-use super::document::{Document, RouteTable, SiteTable};
+use super::document::{Document, SiteTable};
 use super::mistake::{Lines, Mistake};
 use crate::bind::Bind;
 
@@ -98,7 +98,7 @@ fn check_bound(site: &SiteTable, mistakes: &mut Vec<Mistake>) {
                 );
                 mistakes.push(Mistake { at: route.at("group"), what });
             }
-            None if runs_application(route) => {
+            None if route.draft.runs_application() => {
                 let what = format!(
                     "this route has no group, and its site is found at addresses that the group {group} has to itself; \
                      write group = {group:?}, or take bind out of the site"
@@ -115,14 +115,9 @@ fn groups_of(site: &SiteTable) -> impl Iterator<Item = &str> {
     site.routes.iter().filter_map(|route| route.draft.group.as_deref())
 }
 
-fn runs_application(route: &RouteTable) -> bool {
-    let draft = &route.draft;
-    draft.app.is_some() || draft.handler.is_some() || draft.scripts.is_some()
-}
-
 /// Whether all was understood that says where a site is found, and in which group.
 fn is_read(site: &SiteTable) -> bool {
-    !site.given.is_unread(&["bind", "routes"])
+    !site.given.is_unread(&["bind", "group", "routes"])
         && !site.routes.iter().any(|route| route.given.is_unread(&OF_GROUP))
 }
 

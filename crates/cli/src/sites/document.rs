@@ -167,6 +167,17 @@ impl Document {
         format!("{:?}", (server, &group.name, &group.draft, own, sites.collect::<Vec<_>>()))
     }
 
+    /// Gives each application whose route names no group that of its site, or the default one.
+    fn assign_groups(&mut self) {
+        let default = self.groups.iter().find(|group| group.draft.is_default).map(|group| &group.name);
+        for site in &mut self.sites {
+            let group = site.draft.group.as_ref().or(default);
+            for route in site.routes.iter_mut().filter(|route| route.draft.runs_application()) {
+                route.draft.group = route.draft.group.take().or_else(|| group.cloned());
+            }
+        }
+    }
+
     /// Reads a file: what was understood of it, and all mistakes in that.
     ///
     /// # Errors
@@ -176,6 +187,15 @@ impl Document {
         #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is one for each lifetime")]
         read(file, text, |reader, table| reader.document(table))
     }
+}
+
+/// The groups that sites and routes name, each with where it is named, in bytes.
+fn groups_named(sites: &[SiteTable]) -> impl Iterator<Item = (usize, &String)> {
+    sites.iter().flat_map(|site| {
+        let own = site.draft.group.iter().map(|name| (site.at("group"), name));
+        let routes = site.routes.iter();
+        own.chain(routes.filter_map(|route| Some((route.at("group"), route.draft.group.as_ref()?))))
+    })
 }
 
 /// What is given, without where it stands.
@@ -270,6 +290,8 @@ impl Reader<'_> {
         }
         self.check_hosts(&document.sites);
         self.check_groups(&document);
+        document.assign_groups();
+        self.check_use(&document);
         document
     }
 
@@ -589,29 +611,40 @@ impl Reader<'_> {
         }
     }
 
-    /// Groups that routes name are there, and each is named.
+    /// Groups that routes and sites name are there, and one at most is for all others.
     fn check_groups(&mut self, document: &Document) {
-        let routes = || document.sites.iter().flat_map(|site| &site.routes);
-        let is_unread = |name: &str| document.server.is_unread(&[name]);
-        for route in routes().filter(|_| !is_unread("groups")) {
-            let Some(name) = &route.draft.group else { continue };
+        let is_unread = document.server.is_unread(&["groups"]);
+        for (at, name) in groups_named(&document.sites).filter(|_| !is_unread) {
             if document.groups.iter().all(|group| group.name != *name) {
                 let names = document.groups.iter().map(|group| group.name.as_str());
                 let hint =
                     nearest(name, names).map_or(NO_GROUP.to_owned(), |near| format!("did you mean {near}?"));
-                let at = route.at("group");
                 self.note(at..at, format!("there is no table [groups.{name}]; {hint}"));
             }
         }
+        let mut defaults = document.groups.iter().filter(|group| group.draft.is_default);
+        if let (Some(first), Some(second)) = (defaults.next(), defaults.next()) {
+            let at = second.at("default");
+            self.note(at..at, format!("default: the group {} has it already, and one may", first.name));
+        }
+    }
+
+    /// An application runs in each group.
+    fn check_use(&mut self, document: &Document) {
+        let routes = || document.sites.iter().flat_map(|site| &site.routes);
         let may_name = |given: &Given| given.is_unread(&["routes", "group"]);
         let mut given =
             document.sites.iter().map(|site| &site.given).chain(routes().map(|route| &route.given));
-        if is_unread("sites") || given.any(may_name) {
+        if document.server.is_unread(&["sites"]) || given.any(may_name) {
             return;
         }
-        for group in &document.groups {
+        for group in document.groups.iter().filter(|group| !group.given.is_unread(&["default"])) {
             if routes().all(|route| route.draft.group.as_ref() != Some(&group.name)) {
-                self.note(group.at..group.at, format!("no route says group = {:?}", group.name));
+                let name = &group.name;
+                let what = format!(
+                    "no application runs in this group: write group = {name:?} in a route or a site that has one"
+                );
+                self.note(group.at..group.at, what);
             }
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
     /// Addresses that its group has to itself; if there are none, it is found at those of the server.
     pub(crate) bind: Vec<Bind>,
+    /// Group of the applications whose routes name none.
+    pub(crate) group: Option<String>,
     pub(crate) root: Option<PathBuf>,
     pub(crate) denied: DeniedPaths,
     pub(crate) rewrites: Rewrites,
@@ -48,6 +50,11 @@ pub(crate) struct RouteDraft {
 }
 
 impl RouteDraft {
+    /// Whether an application answers, which may run in a group.
+    pub(crate) fn runs_application(&self) -> bool {
+        self.app.is_some() || self.handler.is_some() || self.scripts.is_some()
+    }
+
     /// How many of [`ACTIONS`] it has.
     pub(crate) fn actions(&self) -> usize {
         let is_cgi = self.cgi.is_some() || !self.interpreters.is_empty();
@@ -64,6 +71,8 @@ impl RouteDraft {
 pub(crate) struct GroupDraft {
     pub(crate) python: Option<PathBuf>,
     pub(crate) chdir: Option<PathBuf>,
+    /// Whether the applications run in it whose routes and sites name no group.
+    pub(crate) is_default: bool,
     pub(crate) idle_timeout_ms: Option<u64>,
 }
 
@@ -116,6 +125,17 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
                  server opens the addresses before the group starts, as who it is itself, and keeps them open when processes of the group are \
                  replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. Unless it is given, the site is found \
                  at the addresses of `[server]`.",
+        ..SITE
+    },
+    Row {
+        name: "group",
+        kind: Kind::Form {
+            shape: "NAME",
+            set: |site, text| group_name(text).map(|name| site.group = Some(name)),
+        },
+        example: "shop",
+        help: "group whose workers run the applications of the site",
+        detail: "One of `[groups.NAME]`. It counts for each route with `app`, `handler` or `scripts` that has no `group` of its own.",
         ..SITE
     },
     Row {
@@ -178,6 +198,15 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         detail: "Its applications are found there: an `app` that is a file is relative to it, and modules are looked for there \
                  first, so that two groups may each have a module `wsgi`. All other paths of the file stay relative to the \
                  `chdir` of `[server]`, and so is this one. Unless it is given, the group works there, too.",
+        ..GROUP
+    },
+    Row {
+        name: "default",
+        kind: Kind::Switch { set: |group, on| group.is_default = on },
+        default: "off",
+        example: "on",
+        help: "whether all applications run in it that are of no other group",
+        detail: "These are the applications whose route and site have no `group`. One group of the file may have it.",
         ..GROUP
     },
     Row {
@@ -327,8 +356,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "shop",
         help: "group whose workers run the application",
-        detail: "One of `[groups.NAME]`. Without it the application runs in the workers that accept connections, which costs \
-                 the least.",
+        detail: "One of `[groups.NAME]`. Without it the `group` of the site counts, then the group that has `default`; if there is neither, \
+                 the application runs in the workers that accept connections, which costs the least.",
         ..ACTION
     },
     Row {
