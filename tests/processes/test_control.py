@@ -30,6 +30,7 @@ from processes.load import Load
 from real.browser import Browser
 from support import client
 from support.client import request
+from support.prometheus import assert_is_prometheus
 from support.server import Log, adyton, environment, run, until
 
 if TYPE_CHECKING:
@@ -483,30 +484,6 @@ def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
         assert (409, "the server was stopped") == (answer.status, answer.json())
     assert 0 == servers.server.wait()
-
-
-LINE = re.compile(
-    r"# (HELP|TYPE) [a-z_]+ .+"
-    r'|[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.]+'
-)
-
-
-def assert_is_prometheus(text: str) -> None:
-    """Check each line, that families stand together, and that histograms are cumulative."""
-    assert text.endswith("\n")
-    names = []
-    for line in text.splitlines():
-        assert LINE.fullmatch(line), line
-        if line.startswith("# TYPE"):
-            names.append(line.split()[2])
-    assert len(names) == len(set(names))
-    for name in re.findall(r"# TYPE ([a-z_]+) histogram", text):
-        buckets = [
-            int(count) for count in re.findall(rf"^{name}_bucket\{{[^}}]*\}} (\d+)$", text, re.MULTILINE)
-        ]
-
-        assert buckets == sorted(buckets)
-        assert f"{name}_count {buckets[-1]}\n" in text
 
 
 def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:

@@ -1,5 +1,6 @@
 //! The metrics in Prometheus' text format, version 0.0.4.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
 use crate::cause::Cause;
-use crate::status::{GroupStatus, Status};
+use crate::status::{GroupStatus, SiteStatus, Status};
 
 /// Counters and gauges that are one cell each: name, type, help, and cells with their label.
 type Family = (&'static str, &'static str, &'static str, &'static [(&'static str, Cell)]);
@@ -260,6 +261,7 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
         .collect();
     family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
     out.push_str(&of_groups(status));
+    out.push_str(&of_sites(status));
     out.push_str(&of_prefixes(total));
     out
 }
@@ -280,6 +282,34 @@ fn of_groups(status: &Status) -> String {
         let rows: Vec<(String, u64)> =
             status.groups.iter().map(|group| (label(group), number(group))).collect();
         family(&mut out, (name, kind, help), &rows);
+    }
+    out
+}
+
+/// Answers of each site, by the server's own workers and by those of each group; nothing if there is one site.
+fn of_sites(status: &Status) -> String {
+    let mut counted: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    let mut count = |site: &SiteStatus, group: &str| {
+        let labels = format!("site=\"{}\",group=\"{}\"", escaped(&site.site), escaped(group));
+        let sums = counted.entry(labels).or_default();
+        for (sum, number) in sums.iter_mut().zip([site.requests, site.errors, site.duration_us / 1000]) {
+            *sum = sum.wrapping_add(number);
+        }
+    };
+    status.sites.iter().for_each(|site| count(site, ""));
+    for group in &status.groups {
+        let sites = group.status.iter().flat_map(|status| &status.sites);
+        sites.for_each(|site| count(site, &group.group));
+    }
+    let mut out = String::new();
+    let families = [
+        ("adyton_site_requests_total", "Answers by site, and by the group that gave them."),
+        ("adyton_site_errors_total", "Answers with 5xx by site and group."),
+        ("adyton_site_duration_milliseconds_total", "Time of answers by site and group."),
+    ];
+    for (at, (name, help)) in families.into_iter().enumerate().filter(|_| !counted.is_empty()) {
+        let rows: Vec<_> = counted.iter().map(|(labels, numbers)| (labels.clone(), numbers[at])).collect();
+        family(&mut out, (name, "counter", help), &rows);
     }
     out
 }

@@ -43,6 +43,9 @@ pub struct Note {
     /// Requests, errors and microseconds of each prefix.
     #[serde(default)]
     pub(crate) prefixes: BTreeMap<String, [u64; 3]>,
+    /// The same numbers of each site.
+    #[serde(default)]
+    pub(crate) sites: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
     /// The level of the log, if it was changed while the server ran.
     pub(crate) log_level: Option<String>,
@@ -207,8 +210,10 @@ impl Note {
     /// What workers had counted that were gone.
     pub(crate) fn past(&self) -> Sample {
         let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
-        let prefixes = self.prefixes.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect();
-        Sample::of(&self.past, prefixes)
+        let table = |noted: &BTreeMap<String, [u64; 3]>| {
+            noted.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect()
+        };
+        Sample::of(&self.past, table(&self.prefixes), table(&self.sites))
     }
 
     /// Takes the workers over: when each slot goes, with its workers; and what there is of each of these, in the same order.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use adyton_server::prefixes::Asked;
+use adyton_server::prefixes::{Asked, Prefixes};
 use adyton_server::tally::{Cell, Histogram, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,9 @@ pub(crate) struct Status {
     pub(crate) total: Counts,
     /// Requests by the first segment of their path, the most frequent first.
     pub(crate) prefixes: Vec<PrefixStatus>,
+    /// Requests by their site, the most frequent first; empty if there is one site.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sites: Vec<SiteStatus>,
     pub(crate) workers: Vec<WorkerStatus>,
     /// Groups, whose workers are not among these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,6 +122,17 @@ pub(crate) struct Counts {
 #[serde(default)]
 pub(crate) struct PrefixStatus {
     pub(crate) prefix: String,
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) duration_us: u64,
+}
+
+/// Requests of one site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SiteStatus {
+    /// Its name as in the access log: `-` if it has none, `*` for all for which there is no room.
+    pub(crate) site: String,
     pub(crate) requests: u64,
     pub(crate) errors: u64,
     pub(crate) duration_us: u64,
@@ -227,13 +241,26 @@ pub(crate) fn seconds(ms: u64) -> f64 {
 
 /// Requests by the first segment of their path, the most frequent first.
 pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
-    let mut all: Vec<_> = sample.prefixes().iter().collect();
-    all.sort_by_key(|(_, asked)| std::cmp::Reverse(asked.requests));
     let shown = |(name, asked): (&String, &Asked)| {
         let Asked { requests, errors, duration_us } = *asked;
         PrefixStatus { prefix: name.clone(), requests, errors, duration_us }
     };
-    all.into_iter().map(shown).collect()
+    most_frequent_first(sample.prefixes()).map(shown).collect()
+}
+
+/// Requests by their site, the most frequent first.
+pub(crate) fn sites(sample: &Sample) -> Vec<SiteStatus> {
+    let shown = |(name, asked): (&String, &Asked)| {
+        let Asked { requests, errors, duration_us } = *asked;
+        SiteStatus { site: name.clone(), requests, errors, duration_us }
+    };
+    most_frequent_first(sample.sites()).map(shown).collect()
+}
+
+fn most_frequent_first(table: &Prefixes) -> impl Iterator<Item = (&String, &Asked)> {
+    let mut all: Vec<_> = table.iter().collect();
+    all.sort_by_key(|(_, asked)| std::cmp::Reverse(asked.requests));
+    all.into_iter()
 }
 
 fn connections(sample: &Sample) -> u64 {

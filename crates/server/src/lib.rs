@@ -72,6 +72,7 @@ mod server;
 pub mod share;
 mod shared;
 mod shed;
+pub mod site_counts;
 mod step;
 mod stored;
 pub mod tally;

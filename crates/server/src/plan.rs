@@ -167,7 +167,7 @@ impl Route {
         log: Option<SharedLog>,
         pages: Vec<StatusPage>,
     ) -> Route {
-        let terms = Terms { name: name_of(hosts), limits, log, pages };
+        let terms = Terms::new(name_of(hosts), limits, log, pages);
         self.apart.get_or_insert_default().terms = Some(Arc::new(terms));
         self
     }
@@ -313,7 +313,7 @@ impl Site {
         let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
         let is_one_app = routes.iter().count() == 1
             && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
-        let terms = Arc::new(Terms { name: name_of(&hosts), limits, log, pages: Vec::new() });
+        let terms = Arc::new(Terms::new(name_of(&hosts), limits, log, Vec::new()));
         let has_mounts = routes.iter().any(|(_, route)| route.mount_bytes > 0);
         let number = SITES.fetch_add(1, Ordering::Relaxed);
         Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
@@ -400,7 +400,7 @@ impl Site {
     #[must_use]
     pub fn with_pages(mut self, pages: Vec<StatusPage>) -> Site {
         let Terms { name, limits, log, .. } = &*self.terms;
-        self.terms = Arc::new(Terms { name: name.clone(), limits: *limits, log: log.clone(), pages });
+        self.terms = Arc::new(Terms::new(name.clone(), *limits, log.clone(), pages));
         self
     }
 
@@ -595,6 +595,15 @@ impl Plan {
             }
         }
         Ok(Plan { sites: sites.into_iter().map(Arc::new).collect(), hosts, logs })
+    }
+
+    /// The terms of all sites and routes, if there are several sites.
+    pub(crate) fn terms_of_several(&self) -> impl Iterator<Item = &Arc<Terms>> {
+        let sites = if self.sites.len() > 1 { &*self.sites } else { &[] };
+        sites.iter().flat_map(|site| {
+            let of_routes = site.routes.iter().filter_map(|(_, route)| route.apart.as_ref()?.terms.as_ref());
+            [&site.terms].into_iter().chain(of_routes)
+        })
     }
 
     /// The number of the site that a request is for; `last` is what this plan was asked last.

@@ -81,6 +81,7 @@ impl Server {
         let wakes = parts.iter().map(|parts| Arc::clone(&parts.wake)).collect();
         let shared = Arc::new(Shared::new(config, plan, wakes, stop, host, tally));
         shared.begin_logs(&lock(&shared.plan));
+        shared.begin_counts(&lock(&shared.plan));
         shared.begin_scripts(&lock(&shared.plan))?;
         for (home, parts) in parts.into_iter().enumerate() {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
@@ -232,6 +233,7 @@ impl Server {
         let plan = Arc::new(plan);
         self.shared.begin_scripts(&plan)?;
         self.shared.begin_logs(&plan);
+        self.shared.begin_counts(&plan);
         let old = std::mem::replace(&mut *lock(&self.shared.plan), Arc::clone(&plan));
         for (inbox, folders) in self.shared.inboxes.iter().zip(folders) {
             inbox.put_plan(Arc::clone(&plan), folders);

@@ -187,6 +187,13 @@ impl Shared {
         }
     }
 
+    /// Gives each site of a plan its row on the board; the answers of a single site are not counted apart.
+    pub(crate) fn begin_counts(&self, plan: &Plan) {
+        for terms in plan.terms_of_several() {
+            terms.set_row(self.tally.row_of_site(terms.name.as_deref()));
+        }
+    }
+
     /// Says on the board how the threads stand.
     pub(crate) fn publish_threads(&self) {
         let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());

@@ -10,6 +10,7 @@ use adyton_sys::board::Board;
 
 use crate::estate::{self, Lines, Pages, Trace};
 use crate::prefixes::{self, Prefixes};
+use crate::site_counts::{self, Sites};
 
 /// A number on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,8 +163,11 @@ const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
 /// Cells of the numbers of a board.
 const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
 
+/// Place on a board of the table of sites.
+const SITES: usize = CELLS + prefixes::CELLS;
+
 /// Where on a board that begins which a worker leaves when it dies.
-const ESTATE: usize = CELLS + prefixes::CELLS;
+const ESTATE: usize = SITES + site_counts::CELLS;
 
 /// Cells of a board with all that.
 const BOARD_CELLS: usize = ESTATE + estate::CELLS;
@@ -264,13 +268,24 @@ impl Tally {
     /// Where an answer to a request for `path` is counted.
     pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
         // A client that guesses paths gets something else, as a rule.
-        prefixes::row_of(&self.board.cells()[CELLS..ESTATE], path, (200..300).contains(&status))
+        prefixes::row_of(&self.board.cells()[CELLS..SITES], path, (200..300).contains(&status))
     }
 
     /// Counts an answer there.
     pub(crate) fn note_row(&self, row: u8, status: u16, duration_us: u64) {
-        let table = &self.board.cells()[CELLS..ESTATE];
+        let table = &self.board.cells()[CELLS..SITES];
         prefixes::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
+    }
+
+    /// The row in which answers of a site are counted; one thread at a time may ask.
+    pub(crate) fn row_of_site(&self, name: Option<&str>) -> u8 {
+        site_counts::row_of(&self.board.cells()[SITES..ESTATE], name)
+    }
+
+    /// Counts an answer of a site in its row.
+    pub(crate) fn note_site(&self, row: u8, status: u16, duration_us: u64) {
+        let table = &self.board.cells()[SITES..ESTATE];
+        site_counts::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
     }
 
     /// Where lines of the access log are noted that are not written yet.
@@ -311,9 +326,10 @@ impl Tally {
 
     /// Everything as it is now.
     pub fn sample(&self) -> Sample {
-        let (numbers, table) = self.board.cells()[..ESTATE].split_at(CELLS);
+        let (numbers, tables) = self.board.cells()[..ESTATE].split_at(CELLS);
+        let (of_prefixes, of_sites) = tables.split_at(prefixes::CELLS);
         let cells = numbers.iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
-        Sample { cells, prefixes: prefixes::read(table) }
+        Sample { cells, prefixes: prefixes::read(of_prefixes), sites: site_counts::read(of_sites) }
     }
 }
 
@@ -326,11 +342,12 @@ fn class_of(us: u64) -> usize {
 pub struct Sample {
     cells: Vec<u64>,
     prefixes: Prefixes,
+    sites: Sites,
 }
 
 impl Default for Sample {
     fn default() -> Self {
-        Self { cells: vec![0; CELLS], prefixes: Prefixes::new() }
+        Self { cells: vec![0; CELLS], prefixes: Prefixes::new(), sites: Sites::new() }
     }
 }
 
@@ -350,10 +367,15 @@ impl Sample {
         &self.prefixes
     }
 
-    /// Numbers as [`Sample::cells`] and [`Sample::prefixes`] have given them; from another version, no numbers.
-    pub fn of(cells: &[u64], prefixes: Prefixes) -> Self {
+    /// Requests by the name of their site, if there is more than one.
+    pub fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    /// Numbers as [`Sample::cells`], [`Sample::prefixes`] and [`Sample::sites`] have given them; from another version, no numbers.
+    pub fn of(cells: &[u64], prefixes: Prefixes, sites: Sites) -> Self {
         let cells = if cells.len() == CELLS { cells.to_vec() } else { vec![0; CELLS] };
-        Self { cells, prefixes }
+        Self { cells, prefixes, sites }
     }
 
     /// What a cell says.
@@ -378,12 +400,17 @@ impl Sample {
         for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
             *cell = cell.wrapping_add(*other);
         }
+        self.add_tables(other);
+    }
+
+    fn add_tables(&mut self, other: &Self) {
         prefixes::add(&mut self.prefixes, &other.prefixes);
+        prefixes::add(&mut self.sites, &other.sites);
     }
 
     /// Adds what has happened on a board that no process writes any more; how it stood is past.
     pub fn add_past(&mut self, other: &Self) {
-        prefixes::add(&mut self.prefixes, &other.prefixes);
+        self.add_tables(other);
         let standing = Cell::Idle as usize..Cell::End as usize;
         for (at, (cell, other)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
             if !standing.contains(&at) {

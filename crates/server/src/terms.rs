@@ -1,9 +1,11 @@
 //! How a site treats its clients, whatever answers them.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::access_log::AccessLog;
 use crate::limits::SiteLimits;
+use crate::prefixes::NOWHERE;
 
 /// A log that several sites may share.
 pub type SharedLog = Arc<Mutex<AccessLog>>;
@@ -29,18 +31,42 @@ pub(crate) struct Terms {
     pub(crate) log: Option<SharedLog>,
     /// What stands in the place of the server's own pages; of two for a status the last counts.
     pub(crate) pages: Vec<StatusPage>,
+    /// Row of the tally in which its answers are counted.
+    row: AtomicU8,
 }
 
 impl Terms {
+    /// Terms that are counted nowhere until they have a row.
+    pub(crate) fn new(
+        name: Option<Box<str>>,
+        limits: SiteLimits,
+        log: Option<SharedLog>,
+        pages: Vec<StatusPage>,
+    ) -> Terms {
+        Terms { name, limits, log, pages, row: AtomicU8::new(NOWHERE) }
+    }
+
+    /// The row of the tally in which answers are counted.
+    pub(crate) fn row(&self) -> u8 {
+        self.row.load(Ordering::Relaxed)
+    }
+
+    /// Has answers counted in a row of the tally.
+    pub(crate) fn set_row(&self, row: u8) {
+        self.row.store(row, Ordering::Relaxed);
+    }
+
     /// The same, with more pages, which count in place of others.
     pub(crate) fn with_more_pages(&self, pages: Vec<StatusPage>) -> Terms {
         let pages = self.pages.iter().cloned().chain(pages).collect();
-        Terms { name: self.name.clone(), limits: self.limits, log: self.log.clone(), pages }
+        let terms = Terms::new(self.name.clone(), self.limits, self.log.clone(), pages);
+        terms.set_row(self.row());
+        terms
     }
 
     /// Terms of a client of no site that is known here: neither the name nor the pages of the site.
     pub(crate) fn of_no_site(&self) -> Terms {
-        Terms { name: None, limits: self.limits, log: self.log.clone(), pages: Vec::new() }
+        Terms::new(None, self.limits, self.log.clone(), Vec::new())
     }
 
     /// The site's own page for this status.

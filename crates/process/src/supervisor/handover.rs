@@ -1,10 +1,12 @@
 //! How the program that is on the disk now takes the place of this one (SIGUSR2).
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use adyton_log::{self as log, Level, messages};
+use adyton_server::prefixes::Prefixes;
 use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::clock;
 
@@ -19,6 +21,12 @@ use crate::reloads::Reloads;
 use crate::staff::{Record, Staff};
 use crate::succession::{Condition, Step};
 use crate::ways::GroupPlan;
+
+/// A table of what was asked for, as a note has it.
+fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {
+    let numbers = table.iter().map(|(name, asked)| (name, [asked.requests, asked.errors, asked.duration_us]));
+    numbers.map(|(name, numbers)| (name.clone(), numbers)).collect()
+}
 
 impl Supervisor {
     /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
@@ -63,11 +71,8 @@ impl Supervisor {
             since_ms: self.since_ms,
             serves: self.serves.clone(),
             past: past.cells().to_vec(),
-            prefixes: past
-                .prefixes()
-                .iter()
-                .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
-                .collect(),
+            prefixes: noted(past.prefixes()),
+            sites: noted(past.sites()),
             deaths: self
                 .past
                 .deaths()

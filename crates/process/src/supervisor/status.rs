@@ -8,7 +8,7 @@ use super::Supervisor;
 use crate::branches::{Branch, Standing};
 use crate::metrics;
 use crate::staff::{Staff, State};
-use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds};
+use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
 use crate::usage;
 
 impl Supervisor {
@@ -43,6 +43,7 @@ impl Supervisor {
             deaths: deaths.map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
             total: Counts::of(total),
             prefixes: prefixes(total),
+            sites: sites(total),
             workers: workers.collect(),
             groups: self.branches.iter().map(|branch| self.of_group(branch)).collect(),
         }
