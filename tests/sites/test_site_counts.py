@@ -69,7 +69,7 @@ def counted(server: Server, name: str) -> dict[str, int]:
 
 
 def test_by_site_and_group(serve: Servers, project: Path) -> None:
-    """Answers of each site are counted, by whom they were given; a worker that ends leaves what it has counted."""
+    """Answers of each site are counted by who gave them, also those of workers that have ended."""
     (project / "shop.py").write_text(
         "def application(environ, start_response):\n"
         "    start_response('200 OK', [('Content-Length', '0')])\n"

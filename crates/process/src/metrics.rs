@@ -279,8 +279,14 @@ fn of_groups(status: &Status) -> String {
     let mut out = String::new();
     let label = |group: &GroupStatus| format!("group=\"{}\"", escaped(&group.group));
     for (name, kind, help, number) in GROUP_FAMILIES.iter().filter(|_| !status.groups.is_empty()) {
-        let rows: Vec<(String, u64)> =
-            status.groups.iter().map(|group| (label(group), number(group))).collect();
+        let mut rows: Vec<(String, u64)> = Vec::new();
+        // While a group is replaced it is there twice.
+        for (label, number) in status.groups.iter().map(|group| (label(group), number(group))) {
+            match rows.iter_mut().find(|(other, _)| *other == label) {
+                Some((_, sum)) => *sum = sum.wrapping_add(number),
+                None => rows.push((label, number)),
+            }
+        }
         family(&mut out, (name, kind, help), &rows);
     }
     out
