@@ -89,7 +89,8 @@ def test_access_log(serve: Servers, tmp_path: Path, form: str) -> None:
     assert [] == [line for line in lines if CONTROL.search(line) or "\t" in line]
     if form == "json":
         agents = [json.loads(line)["user_agent"] for line in lines[: len(HOSTILE)]]
-        assert HOSTILE[:9] == agents[:9]
+        # The next request may be logged first: another thread may answer it, once the client has its answer.
+        assert set(HOSTILE[:9]) <= set(agents)
     elif form == "combined":
         assert [] == [line for line in lines if not COMBINED.fullmatch(line)]
     elif form != "common":
