@@ -86,7 +86,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// One with these ends, of a branch to come.
+    /// A way with these ends, of a branch that is to start or has been taken over.
     pub(crate) fn new(
         [door, branch, edition]: [OwnedFd; 3],
         line: Option<Channel>,

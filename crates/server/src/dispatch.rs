@@ -130,7 +130,7 @@ impl Loop {
         let job = self.shared.crew.withdraw(|job| job.is_quick && job.home == home);
         let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
             self.has_queued = false;
-            // What is left was held back for this driver, or for one before it that is still in its call.
+            // Requests that stay in the queue were held back for this driver, or for one before it that is still in its call.
             self.shared.crew.call_up_rest(self.now_ms);
             return None;
         };

@@ -170,7 +170,7 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let received = loop {
         match rustix::net::recvmsg(&socket, parts, &mut ancillary, flags) {
-            // The latter is said once: the other side has closed with messages unread. What it has sent before is still there.
+            // ECONNRESET comes once, when the other side has closed with messages unread; those that it has sent are still there.
             Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(Errno::AGAIN) => return Ok(Taken::Nothing),
             other => break other?,
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!("unfit", take()?);
         super::send(&one, b"twice", &[file.as_fd(), file.as_fd()])?;
         assert_eq!("unfit", take()?);
-        // No end, although it looks like one.
+        // An empty message is no end, although it looks like one.
         super::send(&one, b"", &[])?;
         super::send(&one, b"head", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
