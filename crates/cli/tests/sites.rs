@@ -386,7 +386,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "[groups.a]\ndefault = true\n[groups.b]\ndefault = true\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\n\
          [[sites.routes]]\npath = \"/b\"\napp = \"m:b\"\ngroup = \"b\"\n",
-        "4:11: default: the group a has it already, and one may",
+        "4:11: default: the group a is the default one already; take it out of one of them",
     ),
     (
         "[groups.a]\ndefault = \"x\"\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\n",

@@ -625,7 +625,13 @@ impl Reader<'_> {
         let mut defaults = document.groups.iter().filter(|group| group.draft.is_default);
         if let (Some(first), Some(second)) = (defaults.next(), defaults.next()) {
             let at = second.at("default");
-            self.note(at..at, format!("default: the group {} has it already, and one may", first.name));
+            self.note(
+                at..at,
+                format!(
+                    "default: the group {} is the default one already; take it out of one of them",
+                    first.name
+                ),
+            );
         }
     }
 
