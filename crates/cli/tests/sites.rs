@@ -384,6 +384,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "1:9: no application runs in this group: write group = \"a\" in a route or a site that has one",
     ),
     (
+        "[groups.a]\n[[sites]]\nhosts = \"one\"\ngroup = \"a\"\n[[sites.routes]]\nrespond = 200\n\
+         [[sites]]\nhosts = \"two\"\ngroup = \"a\"\n[[sites.routes]]\napp = \"m:a\"\n",
+        "4:9: group = \"a\": no application of this site runs in it; take it out",
+    ),
+    (
         "[groups.a]\ndefault = true\n[groups.b]\ndefault = true\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\n\
          [[sites.routes]]\npath = \"/b\"\napp = \"m:b\"\ngroup = \"b\"\n",
         "4:11: default: the group a is the default one already; take it out of one of them",

@@ -635,7 +635,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An application runs in each group.
+    /// An application runs in each group, and in the group of each site one of that site.
     fn check_use(&mut self, document: &Document) {
         let routes = || document.sites.iter().flat_map(|site| &site.routes);
         let may_name = |given: &Given| given.is_unread(&["routes", "group"]);
@@ -644,13 +644,23 @@ impl Reader<'_> {
         if document.server.is_unread(&["sites"]) || given.any(may_name) {
             return;
         }
+        let is_in = |route: &RouteTable, name: &String| route.draft.group.as_ref() == Some(name);
         for group in document.groups.iter().filter(|group| !group.given.is_unread(&["default"])) {
-            if routes().all(|route| route.draft.group.as_ref() != Some(&group.name)) {
-                let name = &group.name;
+            let name = &group.name;
+            if !routes().any(|route| is_in(route, name)) {
                 let what = format!(
                     "no application runs in this group: write group = {name:?} in a route or a site that has one"
                 );
                 self.note(group.at..group.at, what);
+                continue;
+            }
+            let is_vain = |site: &&SiteTable| {
+                site.draft.group.as_ref() == Some(name) && !site.routes.iter().any(|route| is_in(route, name))
+            };
+            for site in document.sites.iter().filter(is_vain) {
+                let at = site.at("group");
+                let what = format!("group = {name:?}: no application of this site runs in it; take it out");
+                self.note(at..at, what);
             }
         }
     }
