@@ -382,7 +382,74 @@ fn unix_ms(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_near, unix_ms};
+    use std::io;
+    use std::sync::Arc;
+
+    use adyton_crew::{Called, Duty, Held};
+    use adyton_sys::wake::Wake;
+
+    use super::{ALWAYS_MS, is_near, unix_ms};
+    use crate::config::Config;
+    use crate::desk::Desk;
+    use crate::errand::{Errand, Job};
+    use crate::event_loop::{Loop, Parts};
+    use crate::limits::CallLimits;
+    use crate::outcome::{Pull, Stream};
+    use crate::plan::Plan;
+    use crate::reply::Reply;
+    use crate::shared::{Own, Shared};
+    use crate::tally::Tally;
+
+    /// The rest of an answer, of which there is nothing.
+    struct Nothing;
+
+    impl Stream for Nothing {
+        fn pull(&mut self, _: &mut Reply<'_>) -> Pull {
+            Pull::End
+        }
+    }
+
+    /// A loop that can take nothing back calls up other threads for requests that were held back for its driver.
+    #[test]
+    fn requests_held_back_are_called_up() -> io::Result<()> {
+        let wake = Arc::new(Wake::new()?);
+        let config = Config { threads: 2, ..Config::default() };
+        let mut desk = Desk::new(&config);
+        let plan = Plan::new(Vec::new()).map_err(|_| io::Error::other("no plan"))?;
+        let wakes = vec![Arc::clone(&wake)];
+        let shared = Arc::new(Shared::new(config, plan, wakes, Box::new(|| None), None, Tally::new()?));
+        let (listeners, passages, folders) = (Vec::new(), Vec::new(), Vec::new());
+        let parts = Parts { listeners, addresses: 1, passages, share: None, folders, wake };
+        let mut driven = Loop::new(parts, 0, Arc::clone(&shared))?;
+        let crew = &shared.crew;
+
+        let (held, waiting, duty) = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                let post = crew.join(true, Own::new(0));
+                crew.next(&post, &mut false, 0, || ())
+            });
+            while !crew.has_entering_idle() {
+                std::thread::yield_now();
+            }
+            let driver = crew.join(true, Own::new(0));
+            driven.driver = Some(Arc::clone(&driver));
+            let held = crew.attach_driver(&driver, || {
+                let errand = Errand::Discard(Box::new(Nothing), CallLimits::default());
+                let job = Job { errand, home: 0, is_quick: false, since_ms: 0 };
+                let submitted = crew.submit(job, (ALWAYS_MS, 0), None, &mut Called::empty());
+                debug_assert!(submitted.is_ok(), "there is room in the queue");
+            });
+            let is_taken = driven.recall(&mut desk).is_some();
+            let waiting = crew.waiting();
+            // Ends the worker if it has been given nothing.
+            crew.end_loop();
+            (held, (is_taken, waiting), worker.join())
+        });
+        assert_eq!(held, Held::Some);
+        assert_eq!(waiting, (false, 0));
+        assert!(matches!(duty, Ok(Duty::Work(_))), "the worker has the request");
+        Ok(())
+    }
 
     /// Loopback, private addresses and unix sockets; nothing else.
     #[test]

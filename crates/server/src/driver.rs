@@ -2,14 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use adyton_crew::{Crew, Duty, Post, Spot};
+use adyton_crew::{Crew, Duty, Post};
 use adyton_http1::Framing;
 use adyton_log::request::{self, RequestId};
 use adyton_log::{self as log, messages};
-use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
 use crate::app::Call;
@@ -55,15 +54,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(shared: &Arc<Shared>, enters: bool, thread: u64) -> Self {
-        let own = Own {
-            lent: Spot::empty(),
-            unsent: AtomicUsize::new(0),
-            item_ms: AtomicU64::new(0),
-            task: Mutex::new(None),
-            thread,
-            tid: Tid::own(),
-        };
-        let post = shared.crew.join(enters, own);
+        let post = shared.crew.join(enters, Own::new(thread));
         set_waiter(Some(Rc::new(Employment { shared: Arc::clone(shared), post: Arc::clone(&post) })));
         let hand = Hand::new(Arc::clone(shared), post);
         // With one slot this thread is the loop's driver, too.

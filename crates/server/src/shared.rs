@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 
 use adyton_compress::Room;
-use adyton_crew::{Crew, Duties, Post};
+use adyton_crew::{Crew, Duties, Post, Spot};
 use adyton_spawn::Spawner;
 use adyton_sys::clock;
 use adyton_sys::tid::Tid;
@@ -44,7 +44,7 @@ impl Duties for Http {
 /// What a thread has besides its place in the crew.
 pub(crate) struct Own {
     /// The way to the client whose request a late thread or a worker is in, while the application has the thread.
-    pub(crate) lent: adyton_crew::Spot<Outbox>,
+    pub(crate) lent: Spot<Outbox>,
     /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
     pub(crate) unsent: AtomicUsize,
     /// The request that a late thread or a worker is in.
@@ -55,6 +55,20 @@ pub(crate) struct Own {
     pub(crate) thread: u64,
     /// The same, as the kernel does.
     pub(crate) tid: Tid,
+}
+
+impl Own {
+    /// The things of the calling thread, which the application knows by this number.
+    pub(crate) fn new(thread: u64) -> Self {
+        Own {
+            lent: Spot::empty(),
+            unsent: AtomicUsize::new(0),
+            task: Mutex::new(None),
+            item_ms: AtomicU64::new(0),
+            thread,
+            tid: Tid::own(),
+        }
+    }
 }
 
 /// What all threads of a server see.
