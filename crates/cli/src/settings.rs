@@ -1,5 +1,6 @@
 //! The typed result: one field for each row, which the rest of the server reads.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -229,8 +230,10 @@ pub struct Sites {
     pub groups: Vec<Group>,
     /// Which part of all that this process serves.
     pub part: Part,
-    /// The whole file.
+    /// The whole file, as far as this process gets it.
     pub text: String,
+    /// The values in it that not every process gets.
+    pub(crate) secrets: Vec<Secret>,
     /// Where it is, as an absolute path.
     pub place: PathBuf,
 }
@@ -259,6 +262,25 @@ impl Sites {
     pub(crate) fn routes(&self) -> impl Iterator<Item = &SiteRoute> {
         self.sites.iter().flat_map(|site| &site.routes)
     }
+}
+
+/// A value of a file of sites that not every process gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// Where it stands, in bytes.
+    pub(crate) place: Range<usize>,
+    pub(crate) reader: Reader,
+}
+
+/// Who needs a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// The supervisor alone.
+    Supervisor,
+    /// One part.
+    Part(Part),
+    /// Each part that accepts connections by itself, and so runs CGI scripts.
+    Acceptors,
 }
 
 /// Which part of what a file says a process serves.

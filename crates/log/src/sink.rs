@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::os::unix::net::UnixDatagram;
@@ -18,7 +19,7 @@ use crate::level::Level;
 use crate::stamp::Stamp;
 
 /// Where a log goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// Standard output for the access log, standard error for the error log.
     #[default]
@@ -30,12 +31,21 @@ pub enum Destination {
 }
 
 /// Where syslog listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SyslogAddress {
     /// A datagram socket of this machine, such as `/dev/log`.
     Local(PathBuf),
     /// `HOST:PORT`, by UDP (RFC 5426).
     Remote(String),
+}
+
+impl Destination {
+    /// A number by which processes that know it find it: the same in each process of a program.
+    pub fn key(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 impl fmt::Display for Destination {

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
+use adyton_log::sink::Destination;
 use adyton_sys::{child, temp};
 
 use crate::branch::BranchTold;
@@ -30,6 +31,8 @@ pub struct Version {
     pub text: String,
     /// Its groups, in their order.
     pub groups: Vec<GroupPlan>,
+    /// Where requests are logged.
+    pub access_logs: Vec<Destination>,
 }
 
 /// What the workers of each generation are handed; nothing, if there is nothing to hand.
@@ -48,11 +51,11 @@ impl Editions {
     }
 
     /// Reads it anew: what is wrong with it, if it cannot be served.
-    pub(crate) fn read(&mut self) -> Result<Option<(OwnedFd, Vec<GroupPlan>)>, String> {
+    pub(crate) fn read(&mut self) -> Result<Option<(OwnedFd, Version)>, String> {
         let Some(read) = &mut self.read else { return Ok(None) };
-        let Version { text, groups } = read()?;
-        let sealed = temp::sealed(text.as_bytes()).map_err(|error| error.to_string())?;
-        Ok(Some((sealed, groups)))
+        let version = read()?;
+        let sealed = temp::sealed(version.text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(Some((sealed, version)))
     }
 
     /// What was read is for this generation and those behind it; `proven` is the oldest of which workers may be started.
@@ -117,7 +120,7 @@ mod tests {
     use super::{Edition, Editions, Version, handed};
 
     fn version(text: &str) -> Version {
-        Version { text: text.to_owned(), groups: Vec::new() }
+        Version { text: text.to_owned(), groups: Vec::new(), access_logs: Vec::new() }
     }
 
     /// The text that workers of this generation are handed.

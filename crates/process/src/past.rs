@@ -8,28 +8,29 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::cause::Cause;
 
-/// What the lines of dead workers may take in memory, whatever else may wait for a log: several can leave 272 KiB each.
+/// What the lines of dead workers may take in memory for each log, whatever else may wait for it: several can leave 272 KiB
+/// each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// What is left of them.
 pub(crate) struct Past {
     counted: Sample,
     deaths: BTreeMap<Cause, u64>,
-    /// Where the lines go, once there were any.
-    lines_left: Option<Journal>,
-    /// Where requests are logged.
-    access_log: Option<Destination>,
+    /// Where the lines go, once there were any, by the key of their log.
+    lines_left: BTreeMap<u64, Journal>,
+    /// Where requests are logged: a worker whose board names another log is not believed.
+    access_logs: Vec<Destination>,
     queue_bytes_max: usize,
 }
 
 impl Past {
-    /// No worker is gone yet. Lines go to this access log; at most `queue_bytes_max` bytes wait for it.
-    pub(crate) fn new(access_log: Option<Destination>, queue_bytes_max: usize) -> Self {
+    /// No worker is gone yet. Lines go to these access logs; at most `queue_bytes_max` bytes wait for each.
+    pub(crate) fn new(access_logs: Vec<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
             deaths: BTreeMap::new(),
-            lines_left: None,
-            access_log,
+            lines_left: BTreeMap::new(),
+            access_logs,
             queue_bytes_max,
         }
     }
@@ -44,24 +45,35 @@ impl Past {
         let lines = tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
         self.counted.add_past(&tally.sample());
-        self.write_lines(lines);
+        for (key, lines) in lines {
+            self.write_lines(key, lines);
+        }
         let entries = tally.entries_left();
         if !entries.is_empty() {
             log::put_left(entries);
         }
     }
 
-    /// Writes the lines of its access log that a worker has left, on a thread of the log's.
-    fn write_lines(&mut self, lines: Vec<u8>) {
-        let Some(target) = self.access_log.as_ref().filter(|_| !lines.is_empty()) else { return };
-        let journal = match self.lines_left.take() {
-            Some(journal) => Ok(journal),
-            None => Journal::passing_access(target, self.queue_bytes_max.max(LEFT_BYTES_MAX)),
-        };
-        match journal {
+    /// Workers log requests there, too, from now on.
+    pub(crate) fn add_logs(&mut self, access_logs: Vec<Destination>) {
+        for log in access_logs {
+            if !self.access_logs.contains(&log) {
+                self.access_logs.push(log);
+            }
+        }
+    }
+
+    /// Writes the lines of an access log that a worker has left, on a thread of the log's.
+    fn write_lines(&mut self, key: u64, lines: Vec<u8>) {
+        if let Some(journal) = self.lines_left.get(&key) {
+            journal.put_lines(lines, None);
+            return;
+        }
+        let Some(target) = self.access_logs.iter().find(|log| log.key() == key) else { return };
+        match Journal::passing_access(target, self.queue_bytes_max.max(LEFT_BYTES_MAX)) {
             Ok(journal) => {
                 journal.put_lines(lines, None);
-                self.lines_left = Some(journal);
+                self.lines_left.insert(key, journal);
             }
             Err(error) => log::write(
                 &messages::ACCESS_LOG_LOST,
@@ -78,15 +90,13 @@ impl Past {
     /// What they have counted, with what this process itself could not log.
     pub(crate) fn total(&self) -> Sample {
         let mut sum = self.counted.clone();
-        sum.count(Cell::LinesLost, self.lines_left.as_ref().map_or(0, Journal::lost));
+        sum.count(Cell::LinesLost, self.lines_left.values().map(Journal::lost).sum());
         sum.count(Cell::EntriesLost, log::entries_lost());
         sum
     }
 
     /// Waits a moment for the lines to be written.
     pub(crate) fn settle(&self) {
-        if let Some(lines) = &self.lines_left {
-            lines.settle(log::END_PATIENCE);
-        }
+        self.lines_left.values().for_each(|journal| journal.settle(log::END_PATIENCE));
     }
 }

@@ -63,7 +63,7 @@ pub struct Plan {
     /// What an earlier life of this supervisor has left.
     pub note: Option<Note>,
     /// Where requests are logged, for the lines that a dead worker has left.
-    pub access_log: Option<Destination>,
+    pub access_logs: Vec<Destination>,
     /// How many bytes may wait until a log takes them.
     pub log_queue_bytes_max: usize,
     /// From a graceful stop's beginning to its first act.
@@ -78,6 +78,9 @@ pub enum Pace {
     /// All.
     All,
 }
+
+/// Variables of the environment that no process gets but supervisors of the server.
+pub(crate) const OWN_VARIABLES: [&str; 1] = ["ADYTON_ADMIN_TOKEN"];
 
 impl Plan {
     /// The arguments of a program that this supervisor starts: what it is to be, what it is told, what the user typed.

@@ -45,6 +45,8 @@ pub struct GroupPlan {
     pub fingerprint: String,
     /// Whether it has no process until a connection comes.
     pub is_lazy: bool,
+    /// The file of sites, as far as its processes get it.
+    pub text: Arc<str>,
     /// Where it accepts by itself; if there are none, connections come through the door.
     pub sockets: Vec<Arc<GroupSocket>>,
 }
@@ -207,13 +209,13 @@ impl Ways {
     ///
     /// # Errors
     ///
-    /// The process is out of descriptors, or there are too many branches.
-    pub(crate) fn add(&mut self, id: BranchId, plan: GroupPlan, edition: BorrowedFd<'_>) -> io::Result<()> {
+    /// The process is out of descriptors or memory, or there are too many branches.
+    pub(crate) fn add(&mut self, id: BranchId, plan: GroupPlan) -> io::Result<()> {
         let is_free = |cell: &usize| self.all.values().all(|way| way.cell != *cell);
         let cell =
             (0..BRANCHES_MAX).find(is_free).ok_or_else(|| io::Error::other("there are too many groups"))?;
         let (door, branch) = pass::passage()?;
-        let edition = edition.try_clone_to_owned()?;
+        let edition = temp::sealed(plan.text.as_bytes())?;
         self.all.insert(id, Way::new([door, branch, edition], None, cell, plan));
         Ok(())
     }

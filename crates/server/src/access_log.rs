@@ -20,7 +20,7 @@ use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, Journal};
 use adyton_sys::clock;
 
-use crate::estate::{LINES_BYTES_MAX, Page, Pages};
+use crate::estate::{LINES_BYTES_MAX, Page, Pages, PagesOfLog};
 pub use record::Record;
 
 use format::Format;
@@ -34,10 +34,10 @@ pub struct AccessLog {
     /// The first tick that saw the oldest of them.
     held_since_ms: Option<u64>,
     journal: Journal,
-    /// Whether lines of it may outlive this process.
-    may_leave: bool,
-    /// Where they do.
-    pages: Option<Pages>,
+    /// The key of where it goes.
+    key: u64,
+    /// Where lines of it outlive this process.
+    pages: Option<PagesOfLog>,
     /// The same lines there, if a page was free.
     page: Option<Page>,
 }
@@ -77,31 +77,21 @@ impl AccessLog {
             held: Vec::with_capacity(LINES_BYTES_MAX),
             held_since_ms: None,
             journal,
-            may_leave: true,
+            key: target.key(),
             pages: None,
             page: None,
         })
     }
 
     /// Keeps what is not written there, too, and counts what is lost. It stays where it was begun first.
-    pub(crate) fn leave_on(&mut self, pages: Pages, lost: Counter) {
+    pub(crate) fn leave_on(&mut self, pages: &Pages, lost: Counter) {
         if self.pages.is_some() {
             return;
         }
         self.journal.count_in(lost);
-        if !self.may_leave {
-            return;
-        }
+        let pages = pages.of_log(self.key);
         self.page = pages.take();
         self.pages = Some(pages);
-    }
-
-    /// The same log, but a process that dies takes along what is not written yet: there is one log whose lines the supervisor
-    /// writes then.
-    #[must_use]
-    pub fn leaving_nothing(mut self) -> Self {
-        self.may_leave = false;
-        self
     }
 
     /// Whether `format` could be opened with.
@@ -167,7 +157,7 @@ impl AccessLog {
             return;
         }
         let left = self.page.take().map(|page| Box::new(page) as Box<dyn Send>);
-        self.page = self.pages.as_ref().and_then(Pages::take);
+        self.page = self.pages.as_ref().and_then(PagesOfLog::take);
         let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
         self.held = spare;
         // One line of escaped garbage can be longer than all others together.

@@ -386,6 +386,7 @@ mod tests {
     use std::sync::Arc;
 
     use adyton_crew::{Called, Duty, Held};
+    use adyton_route::Routes;
     use adyton_sys::wake::Wake;
 
     use super::{ALWAYS_MS, is_near, unix_ms};
@@ -393,9 +394,9 @@ mod tests {
     use crate::desk::Desk;
     use crate::errand::{Errand, Job};
     use crate::event_loop::{Loop, Parts};
-    use crate::limits::CallLimits;
+    use crate::limits::{CallLimits, SiteLimits};
     use crate::outcome::{Pull, Stream};
-    use crate::plan::Plan;
+    use crate::plan::{Plan, Site};
     use crate::reply::Reply;
     use crate::shared::{Own, Shared};
     use crate::tally::Tally;
@@ -415,7 +416,8 @@ mod tests {
         let wake = Arc::new(Wake::new()?);
         let config = Config { threads: 2, ..Config::default() };
         let mut desk = Desk::new(&config);
-        let plan = Plan::new(Vec::new()).map_err(|_| io::Error::other("no plan"))?;
+        let site = Site::new(Vec::new(), Routes::new(Vec::new()), SiteLimits::default(), None);
+        let plan = Plan::new(vec![site]).map_err(|_| io::Error::other("no plan"))?;
         let wakes = vec![Arc::clone(&wake)];
         let shared = Arc::new(Shared::new(config, plan, wakes, Box::new(|| None), None, Tally::new()?));
         let (listeners, passages, folders) = (Vec::new(), Vec::new(), Vec::new());
@@ -431,9 +433,9 @@ mod tests {
             while !crew.has_entering_idle() {
                 std::thread::yield_now();
             }
-            let driver = crew.join(true, Own::new(0));
-            driven.driver = Some(Arc::clone(&driver));
-            let held = crew.attach_driver(&driver, || {
+            let post = crew.join(true, Own::new(0));
+            driven.driver = Some(Arc::clone(&post));
+            let held = crew.attach_driver(&post, || {
                 let errand = Errand::Discard(Box::new(Nothing), CallLimits::default());
                 let job = Job { errand, home: 0, is_quick: false, since_ms: 0 };
                 let submitted = crew.submit(job, (ALWAYS_MS, 0), None, &mut Called::empty());

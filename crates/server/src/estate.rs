@@ -5,8 +5,9 @@
 //! instead would cost a system call for each answer, and to write before each wait for the kernel as much on a server
 //! with little to do; to note it here costs a store for each eight bytes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use adyton_log::Leaves;
 use adyton_log::request::{GIVEN_BYTES_MAX, RequestId};
@@ -17,12 +18,17 @@ use crate::task::What;
 /// Cells of everything here.
 pub(crate) const CELLS: usize = TRACES_START + TRACES * TRACE_CELLS;
 
-/// Pages for lines of the access log: one that is being filled, one that the log's thread has in hand, and two more for a
-/// log that is behind. Lines beyond that are not on the board.
-const PAGES: usize = 4;
+/// Pages for lines of access logs. Only those that are used take memory. Lines beyond them are not on the board.
+const PAGES: usize = 64;
+
+/// Pages of one log: one that is being filled, one that the log's thread has in hand, and two more for a log that is behind.
+const PAGES_OF_LOG: usize = 4;
+
+/// Cells of a page: the key of its log, and its lines.
+const PAGE_CELLS: usize = 1 + LINES_CELLS;
 
 /// Where entries of the error log are, behind those pages.
-const ENTRIES_START: usize = PAGES * LINES_CELLS;
+const ENTRIES_START: usize = PAGES * PAGE_CELLS;
 
 /// Where traces begin.
 const TRACES_START: usize = ENTRIES_START + LINES_CELLS;
@@ -65,16 +71,40 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Those of an estate that begins at `start`.
+    /// The pages of an estate that begins at `start`.
     pub(crate) fn new(board: Arc<Board>, start: usize) -> Self {
-        Self { board, start, taken: Arc::default() }
+        let taken = Arc::new(std::array::from_fn(|_| AtomicBool::new(false)));
+        Self { board, start, taken }
     }
 
-    /// One that is free.
+    /// The pages that a log with this [key](adyton_log::sink::Destination::key) may take.
+    pub(crate) fn of_log(&self, key: u64) -> PagesOfLog {
+        let (board, taken) = (Arc::clone(&self.board), Arc::clone(&self.taken));
+        PagesOfLog { all: Pages { board, start: self.start, taken }, key, used: Arc::default() }
+    }
+}
+
+/// Pages for one log.
+pub(crate) struct PagesOfLog {
+    all: Pages,
+    key: u64,
+    /// How many it has.
+    used: Arc<AtomicUsize>,
+}
+
+impl PagesOfLog {
+    /// A free page, if the log may have another one.
     pub(crate) fn take(&self) -> Option<Page> {
-        let number = self.taken.iter().position(|taken| !taken.swap(true, Ordering::Acquire))?;
-        let lines = Lines::new(Arc::clone(&self.board), self.start + number * LINES_CELLS);
-        Some(Page { lines, number, taken: Arc::clone(&self.taken) })
+        if self.used.load(Ordering::Relaxed) >= PAGES_OF_LOG {
+            return None;
+        }
+        let Pages { board, start, taken } = &self.all;
+        let number = taken.iter().position(|taken| !taken.swap(true, Ordering::Acquire))?;
+        let start = start + number * PAGE_CELLS;
+        board.cells()[start].store(self.key, Ordering::Relaxed);
+        self.used.fetch_add(1, Ordering::Relaxed);
+        let lines = Lines::new(Arc::clone(board), start + 1);
+        Some(Page { lines, number, taken: Arc::clone(taken), used: Arc::clone(&self.used) })
     }
 }
 
@@ -83,6 +113,7 @@ pub(crate) struct Page {
     lines: Lines,
     number: usize,
     taken: Arc<[AtomicBool; PAGES]>,
+    used: Arc<AtomicUsize>,
 }
 
 impl Page {
@@ -97,6 +128,7 @@ impl Drop for Page {
         // A process that dies between a write and this leaves lines that stand in the log already: better twice than not at all.
         self.lines.clear();
         self.taken[self.number].store(false, Ordering::Release);
+        self.used.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -194,9 +226,16 @@ impl Drop for Trace {
     }
 }
 
-/// The lines of its access log that a process which has died has left.
-pub(crate) fn lines(cells: &[AtomicU64]) -> Vec<u8> {
-    cells[..ENTRIES_START].chunks_exact(LINES_CELLS).flat_map(noted).collect()
+/// The lines of access logs that a process which has died has left, by the key of each log.
+pub(crate) fn lines(cells: &[AtomicU64]) -> BTreeMap<u64, Vec<u8>> {
+    let mut lines: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    for page in cells[..ENTRIES_START].chunks_exact(PAGE_CELLS) {
+        let noted = noted(&page[1..]);
+        if !noted.is_empty() {
+            lines.entry(page[0].load(Ordering::Relaxed)).or_default().extend(noted);
+        }
+    }
+    lines
 }
 
 /// The entries of its error log.
@@ -248,13 +287,17 @@ fn load(cells: &[AtomicU64], count: usize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::io;
     use std::sync::Arc;
 
     use adyton_log::request::RequestIds;
     use adyton_sys::board::Board;
 
-    use super::{CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, Pages, TRACES, Trace, entries, inside, lines};
+    use super::{
+        CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, PAGES_OF_LOG, Pages, PagesOfLog, TRACES, Trace,
+        entries, inside, lines,
+    };
 
     fn board() -> io::Result<Arc<Board>> {
         Board::new(CELLS + 1).map(Arc::new)
@@ -264,19 +307,21 @@ mod tests {
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
-        let pages = Pages::new(Arc::clone(&board), 1);
-        let mut taken: Vec<_> = (0..=PAGES).map_while(|_| pages.take()).collect();
-        assert_eq!(PAGES, taken.len());
+        let all_pages = Pages::new(Arc::clone(&board), 1);
+        let pages = all_pages.of_log(7);
+        let mut taken: Vec<_> = (0..PAGES).map_while(|_| pages.take()).collect();
+        assert_eq!(PAGES_OF_LOG, taken.len());
         let all: Vec<String> = (0..40).map(|length| format!("{}\n", "x".repeat(length))).collect();
         for page in &mut taken {
             assert!(all.iter().all(|line| page.push(line.as_bytes())));
         }
 
-        assert_eq!(all.concat().repeat(PAGES).as_bytes(), lines(&board.cells()[1..]));
+        let left = |text: String| BTreeMap::from([(7, text.into_bytes())]);
+        assert_eq!(left(all.concat().repeat(PAGES_OF_LOG)), lines(&board.cells()[1..]));
 
         drop(taken.split_off(1));
 
-        assert_eq!(all.concat().as_bytes(), lines(&board.cells()[1..]));
+        assert_eq!(left(all.concat()), lines(&board.cells()[1..]));
 
         drop(taken);
 
@@ -288,6 +333,23 @@ mod tests {
         assert!(!page.push(&vec![b'x'; LINES_BYTES_MAX + 1]));
         assert!(page.push(&vec![b'x'; LINES_BYTES_MAX]));
         assert!(!page.push(b"\n"));
+        Ok(())
+    }
+
+    /// Each log has its own lines, and there are no more pages for all of them than there are.
+    #[test]
+    fn lines_of_several_logs() -> io::Result<()> {
+        let board = board()?;
+        let pages = Pages::new(Arc::clone(&board), 1);
+        let logs: Vec<_> = (0..=PAGES as u64).map(|key| pages.of_log(key)).collect();
+        let mut taken: Vec<_> = logs.iter().filter_map(PagesOfLog::take).collect();
+        assert_eq!(PAGES, taken.len());
+        for (page, line) in taken.iter_mut().zip(["one\n", "two\n"]) {
+            assert!(page.push(line.as_bytes()));
+        }
+        let expected = BTreeMap::from([(0, b"one\n".to_vec()), (1, b"two\n".to_vec())]);
+
+        assert_eq!(expected, lines(&board.cells()[1..]));
         Ok(())
     }
 

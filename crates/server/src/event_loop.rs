@@ -469,9 +469,13 @@ impl Loop {
         ];
         // For ever, rather than an option: what an empty one holds may be compared before it is seen to be empty, which is
         // without effect, and a fault to tools that watch the memory.
-        let until = |deadline: Option<u64>| deadline.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms));
-        let deadline_ms = deadlines.into_iter().map(until).fold(u64::MAX, u64::min);
-        let wait_ms = waits.into_iter().map(|wait| wait.unwrap_or(u64::MAX)).fold(deadline_ms, u64::min);
+        let mut wait_ms = u64::MAX;
+        for deadline_ms in &deadlines {
+            wait_ms = wait_ms.min(deadline_ms.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms)));
+        }
+        for wait in &waits {
+            wait_ms = wait_ms.min(wait.unwrap_or(u64::MAX));
+        }
         // One more, because the kernel's clock is finer than ours: waking early would spin.
         (wait_ms < u64::MAX).then(|| u32::try_from(wait_ms + 1).unwrap_or(u32::MAX))
     }

@@ -404,7 +404,9 @@ impl Loop {
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
         tally.note_row(answer.row, status, duration_us);
-        tally.note_site(outbox.terms.row(), status, duration_us);
+        if let Some(row) = outbox.terms.row() {
+            tally.note_site(row, status, duration_us);
+        }
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (answer.client(outbox.peer), &answer.id);
             let mut first = Head::new();

@@ -21,6 +21,7 @@ use crate::checker::Checker;
 use crate::common::{Asked, Common};
 use crate::config::Config;
 use crate::errand::Job;
+use crate::estate::Pages;
 use crate::event_loop::Loop;
 use crate::home::Home;
 use crate::inbox::Inbox;
@@ -90,6 +91,8 @@ pub(crate) struct Shared {
     pub(crate) checker: Checker,
     /// Bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
+    /// Where lines of access logs are noted that are not written yet.
+    pub(crate) pages: Pages,
     /// Threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
     /// How often threads had got the interpreter when the server's pulse was taken last.
@@ -131,6 +134,7 @@ impl Shared {
         let queue = (config.queue_max, config.queue_timeout_ms);
         let crew = Crew::new((loops, config.threads, reserve), queue);
         let inboxes: Vec<Arc<Inbox>> = wakes.into_iter().map(|wake| Arc::new(Inbox::new(wake))).collect();
+        let pages = tally.pages();
         let (spawner, places) =
             (Spawner::new(config.spawn_command.clone()), Places::new(config.scripts_max, config.queue_max));
         Self {
@@ -151,6 +155,7 @@ impl Shared {
             checker: Checker::default(),
             spawner,
             places,
+            pages,
             readings: Arc::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),
@@ -197,7 +202,7 @@ impl Shared {
     /// Notes on the board what the logs of a plan have not written, so that it outlives this process.
     pub(crate) fn begin_logs(&self, plan: &Plan) {
         for log in plan.logs() {
-            lock(log).leave_on(self.tally.pages(), self.tally.counter(Cell::LinesLost));
+            lock(log).leave_on(&self.pages, self.tally.counter(Cell::LinesLost));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a server counts and how it stands: numbers on a board that another process may read at any time.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -309,8 +310,9 @@ impl Tally {
         Trace::take(&self.board, ESTATE)
     }
 
-    /// The lines of its access log that a process which has died has not written.
-    pub fn lines_left(&self) -> Vec<u8> {
+    /// The lines that a process which has died has not written, by the [key](adyton_log::sink::Destination::key) of their
+    /// access log.
+    pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
         estate::lines(&self.board.cells()[ESTATE..])
     }
 

@@ -46,9 +46,11 @@ impl Terms {
         Terms { name, limits, log, pages, row: AtomicU8::new(NOWHERE) }
     }
 
-    /// The row of the tally in which answers are counted.
-    pub(crate) fn row(&self) -> u8 {
-        self.row.load(Ordering::Relaxed)
+    /// The row of the tally in which answers are counted, if they are.
+    #[inline]
+    pub(crate) fn row(&self) -> Option<u8> {
+        let row = self.row.load(Ordering::Relaxed);
+        (row != NOWHERE).then_some(row)
     }
 
     /// Has answers counted in a row of the tally.
@@ -59,9 +61,8 @@ impl Terms {
     /// The same, with more pages, which count in place of others.
     pub(crate) fn with_more_pages(&self, pages: Vec<StatusPage>) -> Terms {
         let pages = self.pages.iter().cloned().chain(pages).collect();
-        let terms = Terms::new(self.name.clone(), self.limits, self.log.clone(), pages);
-        terms.set_row(self.row());
-        terms
+        let row = AtomicU8::new(self.row.load(Ordering::Relaxed));
+        Terms { row, ..Terms::new(self.name.clone(), self.limits, self.log.clone(), pages) }
     }
 
     /// Terms of a client of no site that is known here: neither the name nor the pages of the site.

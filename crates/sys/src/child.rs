@@ -40,10 +40,11 @@ impl Program {
     ///
     /// The program cannot be run, which says what is missing, or there may be no further process.
     pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
-        self.spawn_as(None, arguments, kept)
+        self.spawn_as(None, &[], arguments, kept)
     }
 
-    /// As [`Self::spawn`]; the program is run by this user, and there is no way back.
+    /// As [`Self::spawn`]; the program is run by this user, and there is no way back. It does not get the variables of the
+    /// environment that are named.
     ///
     /// # Errors
     ///
@@ -51,12 +52,16 @@ impl Program {
     pub fn spawn_as(
         &self,
         identity: Option<&Identity>,
+        without: &[&str],
         arguments: &[OsString],
         kept: &[BorrowedFd<'_>],
     ) -> io::Result<u32> {
         let mut become_user = identity.map(Identity::taker).transpose()?;
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).args(arguments).current_dir(&self.folder);
+        for variable in without {
+            command.env_remove(variable);
+        }
         let kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
         let prepare = move || {
             unblock_terminate()?;

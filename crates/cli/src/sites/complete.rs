@@ -43,6 +43,7 @@ impl Document {
         made.pythons(&self.groups);
         made.own_folders(&self.groups);
         let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::default() };
+        let secrets = self.secrets();
         let mut sites = Vec::new();
         for (site, bound) in self.sites.into_iter().zip(bound) {
             let of_site = with(&with(settings, &site.given, &at), &logs, &at);
@@ -60,7 +61,7 @@ impl Document {
             sites.push(Site { hosts, bound, denied, rewrites, routes, settings: of_site, line });
         }
         let Maker { apps, mistakes, .. } = made;
-        (Sites { file: file.to_owned(), sites, apps, groups, part, text, place }, mistakes)
+        (Sites { file: file.to_owned(), sites, apps, groups, part, text, secrets, place }, mistakes)
     }
 
     /// The number of a group.
@@ -158,7 +159,7 @@ pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {
 /// What a table says of a setting, and where.
 pub(crate) fn sayings<'s>(said: &'s Said, at: At<'s>) -> impl Iterator<Item = Saying> + 's {
     let name = ROWS[said.row].name;
-    said.values.iter().map(move |value| Saying { name, value: value.text.clone(), at: at(value.at) })
+    said.values.iter().map(move |value| Saying { name, value: value.text.clone(), at: at(value.place.start) })
 }
 
 /// What gathers the applications of a file, and what is not there.

@@ -61,7 +61,7 @@ pub(crate) struct Said {
 pub(crate) struct Value {
     pub(crate) text: String,
     /// Where it stands, in bytes.
-    pub(crate) at: usize,
+    pub(crate) place: Range<usize>,
 }
 
 impl Given {
@@ -481,7 +481,7 @@ impl Reader<'_> {
                 continue;
             };
             match row.apply(draft, &text) {
-                Ok(()) => stored.push(Value { text, at: span.start }),
+                Ok(()) => stored.push(Value { text, place: span.clone() }),
                 Err(why) => {
                     let shown =
                         if text.is_empty() { "\"\"".to_owned() } else { text.escape_debug().to_string() };

@@ -15,6 +15,7 @@ mod mistake;
 mod path;
 mod rows;
 mod schema;
+mod secrets;
 mod table;
 mod unknown;
 

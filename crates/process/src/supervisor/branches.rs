@@ -12,8 +12,10 @@ use serde_json::Value;
 use super::Supervisor;
 use crate::branch::BranchTold;
 use crate::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
+use crate::editions::Version;
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::place::{PassageEnd, Passages};
+use crate::plan::OWN_VARIABLES;
 use crate::rounds::{Asked, Asker};
 use crate::staff::Staff;
 use crate::ways::{GroupPlan, Way};
@@ -26,12 +28,12 @@ const DOOR: &str = "the server itself";
 
 impl Supervisor {
     /// Makes the passages of branches that there were not before.
-    pub(super) fn add_ways(&mut self, groups: &[GroupPlan], edition: BorrowedFd<'_>) -> io::Result<()> {
+    pub(super) fn add_ways(&mut self, groups: &[GroupPlan]) -> io::Result<()> {
         let new: Vec<_> = self.branches.iter().filter(|branch| self.ways.get(branch.id).is_none()).collect();
         for branch in new {
             let plan = groups.iter().find(|group| group.key() == branch.key);
             let plan = plan.ok_or_else(|| io::Error::other("a group has no plan"))?;
-            self.ways.add(branch.id, plan.clone(), edition)?;
+            self.ways.add(branch.id, plan.clone())?;
         }
         self.ways.publish(&self.branches);
         Ok(())
@@ -267,7 +269,7 @@ impl Supervisor {
         let told = BranchTold::new((&way.plan.name, entrances), own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
         let kept = [&own[..], &sockets].concat();
-        let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &arguments, &kept)?;
+        let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &OWN_VARIABLES, &arguments, &kept)?;
         way.line = Some(Channel::new(ours));
         way.has_closed = false;
         Ok(pid)
@@ -364,13 +366,14 @@ impl Supervisor {
     }
 
     /// Reads a version of the file: what its workers are handed. Its new groups are begun.
-    pub(super) fn begin_version(&mut self, read: Option<(OwnedFd, Vec<GroupPlan>)>) -> Result<(), String> {
-        let Some((edition, groups)) = read else { return Ok(()) };
+    pub(super) fn begin_version(&mut self, read: Option<(OwnedFd, Version)>) -> Result<(), String> {
+        let Some((edition, Version { groups, access_logs, .. })) = read else { return Ok(()) };
         self.branches.begin(groups.iter().map(GroupPlan::key).collect());
-        if let Err(error) = self.add_ways(&groups, edition.as_fd()) {
+        if let Err(error) = self.add_ways(&groups) {
             self.branches.abandon();
             return Err(format!("a group cannot be begun: {error}"));
         }
+        self.past.add_logs(access_logs);
         self.read = Some(edition);
         Ok(())
     }

@@ -172,7 +172,7 @@ impl Supervisor {
             links: Links::default(),
             prototype_lines: BTreeMap::new(),
             ports: Ports::new(sockets, open, plan.shares),
-            past: Past::new(plan.access_log.take(), plan.log_queue_bytes_max),
+            past: Past::new(std::mem::take(&mut plan.access_logs), plan.log_queue_bytes_max),
             strangers: Strangers::default(),
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
@@ -216,10 +216,7 @@ impl Supervisor {
         if let Some(note) = note {
             return self.go_on(&note, groups);
         }
-        match self.editions.of(1).map(|edition| edition.try_clone_to_owned()) {
-            Some(edition) => self.add_ways(groups, edition?.as_fd()),
-            None => Ok(()),
-        }
+        self.add_ways(groups)
     }
 
     fn run(&mut self) -> io::Result<()> {

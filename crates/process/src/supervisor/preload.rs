@@ -7,6 +7,7 @@ use adyton_log::{self as log, messages};
 use adyton_sys::pass;
 
 use super::Supervisor;
+use crate::plan::OWN_VARIABLES;
 use crate::prototype_line::PrototypeLine;
 
 impl Supervisor {
@@ -74,7 +75,8 @@ impl Supervisor {
             }
             kept.push(edition);
         }
-        let pid = self.plan.program.spawn(&self.plan.arguments_of("prototype", told), &kept)?;
+        let arguments = self.plan.arguments_of("prototype", told);
+        let pid = self.plan.program.spawn_as(None, &OWN_VARIABLES, &arguments, &kept)?;
         Ok((pid, PrototypeLine::new(ours)))
     }
 

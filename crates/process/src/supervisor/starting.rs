@@ -12,6 +12,7 @@ use crate::fleet::{WORKERS_MAX, Wanted};
 use crate::links::Link;
 use crate::message::Channel;
 use crate::place::Place;
+use crate::plan::OWN_VARIABLES;
 use crate::staff::Birth;
 use crate::usage;
 
@@ -58,7 +59,7 @@ impl Supervisor {
             prototype.fork(&place, &kept)?;
         } else {
             let arguments = self.plan.arguments_of("worker", place.written());
-            let pid = self.plan.program.spawn(&arguments, &kept)?;
+            let pid = self.plan.program.spawn_as(None, &OWN_VARIABLES, &arguments, &kept)?;
             usage::end_before_us(pid);
             self.fleet.note_spawned(birth.id, pid);
         }

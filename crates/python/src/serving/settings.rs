@@ -228,7 +228,7 @@ pub(super) fn plan(
     apps: Vec<Arc<dyn App>>,
     functions: Vec<(Wanted, Arc<dyn Authority>)>,
 ) -> Result<Plan, Failure> {
-    let logs = SharedLogs { of_server: settings.access_log.clone(), opened: Vec::new() };
+    let logs = SharedLogs { opened: Vec::new() };
     let guards = Guards::asking(functions);
     let sites = match &settings.sites {
         Some(sites) => sites_of_file((settings, sites), apps, (logs, guards))?,
@@ -542,8 +542,6 @@ fn cached(route: Route, settings: &Settings) -> Route {
 
 /// The access logs, each opened once for all sites that have it.
 struct SharedLogs {
-    /// The server's own, of which the supervisor writes what a worker leaves that dies.
-    of_server: Option<Destination>,
     opened: Vec<(Destination, String, SharedLog)>,
 }
 
@@ -551,7 +549,6 @@ impl SharedLogs {
     /// The log of these settings.
     fn of(&mut self, settings: &Settings) -> Result<Option<SharedLog>, Failure> {
         let Some(destination) = &settings.access_log else { return Ok(None) };
-        let is_of_server = self.of_server.as_ref() == Some(destination);
         let destination = log_destination(settings, destination);
         let format = settings.access_log_format.atoms().unwrap_or("json");
         let mut opened = self.opened.iter().filter(|(other, _, _)| *other == destination);
@@ -564,7 +561,6 @@ impl SharedLogs {
         }
         let log = AccessLog::open(&destination, format, log_queue_bytes_max(settings))
             .map_err(|error| Failure::Said(error.to_string(), 2))?;
-        let log = if is_of_server { log } else { log.leaving_nothing() };
         let log = Arc::new(Mutex::new(log));
         self.opened.push((destination, format.to_owned(), Arc::clone(&log)));
         Ok(Some(log))

@@ -103,7 +103,7 @@ fn supervise_as(
         touch: watched(settings),
         develops: settings.reload,
         note,
-        access_log: settings.access_log.as_ref().map(|destination| log_destination(settings, destination)),
+        access_logs: access_logs(settings),
         log_queue_bytes_max: log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
@@ -116,6 +116,22 @@ fn supervise_as(
             status
         }
     })
+}
+
+/// Where requests are logged, by the server and by each site.
+fn access_logs(settings: &Settings) -> Vec<Destination> {
+    let of_sites = settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings);
+    let logs = std::iter::once(settings).chain(of_sites).filter_map(|one| {
+        let destination = one.access_log.as_ref()?;
+        Some(log_destination(one, destination))
+    });
+    let mut all: Vec<Destination> = Vec::new();
+    for log in logs {
+        if !all.contains(&log) {
+            all.push(log);
+        }
+    }
+    all
 }
 
 /// What opens another set of sockets beside these, for so many loops.
@@ -202,7 +218,7 @@ fn group_plans(
     };
     let base = settings.chdir.clone().unwrap_or_default();
     let mut refused = Vec::new();
-    let mut plan = |group: &Group| {
+    let mut plan = |number: usize, group: &Group| {
         let at = group.settings.said_at("user");
         let at = if at.is_in_file() { at } else { group.said_at.clone() };
         let wrong = |why: String| Failure::Said(format!("{at}groups.{}: {why}", group.name), 2);
@@ -238,15 +254,17 @@ fn group_plans(
             fingerprint: format!("{} {identity:?} {}", env!("CARGO_PKG_VERSION"), group.fingerprint),
             identity,
             is_lazy: group.idle_timeout_ms.is_some(),
+            text: sites.text_for(Part::Group(number)).into(),
         })
     };
-    let plans = sites.groups.iter().map(&mut plan).collect::<Result<_, _>>()?;
+    let plans = sites.groups.iter().enumerate().map(|(number, group)| plan(number, group));
+    let plans = plans.collect::<Result<_, _>>()?;
     if refused.is_empty() { Ok(plans) } else { Err(Failure::Mistakes(refused, 1)) }
 }
 
 /// What the workers of a group are handed: what it has been handed itself.
 fn edition_of_group(sites: &Sites) -> Edition {
-    let version = Version { text: sites.text.clone(), groups: Vec::new() };
+    let version = Version { text: sites.text.clone(), groups: Vec::new(), access_logs: Vec::new() };
     let again = version.clone();
     Edition { first: version, read: Box::new(move || Ok(again.clone())) }
 }
@@ -280,14 +298,16 @@ fn edition(
             let names = waiting.join(", ");
             log::write(&messages::SETTING_WAITS, format_args!("{names}: reload does not change this"));
         }
-        let text = now.sites.as_ref().map(|sites| sites.text.clone());
+        let text = now.sites.as_ref().map(|sites| sites.text_for(Part::Door));
         let text = text.ok_or_else(|| "no file of sites is served any more".to_owned())?;
         let before: Vec<String> = sockets.addresses().cloned().collect();
         let groups = group_plans(&now, &programs, (&mut sockets, true)).map_err(Failure::into_sentence)?;
         tell_opened(&groups, &before);
-        Ok(Version { text, groups })
+        Ok(Version { text, groups, access_logs: access_logs(&now) })
     };
-    Edition { first: Version { text: sites.text.clone(), groups }, read: Box::new(read) }
+    // The plan has its logs.
+    let first = Version { text: sites.text_for(Part::Door), groups, access_logs: Vec::new() };
+    Edition { first, read: Box::new(read) }
 }
 
 /// Tells which addresses of groups were opened that were not open before.

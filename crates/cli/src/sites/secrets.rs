@@ -1,0 +1,100 @@
+//! Values of a file of sites that not every process gets: passwords stand in the variables of an application.
+//!
+//! Each process is handed the whole file, because it must know which process answers a request that is not its own. Values
+//! that only others need are overwritten in it before that, in their length, so that all else stands where it stood.
+
+use super::document::{Document, Given, SiteTable};
+use crate::settings::{Part, Reader, Secret, Sites};
+
+impl Document {
+    /// The values that not every process gets.
+    pub(super) fn secrets(&self) -> Vec<Secret> {
+        let mut secrets = Vec::new();
+        let mut add = |given: &Given, key: &str, reader: Reader| {
+            let values = given.of(key).map(|said| said.values.as_slice()).unwrap_or_default();
+            secrets.extend(values.iter().map(|value| Secret { place: value.place.clone(), reader }));
+        };
+        add(&self.server, "admin-token", Reader::Supervisor);
+        add(&self.server, "cgi-environment", Reader::Acceptors);
+        for (number, group) in self.groups.iter().enumerate() {
+            add(&group.given, "env", Reader::Part(Part::Group(number)));
+        }
+        for site in &self.sites {
+            let reader = Reader::Part(self.part_of(site));
+            add(&site.given, "cgi-environment", reader);
+            site.routes.iter().for_each(|route| add(&route.given, "cgi-environment", reader));
+        }
+        secrets
+    }
+
+    /// The part that accepts connections for a site.
+    fn part_of(&self, site: &SiteTable) -> Part {
+        self.bound_group(site).map_or(Part::Door, Part::Group)
+    }
+}
+
+impl Sites {
+    /// The file as the processes of a part get it: without the secrets of others.
+    pub fn text_for(&self, part: Part) -> String {
+        let accepts = match part {
+            Part::Whole | Part::Door => true,
+            Part::Group(number) => !self.groups[number].bind.is_empty(),
+        };
+        let is_hidden = |secret: &&Secret| match secret.reader {
+            _ if part == Part::Whole => false,
+            Reader::Supervisor => true,
+            Reader::Part(reader) => reader != part,
+            Reader::Acceptors => !accepts,
+        };
+        let mut text = self.text.clone().into_bytes();
+        for secret in self.secrets.iter().filter(is_hidden) {
+            if let Some(value) = text.get_mut(secret.place.clone()) {
+                overwrite(value);
+            }
+        }
+        String::from_utf8(text).unwrap_or_default()
+    }
+}
+
+/// Overwrites a value of TOML with another one, as long, that is as good for `NAME=VALUE` and for a token.
+fn overwrite(value: &mut [u8]) {
+    let quote = match value {
+        [b'"', b'"', b'"', .., b'"', b'"', b'"'] | [b'\'', b'\'', b'\'', .., b'\'', b'\'', b'\''] => 3,
+        [b'"', .., b'"'] | [b'\'', .., b'\''] => 1,
+        _ => {
+            // A number.
+            value.iter_mut().filter(|byte| byte.is_ascii_digit()).for_each(|byte| *byte = b'1');
+            return;
+        }
+    };
+    let inside = quote..value.len().saturating_sub(quote);
+    let bytes = value.get_mut(inside).unwrap_or_default().iter_mut().filter(|byte| !b"\r\n".contains(byte));
+    for (byte, other) in bytes.zip(b"x=".iter().chain(std::iter::repeat(&b'x'))) {
+        *byte = *other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overwrite;
+
+    #[test]
+    fn values_are_overwritten() {
+        for (value, expected) in [
+            ("\"A=secret\"", "\"x=xxxxxx\""),
+            ("'A=secret'", "'x=xxxxxx'"),
+            ("\"\"\"\nA=one\r\ntwo\"\"\"", "\"\"\"\nx=xxx\r\nxxx\"\"\""),
+            ("'''A='s'''", "'''x=xx'''"),
+            ("\"\\\"=\u{e9}\\\\\"", "\"x=xxxxx\""),
+            ("\"\"", "\"\""),
+            ("\"a\"", "\"x\""),
+            ("-120.5", "-111.1"),
+            ("true", "true"),
+        ] {
+            let mut bytes = value.as_bytes().to_vec();
+            overwrite(&mut bytes);
+
+            assert_eq!(Ok(expected), std::str::from_utf8(&bytes), "{value}");
+        }
+    }
+}
