@@ -70,6 +70,7 @@ const FAMILIES: &[Family] = &[
             ("cause=\"no_room\"", Cell::NoRoom),
             ("cause=\"crowded\"", Cell::Crowded),
             ("cause=\"overload\"", Cell::Overload),
+            ("cause=\"no_group\"", Cell::NoGroup),
             ("cause=\"unsupported\"", Cell::Unsupported),
         ],
     ),
@@ -99,6 +100,12 @@ const FAMILIES: &[Family] = &[
         &[("direction=\"away\"", Cell::PassedOn), ("direction=\"here\"", Cell::Arrived)],
     ),
     (
+        "adyton_connections_lost_total",
+        "counter",
+        "Connections that ended with a worker that died, in the middle of a request, or on their way to another process.",
+        &[("", Cell::ConnectionsLost)],
+    ),
+    (
         "adyton_connections",
         "gauge",
         "Connections by what they wait for.",
@@ -107,6 +114,7 @@ const FAMILIES: &[Family] = &[
             ("state=\"receiving\"", Cell::Receiving),
             ("state=\"asking\"", Cell::Asking),
             ("state=\"answering\"", Cell::Answering),
+            ("state=\"moving\"", Cell::Moving),
             ("state=\"closing\"", Cell::Closing),
         ],
     ),
@@ -183,6 +191,13 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
         let workers = group.status.iter().flat_map(|status| &status.workers);
         workers.filter(|worker| SERVING.contains(&&*worker.state)).count() as u64
     }),
+    ("adyton_group_worker_deaths_total", "counter", "Workers of a group that have ended.", |group| {
+        group.status.as_ref().map_or(0, |status| status.deaths.values().sum())
+    }),
+    ("adyton_group_resident_bytes", "gauge", "Resident memory of the workers of a group.", |group| {
+        let workers = group.status.iter().flat_map(|status| &status.workers);
+        workers.filter_map(|worker| worker.rss_bytes).sum()
+    }),
     ("adyton_group_requests_total", "counter", "Answers of a group, since its supervisor began.", |group| {
         group.status.as_ref().map_or(0, |status| status.total.requests)
     }),
@@ -207,9 +222,39 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
         "Connections that have moved on from a group.",
         |group| group.status.as_ref().map_or(0, |status| status.total.moved_away),
     ),
+    (
+        "adyton_group_connections_lost_total",
+        "counter",
+        "Connections that ended with a worker of a group that died, in the middle of a request, since its supervisor began.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.lost),
+    ),
+    (
+        "adyton_group_waiting_bytes",
+        "gauge",
+        "Bytes of connections that wait in the kernel for a worker of a group.",
+        |group| group.waiting_bytes,
+    ),
+    ("adyton_group_threads", "gauge", "Threads that run the application of a group or could.", |group| {
+        group.status.as_ref().map_or(0, |status| status.total.threads)
+    }),
+    ("adyton_group_threads_busy", "gauge", "Threads of a group inside a slow call.", |group| {
+        group.status.as_ref().map_or(0, |status| status.total.threads_busy)
+    }),
     ("adyton_group_queue_length", "gauge", "Requests that wait for a thread of a group.", |group| {
         group.status.as_ref().map_or(0, |status| status.total.queue_length)
     }),
+    (
+        "adyton_group_requests_turned_away_total",
+        "counter",
+        "Requests of a group answered 503 for want of a thread, since its supervisor began.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.turned_away),
+    ),
+    (
+        "adyton_group_requests_timed_out_total",
+        "counter",
+        "Calls of a group that were interrupted, since its supervisor began.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.timed_out),
+    ),
 ];
 
 /// The states of workers that serve.

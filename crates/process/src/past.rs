@@ -23,6 +23,17 @@ pub(crate) struct Past {
     queue_bytes_max: usize,
 }
 
+/// How many connections a worker has taken along in the middle of a request. Of how connections stand its board knows what was
+/// so a moment ago, and of requests inside the application what was so last.
+fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
+    if matches!(cause, Cause::Told | Cause::Limit | Cause::NotStarted) {
+        return 0;
+    }
+    let others = [Cell::Receiving, Cell::Answering, Cell::Moving].map(|cell| sample.get(cell));
+    let inside = u64::try_from(tally.inside().len()).unwrap_or(0);
+    sample.get(Cell::Asking).max(inside) + others.iter().sum::<u64>()
+}
+
 impl Past {
     /// No worker is gone yet. Lines go to these access logs; at most `queue_bytes_max` bytes wait for each.
     pub(crate) fn new(access_logs: Vec<Destination>, queue_bytes_max: usize) -> Self {
@@ -44,7 +55,9 @@ impl Past {
     pub(crate) fn add(&mut self, cause: Cause, tally: &Tally) {
         let lines = tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
-        self.counted.add_past(&tally.sample());
+        let sample = tally.sample();
+        self.counted.add_past(&sample);
+        self.counted.count(Cell::ConnectionsLost, lost(cause, &sample, tally));
         for (key, lines) in lines {
             self.write_lines(key, lines);
         }

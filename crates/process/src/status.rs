@@ -54,6 +54,8 @@ pub(crate) struct GroupStatus {
     pub(crate) pid: u32,
     /// How often it was started.
     pub(crate) starts: u64,
+    /// Bytes of connections that wait for it in the kernel.
+    pub(crate) waiting_bytes: u64,
     /// The addresses that it has to itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) listens: Vec<String>,
@@ -115,6 +117,10 @@ pub(crate) struct Counts {
     pub(crate) moved_away: u64,
     /// Connections that have come so.
     pub(crate) moved_here: u64,
+    /// Connections that wait for room on their way.
+    pub(crate) moving: u64,
+    /// Connections that have ended with a worker that died, in the middle of a request, or on their way.
+    pub(crate) lost: u64,
 }
 
 /// Requests whose paths begin alike.
@@ -156,6 +162,12 @@ impl Status {
             all.extend(workers.map(|worker| WorkerStatus { group: group.group.clone(), ..worker }));
         }
         all
+    }
+
+    /// What the server's own workers and those of all groups have counted, and how they stand.
+    pub(crate) fn all_counts(&self) -> Counts {
+        let groups = self.groups.iter().filter_map(|group| group.status.as_ref());
+        groups.fold(self.total.clone(), |sum, group| sum.plus(&group.total))
     }
 }
 
@@ -210,7 +222,41 @@ impl Counts {
             body_bytes: sample.get(Cell::BodyBytes),
             moved_away: sample.get(Cell::PassedOn),
             moved_here: sample.get(Cell::Arrived),
+            moving: sample.get(Cell::Moving),
+            lost: sample.get(Cell::ConnectionsLost),
         }
+    }
+
+    /// The numbers of both. Connections that have moved are those of the first alone: each moves from one to the other.
+    fn plus(mut self, other: &Self) -> Self {
+        for (sum, number) in [
+            (&mut self.requests, other.requests),
+            (&mut self.errors, other.errors),
+            (&mut self.inline, other.inline),
+            (&mut self.handed_over, other.handed_over),
+            (&mut self.queued, other.queued),
+            (&mut self.turned_away, other.turned_away),
+            (&mut self.timed_out, other.timed_out),
+            (&mut self.stuck, other.stuck),
+            (&mut self.connections, other.connections),
+            (&mut self.idle, other.idle),
+            (&mut self.in_flight, other.in_flight),
+            (&mut self.threads, other.threads),
+            (&mut self.threads_busy, other.threads_busy),
+            (&mut self.queue_length, other.queue_length),
+            (&mut self.queue_waits, other.queue_waits),
+            (&mut self.queue_wait_us, other.queue_wait_us),
+            (&mut self.interpreter_waits, other.interpreter_waits),
+            (&mut self.interpreter_wait_us, other.interpreter_wait_us),
+            (&mut self.log_lines_lost, other.log_lines_lost),
+            (&mut self.log_entries_lost, other.log_entries_lost),
+            (&mut self.body_bytes, other.body_bytes),
+            (&mut self.moving, other.moving),
+            (&mut self.lost, other.lost),
+        ] {
+            *sum = sum.wrapping_add(number);
+        }
+        self
     }
 
     /// How things stand, with what was counted since an earlier look in place of what was counted in all.
@@ -264,7 +310,7 @@ fn most_frequent_first(table: &Prefixes) -> impl Iterator<Item = (&String, &Aske
 }
 
 fn connections(sample: &Sample) -> u64 {
-    [Cell::Idle, Cell::Receiving, Cell::Asking, Cell::Answering, Cell::Closing]
+    [Cell::Idle, Cell::Receiving, Cell::Asking, Cell::Answering, Cell::Moving, Cell::Closing]
         .into_iter()
         .map(|cell| sample.get(cell))
         .sum()

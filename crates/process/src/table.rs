@@ -66,7 +66,8 @@ pub(crate) fn number_of_workers(number: u64) -> String {
 
 /// What stands above the workers.
 pub(crate) fn heading(status: &Status) -> String {
-    let Status { version, process, state, serves, generation, total, .. } = status;
+    let Status { version, process, state, serves, generation, .. } = status;
+    let total = status.all_counts();
     let up = age(status.uptime_s);
     let mut out = format!("adyton {version}, process {process}: {state}, generation {generation}, up {up}\n");
     if !serves.is_empty() {
@@ -88,11 +89,15 @@ pub(crate) fn heading(status: &Status) -> String {
             "logs have lost {lines} lines of the access log, {entries} entries of the error log"
         );
     }
-    for GroupStatus { group, state, pid, starts, listens, .. } in &status.groups {
+    if total.lost > 0 {
+        let _ = writeln!(out, "{} connections were lost with workers that died", total.lost);
+    }
+    for GroupStatus { group, state, pid, starts, waiting_bytes, listens, .. } in &status.groups {
         let process = if *pid > 0 { format!(", process {pid}") } else { String::new() };
         let times = if *starts == 1 { "once".to_owned() } else { format!("{starts} times") };
         let at = if listens.is_empty() { String::new() } else { format!(", at {}", listens.join(", ")) };
-        let _ = writeln!(out, "group {group}: {state}{process}, started {times}{at}");
+        let waits = if *waiting_bytes > 0 { ", and connections wait for it" } else { "" };
+        let _ = writeln!(out, "group {group}: {state}{process}, started {times}{at}{waits}");
     }
     if total.moved_away > 0 {
         let Counts { moved_away, moved_here, .. } = total;

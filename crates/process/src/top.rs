@@ -133,7 +133,7 @@ fn mean(sum_us: u64, waits: u64) -> String {
 /// What is to be seen, on a terminal of this size.
 fn view(looks: &TwoLooks<'_>, size: Size) -> String {
     let TwoLooks { before, now, running, seconds } = *looks;
-    let text = rates(&now.total.since(&before.total), seconds) + &heading(now);
+    let text = rates(&now.all_counts().since(&before.all_counts()), seconds) + &heading(now);
     let sections = vec![list(looks, size.columns), prefixes(before, now), slowest(running)];
     picture(&text, sections, size)
 }

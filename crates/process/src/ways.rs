@@ -129,6 +129,11 @@ impl Way {
         socket::wait(&self.branch, socket::Until::Writable, 0).unwrap_or(false)
     }
 
+    /// Bytes of connections that wait in its passage.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        socket::unread_bytes(&self.branch)
+    }
+
     /// Accepts clients that wait at its own sockets, and has the door answer them.
     ///
     /// # Errors

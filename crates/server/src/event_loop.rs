@@ -378,14 +378,14 @@ impl Loop {
     /// Tells the board how things stand.
     fn publish_standing(&mut self) {
         self.acceptor.look_at_surplus(self.shared.inboxes.len());
-        let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
+        let [mut idle, mut receiving, mut asking, mut answering, mut moving, mut closing] = [0; 6];
         for (_, slot) in self.connections.iter() {
             let kind = match slot.here() {
                 None => &mut asking,
                 Some(connection) if connection.is_idle() => &mut idle,
                 Some(connection) => match connection.phase {
                     Phase::Head | Phase::Upload(_) => &mut receiving,
-                    Phase::Depart(_) => &mut asking,
+                    Phase::Depart(_) => &mut moving,
                     Phase::Respond(_) => &mut answering,
                     Phase::Linger(_) => &mut closing,
                 },
@@ -407,6 +407,7 @@ impl Loop {
             (Cell::Receiving, receiving),
             (Cell::Asking, asking),
             (Cell::Answering, answering),
+            (Cell::Moving, moving),
             (Cell::Closing, closing),
             (Cell::StaticHits, files.hits),
             (Cell::StaticLoads, files.loads),
@@ -758,7 +759,7 @@ impl Loop {
         }
         loop {
             let is_full = self.connections.len() >= self.shared.config.connections_max;
-            match self.acceptor.take(listener, is_full, &mut desk.buffer) {
+            match self.acceptor.take(listener, is_full, &mut desk.buffer, &self.shared.tally) {
                 Accepted::Passed(socket, passenger, seal, bytes) => {
                     self.shared.tally.add(Cell::Arrived, 1);
                     let Passenger { peer, listener, hops, has_missed } = passenger;

@@ -66,7 +66,7 @@ pub(crate) const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
 
 /// The causes of refusals: the cell that counts each, and what to change if such requests are to be served.
-const CAUSES: [(Cell, &str); 10] = [
+const CAUSES: [(Cell, &str); 11] = [
     (Cell::Malformed, "the client has to be mended (--underscore-headers is the only rule that can be set)"),
     (Cell::HeadTooSlow, "--header-timeout says how long a head may take"),
     (Cell::BodyTooSlow, "--body-idle-timeout and --body-rate-min say how slow a body may be"),
@@ -82,6 +82,7 @@ const CAUSES: [(Cell, &str); 10] = [
         Cell::Overload,
         "--threads, --cgi-processes, --queue-limit and --queue-timeout say how much is taken on",
     ),
+    (Cell::NoGroup, "adyton status says how each group stands, and the log of each says why"),
     (Cell::Unsupported, "no setting changes that"),
 ];
 
@@ -90,6 +91,7 @@ fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     Some(match (refusal.status, refusal) {
         (_, BROKE_OFF) => return None,
         (_, CROWDED) => Cell::Crowded,
+        (_, NO_PROCESS | NO_AGREEMENT) => Cell::NoGroup,
         (_, NO_DISK | NO_ROOM) => Cell::NoRoom,
         (408, _) if in_body => Cell::BodyTooSlow,
         (408, _) => Cell::HeadTooSlow,
@@ -206,7 +208,8 @@ mod tests {
     use adyton_http1::Refusal;
 
     use super::{
-        BROKE_OFF, CAUSES, NO_READER, NO_ROOM, QUEUE_FULL, TOLD_EVERY_MS, TOO_LARGE, Untold, cause_of,
+        BROKE_OFF, CAUSES, NO_AGREEMENT, NO_PROCESS, NO_READER, NO_ROOM, QUEUE_FULL, TOLD_EVERY_MS,
+        TOO_LARGE, Untold, cause_of,
     };
     use crate::tally::Cell;
 
@@ -247,5 +250,7 @@ mod tests {
         assert_eq!(Some(Cell::NoRoom), cause_of(NO_ROOM, true));
         assert_eq!(Some(Cell::Overload), cause_of(QUEUE_FULL, false));
         assert_eq!(Some(Cell::Overload), cause_of(NO_READER, true));
+        assert_eq!(Some(Cell::NoGroup), cause_of(NO_PROCESS, false));
+        assert_eq!(Some(Cell::NoGroup), cause_of(NO_AGREEMENT, false));
     }
 }

@@ -85,12 +85,17 @@ pub enum Cell {
     Crowded,
     /// Refused: requests for which there was no thread in time.
     Overload,
+    /// Refused: requests for a group none of whose processes took them.
+    NoGroup,
     /// Refused: versions, codings and expectations that are not known here.
     Unsupported,
     /// Lines of the access log that were lost.
     LinesLost,
     /// Entries of the error log that were lost.
     EntriesLost,
+    /// Connections that have ended with a process that died, in the middle of a request, or that could not be taken from a
+    /// passage.
+    ConnectionsLost,
     /// From here on: how things stand. Connections that wait for a request.
     Idle,
     /// Connections that send one.
@@ -99,6 +104,8 @@ pub enum Cell {
     Asking,
     /// Connections that take an answer.
     Answering,
+    /// Connections that wait for room on the way to another process.
+    Moving,
     /// Connections that are being closed.
     Closing,
     /// Threads of the server that run the application or could.

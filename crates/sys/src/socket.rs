@@ -565,6 +565,11 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     }
 }
 
+/// Bytes that wait to be received, of all messages; 0 if the kernel does not say.
+pub fn unread_bytes(socket: impl AsFd) -> u64 {
+    rustix::io::ioctl_fionread(socket).unwrap_or(0)
+}
+
 /// How many connections wait to be accepted at the limit of `backlog`: the kernel's `somaxconn`
 /// cuts larger ones.
 pub fn backlog_max() -> Option<u32> {

@@ -10,6 +10,7 @@ use crate::metrics;
 use crate::staff::{Staff, State};
 use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
 use crate::usage;
+use crate::ways::Way;
 
 impl Supervisor {
     /// How things stand, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
@@ -59,12 +60,14 @@ impl Supervisor {
             Standing::Serving { .. } => "serving",
             Standing::Leaving { .. } => "draining",
         };
-        let sockets = self.ways.get(branch.id).into_iter().flat_map(|way| &way.plan.sockets);
+        let way = self.ways.get(branch.id);
+        let sockets = way.into_iter().flat_map(|way| &way.plan.sockets);
         GroupStatus {
             group: branch.key.name.clone(),
             state: state.to_owned(),
             pid: branch.pid().unwrap_or(0),
             starts: branch.starts,
+            waiting_bytes: way.map_or(0, Way::waiting_bytes),
             listens: sockets.map(|socket| socket.shown.clone()).collect(),
             status: said.map(Box::new),
         }

@@ -14,6 +14,7 @@ use super::poll::LISTENERS;
 use crate::addresses::Addresses;
 use crate::passage::{self, Came, Passenger, Seal, SealKey};
 use crate::share::{Share, Surplus};
+use crate::tally::{Cell, Tally};
 
 /// Connections taken from one listener before the others get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;
@@ -147,7 +148,7 @@ impl Acceptor {
     }
 
     /// Takes a connection from a listener, or from a passage, unless the loop is full.
-    pub(crate) fn take(&self, listener: usize, is_full: bool, buffer: &mut [u8]) -> Accepted {
+    pub(crate) fn take(&self, listener: usize, is_full: bool, buffer: &mut [u8], tally: &Tally) -> Accepted {
         let passage = || self.passages.get(listener - self.listeners.len())?.as_ref();
         let socket = self.listeners.get(listener);
         let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
@@ -160,7 +161,7 @@ impl Acceptor {
             return room_for(None);
         }
         if listener >= self.listeners.len() {
-            return self.take_passed(socket, buffer).unwrap_or_else(|error| room_for(Some(error)));
+            return self.take_passed(socket, buffer, tally).unwrap_or_else(|error| room_for(Some(error)));
         }
         loop {
             match socket::accept(socket) {
@@ -175,7 +176,7 @@ impl Acceptor {
     }
 
     /// Takes a connection from a passage.
-    fn take_passed(&self, passage: &OwnedFd, buffer: &mut [u8]) -> io::Result<Accepted> {
+    fn take_passed(&self, passage: &OwnedFd, buffer: &mut [u8], tally: &Tally) -> io::Result<Accepted> {
         loop {
             match passage::take(passage, self.seal_key.as_ref(), buffer)? {
                 Came::Nothing => return Ok(Accepted::Nothing),
@@ -186,10 +187,13 @@ impl Acceptor {
                     let passenger = Passenger { listener, ..passenger };
                     return Ok(Accepted::Passed(client, passenger, seal, bytes));
                 }
-                Came::Strange(what) => log::write(
-                    &messages::STRANGE_PASSENGER,
-                    format_args!("a process of another group has passed on {what}; it was dropped"),
-                ),
+                Came::Strange(what) => {
+                    tally.count(Cell::ConnectionsLost);
+                    log::write(
+                        &messages::STRANGE_PASSENGER,
+                        format_args!("a process of another group has passed on {what}; it was dropped"),
+                    );
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::tally::{Cell, Tally};
 const EVERY_MS: u64 = 1_000;
 
 /// How many figures it is told.
-const FIGURES: usize = 10;
+const FIGURES: usize = 11;
 
 /// What the board was told last, and when it is told again.
 #[derive(Default)]
