@@ -84,7 +84,7 @@ pub enum Cell {
     Crowded,
     /// Refused: requests for which there was no thread in time.
     Overload,
-    /// Refused: versions, codings and expectations that are not known here.
+    /// Refused: versions, codings and expectations that are not known here, and bodies that cannot move.
     Unsupported,
     /// Lines of the access log that were lost.
     LinesLost,
