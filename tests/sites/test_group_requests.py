@@ -1,4 +1,4 @@
-"""Requests for groups: their bodies move with them."""
+"""Requests for groups: their bodies move with them, and pipelined ones are answered in order."""
 
 from __future__ import annotations
 
@@ -211,3 +211,48 @@ def test_bodies_that_cannot_move(server: Server, route: str, framing: str) -> No
 
         assert (503, True) == (answer.status, answer.closing)
     server.wait_for_log(REFUSED, since=since)
+
+
+ALL_PATHS = {
+    "early": [
+        ("/x", None, "/x"),
+        ("/shop/a", "shop", "/shop/a"),
+        ("/blog/b", "blog", "/blog/b"),
+        ("/y", None, "/y"),
+        ("/shop/c", "shop", "/shop/c"),
+    ],
+    "late": [
+        ("/older/a", "shop", "/posted/a"),
+        ("/blog/b", "blog", "/blog/b"),
+        ("/members/c", "shop", "/members/c"),
+        ("/members/d", "shop", "/members/d"),
+        ("/x", None, "/x"),
+    ],
+}
+"""Requests in a row: paths, the groups that answer (`None` is the door), and the paths that these see."""
+
+BODIES = {"none": [0] * 5, "some": [0, 3_000, 0, 10, 500], "large": [LARGE, 0, LARGE, 0, LARGE]}
+"""Bytes of the bodies of these requests."""
+
+ROWS = [("early", "none"), ("early", "some"), ("early", "large"), ("late", "none"), ("late", "some")]
+
+
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["length", "chunked"])
+@pytest.mark.parametrize(("paths", "sizes"), ROWS)
+@pytest.mark.parametrize("times", [1, 6])
+def test_pipelined(server: Server, times: int, paths: str, sizes: str, is_chunked: bool) -> None:  # noqa: FBT001
+    """Requests for the door and for several groups, sent at once, are answered in order, and whole."""
+    asked, expected = b"", []
+    for (path, group, seen), size in zip(ALL_PATHS[paths] * times, BODIES[sizes] * times, strict=True):
+        body = body_of(size)
+        if is_chunked:
+            asked += head_of(path, ("Transfer-Encoding", "chunked")) + chunks_of(body)
+        else:
+            asked += head_of(path, ("Content-Length", str(size))) + body
+        expected.append((200, told_of(group, seen, body)))
+    with server.connect() as connection:
+        connection.send(asked)
+        answers = [connection.receive(Asked("POST")) for _ in expected]
+
+        assert expected == [(answer.status, answer.body.decode()) for answer in answers]
+        assert told_of("blog", "/blog/z", b"") == connection.get("/blog/z").body.decode()
