@@ -57,9 +57,9 @@ ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
 """The file says how many there are."""
 
 
-def fill(folder: Path) -> Path:
+def fill(folder: Path, application: str = "faults.py") -> Path:
     """Write an application for the server itself, and one for each group."""
-    text = Path(__file__).with_name("faults.py").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(application).read_text(encoding="utf-8")
     for name in ("own", "shop", "blog"):
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     return folder

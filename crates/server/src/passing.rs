@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::Owned;
 use crate::passage::{self, Arrival, Elsewhere, HOPS_MAX, Passenger};
-use crate::refusals::{NO_AGREEMENT, NO_PROCESS, start_of};
+use crate::refusals::{NO_AGREEMENT, NO_PROCESS, NOT_MOVED, start_of};
 use crate::step::{Next, Step};
 use crate::tally::Cell;
 
@@ -74,14 +74,14 @@ impl Loop {
             // What follows it may not go in its place.
             OwnedBody::Memory(_) | OwnedBody::File(_) | OwnedBody::Live(_) => {
                 let start = start_of(&owned.head);
-                return self.refuse(key, connection, desk, NO_PROCESS, &start);
+                return self.refuse(key, connection, desk, NOT_MOVED, &start);
             }
         }
         bytes.extend_from_slice(&connection.carry);
         let end = bytes.len();
         if end > desk.buffer.len() {
             let start = start_of(&owned.head);
-            return self.refuse(key, connection, desk, NO_PROCESS, &start);
+            return self.refuse(key, connection, desk, NOT_MOVED, &start);
         }
         desk.buffer[..end].copy_from_slice(&bytes);
         self.pass_on(key, connection, desk, elsewhere, 0..end)

@@ -58,6 +58,10 @@ pub(crate) const CROWDED: Refusal =
 pub(crate) const NO_PROCESS: Refusal =
     Refusal { status: 503, reason: "no process of the application took the request in time" };
 
+/// A body that was read before it was known which process answers, and that is in a file, or more than may move.
+pub(crate) const NOT_MOVED: Refusal =
+    Refusal { status: 503, reason: "the request body cannot move to the process that answers" };
+
 /// Each process takes a request for another's.
 pub(crate) const NO_AGREEMENT: Refusal =
     Refusal { status: 503, reason: "the processes of this server do not agree on who answers this" };
@@ -92,6 +96,7 @@ fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
         (_, BROKE_OFF) => return None,
         (_, CROWDED) => Cell::Crowded,
         (_, NO_PROCESS | NO_AGREEMENT) => Cell::NoGroup,
+        (_, NOT_MOVED) => Cell::Unsupported,
         (_, NO_DISK | NO_ROOM) => Cell::NoRoom,
         (408, _) if in_body => Cell::BodyTooSlow,
         (408, _) => Cell::HeadTooSlow,
@@ -208,8 +213,8 @@ mod tests {
     use adyton_http1::Refusal;
 
     use super::{
-        BROKE_OFF, CAUSES, NO_AGREEMENT, NO_PROCESS, NO_READER, NO_ROOM, QUEUE_FULL, TOLD_EVERY_MS,
-        TOO_LARGE, Untold, cause_of,
+        BROKE_OFF, CAUSES, NO_AGREEMENT, NO_PROCESS, NO_READER, NO_ROOM, NOT_MOVED, QUEUE_FULL,
+        TOLD_EVERY_MS, TOO_LARGE, Untold, cause_of,
     };
     use crate::tally::Cell;
 
@@ -252,5 +257,6 @@ mod tests {
         assert_eq!(Some(Cell::Overload), cause_of(NO_READER, true));
         assert_eq!(Some(Cell::NoGroup), cause_of(NO_PROCESS, false));
         assert_eq!(Some(Cell::NoGroup), cause_of(NO_AGREEMENT, false));
+        assert_eq!(Some(Cell::Unsupported), cause_of(NOT_MOVED, false));
     }
 }

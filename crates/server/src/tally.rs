@@ -87,7 +87,7 @@ pub enum Cell {
     Overload,
     /// Refused: requests for a group none of whose processes took them.
     NoGroup,
-    /// Refused: versions, codings and expectations that are not known here.
+    /// Refused: versions, codings and expectations that are not known here, and bodies that cannot move.
     Unsupported,
     /// Lines of the access log that were lost.
     LinesLost,

@@ -1,0 +1,65 @@
+"""Which processes of a server with groups import an application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.grouped import CONTROL, fill, start
+from support.control import reload, status, supervisor, workers
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from support.server import Servers
+
+
+@pytest.fixture
+def folder(project: Path) -> Path:
+    """Return a project with three applications."""
+    return fill(project, "limited.py")
+
+
+def imported(folder: Path, name: str) -> set[int]:
+    """Return the processes that have imported an application."""
+    return set(map(int, (folder / f"{name}.imported").read_text(encoding="ascii").split()))
+
+
+def serving(folder: Path, name: str, number: int, *, but: Collection[int] = ()) -> set[int]:
+    """Return the workers of a group, once so many serve that are others than these."""
+    found: set[int] = set()
+
+    def all_serve() -> bool:
+        found.clear()
+        found.update(workers(folder / CONTROL, name))
+        return len(found) == number and found.isdisjoint(but)
+
+    assert until(all_serve), found
+    return found
+
+
+@pytest.mark.parametrize("how", ["", "preload = true"], ids=["import", "preload"])
+def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
+    """Only workers of a group import its application, or the process that they are forked from."""
+    server = start(serve, folder, f"processes = 2\nthreads = 2\n{how}")
+    assert until(lambda: ["serving"] * 2 == [one["state"] for one in status(folder / CONTROL)["workers"]])
+    door = {worker["pid"] for worker in status(folder / CONTROL)["workers"]}
+    of_shop, of_blog = serving(folder, "shop", 2), serving(folder, "blog", 1)
+    for path in ("/shop/x", "/blog/x", "/x"):
+        assert 200 == server.fetch(path).status
+    assert 0 == reload(folder / CONTROL, "shop")[0]
+    of_shop |= serving(folder, "shop", 2, but=of_shop)
+    supervisors = {server.process.pid, *(supervisor(folder / CONTROL, name) for name in ("shop", "blog"))}
+    own, shop, blog = (imported(folder, name) for name in ("own", "shop", "blog"))
+
+    assert door == own
+    assert of_blog == blog
+    assert set() == shop & (door | supervisors | blog)
+    if how:
+        # One process for each version.
+        assert (2, set()) == (len(shop), shop & of_shop)
+    else:
+        assert of_shop == shop
