@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
 OTHER = "3.11" if FIRST == "3.13" else "3.13"
-"""The Python that one of the groups of tests/real has, if it is among them."""
+"""The Python that one of the groups of tests/real has beside the first one, if it is among them."""
 JUNIT = CACHE / "junit"
 
 QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
@@ -237,8 +237,17 @@ def suite(
     # What is built in the same step.
     is_beside = profile == "ci" and (built != FIRST or folder == "tidy")
     needs = server(built, profile).name if is_beside else ""
-    variables = {"ADYTON_TEST_THREADS": str(threads or "")}
+    variables = {
+        "ADYTON_TEST_THREADS": str(threads or ""),
+        "ADYTON_TEST_FIRST": FIRST,
+        "ADYTON_TEST_OTHER": other_than(version),
+    }
     return Job(name, command, variables, needs=needs, failures=failures)
+
+
+def other_than(version: str) -> str:
+    """Return the Python that one of the groups of tests/real has beside this one; empty: there is none."""
+    return FIRST if version != FIRST else OTHER if OTHER in PYTHONS else ""
 
 
 def budget() -> Job:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
+import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -13,10 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.conftest import write
-from support.server import run
+from support.server import adyton, environment, family
+from support.users import closed_folders, open_folder, where
 
 if TYPE_CHECKING:
-    from support.server import Servers
+    from collections.abc import Iterator
+
+    from support.server import Server, Servers
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("sites.md", "compress.md", "cache.md", "folders.md", "groups.md")
@@ -33,24 +39,89 @@ def test_examples_are_found() -> None:
     assert len(EXAMPLES) >= 3
 
 
+USERS = {"shop": "nobody", "blog": "daemon"}
+"""Users of the guide, and users that are there everywhere."""
+
+
+@pytest.fixture
+def place(project: Path) -> Iterator[Path]:
+    """Return the project where the users of groups may enter."""
+    if os.geteuid() != 0:
+        yield project
+        return
+    with open_folder("docs") as folder:
+        shutil.copytree(project, folder, dirs_exist_ok=True)
+        folder.chmod(0o755)
+        yield folder
+
+
+def with_users(text: str) -> str:
+    """Return an example with users that are there; only root can start their processes."""
+    if os.geteuid() != 0:
+        return re.sub(r"^user = .*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^user = \"(.*)\"$", lambda found: f'user = "{USERS[found[1]]}"', text, flags=re.MULTILINE)
+
+
+def checked(file: Path, workers: dict[str, str]) -> str:
+    """Return what `adyton check` says of a file that is fine."""
+    command = adyton("check", file.name)
+    if is_of_users(file):
+        command = where("755", closed_folders(), command)
+    done = subprocess.run(
+        command,
+        cwd=file.parent,
+        env=environment(workers),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (0, True) == (done.returncode, "site.toml: fine" in done.stdout), done.stderr
+    return done.stdout
+
+
+def serving(serve: Servers, file: Path, workers: dict[str, str]) -> Server:
+    """Serve a file, with users if it has some."""
+    if not is_of_users(file):
+        return serve(file.name, cwd=file.parent, env=workers)
+    command = adyton("serve", file.name, "--bind", "127.0.0.1:0")
+    return serve.start(where("755", closed_folders(), command), cwd=file.parent, env=workers)
+
+
+def is_of_users(file: Path) -> bool:
+    """Tell whether a file has groups of users."""
+    return "\nuser = " in file.read_text(encoding="utf-8")
+
+
+def users_of(server: Server) -> set[str]:
+    """Return whose the processes of a server are, but for root's."""
+    owners = {Path(f"/proc/{pid}").stat().st_uid for pid in family(server.process.pid)}
+    return {pwd.getpwuid(owner).pw_name for owner in owners if owner != 0}
+
+
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_example(serve: Servers, project: Path, text: str) -> None:
+def test_example(serve: Servers, place: Path, text: str) -> None:
     """It is checked without a mistake, and its application answers; where it has none, nothing is at `/`."""
     for name, content in FILES:
-        (project / name).write_text(content, encoding="utf-8")
-    # Those users are not there.
-    file = write(project, re.sub(r"^user = .*\n", "", text, flags=re.MULTILINE))
+        (place / name).write_text(content, encoding="utf-8")
+    file = write(place, with_users(text))
     workers = {"ADYTON_PROCESSES": "1"}
-    checked = run("check", file.name, cwd=project, env=workers)
-    assert 0 == checked.returncode, checked.stderr
-    assert "site.toml: fine" in checked.stdout
+    checked(file, workers)
 
-    server = serve(file.name, cwd=project, env=workers)
+    server = serving(serve, file, workers)
     answer = server.fetch("/")
     if "app = " in text:
         assert answer.body.startswith(b"shop 1")
     else:
         assert 404 == answer.status
+    if is_of_users(file):
+        # That group has no process before its first request.
+        assert 200 == server.fetch("/", fields=[("Host", "blog.example")]).status
+        assert set(USERS.values()) == users_of(server)
+
+
+def test_an_example_has_users() -> None:
+    """One of them gives each customer a user; root runs it so."""
+    assert any(re.search("^user = ", text, re.MULTILINE) for text in EXAMPLES)
 
 
 STANDS_IN = '''
@@ -77,8 +148,7 @@ def test_several_applications(serve: Servers, tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     file = write(tmp_path, text)
     workers = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-    checked = run("check", file.name, cwd=tmp_path, env=workers)
-    assert (0, True) == (checked.returncode, "site.toml: fine" in checked.stdout), checked.stderr
+    checked(file, workers)
 
     server = serve(file.name, cwd=tmp_path, env=workers)
     for name in ("shop", "blog", "tools"):
@@ -121,30 +191,29 @@ def application(environ, start_response):
 """
 
 
-def test_daemon_mode(serve: Servers, project: Path) -> None:
+def test_daemon_mode(serve: Servers, place: Path) -> None:
     """The file beside the daemons of mod_wsgi serves: each group has its folder, Python and application."""
     for name in ("shop/static", "blog/lib"):
-        (project / name).mkdir(parents=True)
-    (project / "shop/static/site.css").write_text("p {}\n", encoding="utf-8")
+        (place / name).mkdir(parents=True)
+    (place / "shop/static/site.css").write_text("p {}\n", encoding="utf-8")
     for name in ("shop", "blog"):
-        (project / name / "wsgi.py").write_text(PLACE, encoding="utf-8")
-    venv = project / "shop/venv"
+        (place / name / "wsgi.py").write_text(PLACE, encoding="utf-8")
+    venv = place / "shop/venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (text,) = EXAMPLE.findall(DAEMONS)
-    # Those users are not there.
-    file = write(project, re.sub(r"^user = .*\n", "", text, flags=re.MULTILINE))
+    file = write(place, with_users(text))
     workers = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-    checked = run("check", file.name, cwd=project, env=workers)
-    assert 0 == checked.returncode, checked.stderr
-    assert "  workers   2 processes, 15 threads each\n" in checked.stdout
+    assert "  workers   2 processes, 15 threads each\n" in checked(file, workers)
 
-    server = serve(file.name, cwd=project, env=workers)
+    server = serving(serve, file, workers)
     server.wait_for_log("the group shop serves")
     for name, prefix in (("shop", venv), ("blog", sys.prefix)):
         answer = server.fetch("/", fields=[("Host", f"{name}.example")])
-        own = project / name
+        own = place / name
         assert f"{own} {prefix} {own}/wsgi.py" == answer.body.decode()
     assert b"p {}\n" == server.fetch("/static/site.css", fields=[("Host", "shop.example")]).body
+    if is_of_users(file):
+        assert set(USERS.values()) == users_of(server)
 
 
 OPTIONS = """

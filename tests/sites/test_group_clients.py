@@ -1,4 +1,8 @@
-"""Clients of a group that are slow, many or greedy, or there at a restart: the others do not notice."""
+"""Clients of a group that are slow, many or greedy, or there at a restart: the others do not notice.
+
+Some re-enact what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
+https://github.com/GrahamDumpleton/mod_wsgi/issues.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,7 @@ def begin_uploads(clients: list[Connection], path: str) -> None:
 
 @pytest.mark.parametrize("how", ["", "stream-body = true"])
 def test_slow_uploads(serve: Servers, folder: Path, how: str) -> None:
-    """Uploads that pause hold no thread of the group: others are answered, and then the uploads are."""
+    """Uploads that pause hold no thread of the group: others are answered, then the uploads (#592)."""
     server = start(serve, folder, f"processes = 1\nthreads = 2\n{how}")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, SLOW)
@@ -86,7 +90,7 @@ def test_slow_uploads(serve: Servers, folder: Path, how: str) -> None:
 
 
 def test_uploads_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Uploads that stop are answered 408 in the end, and the log of the group says which setting says so."""
+    """Uploads that stop are answered 408 in the end; the group's log says which setting says so (#592)."""
     server = start(serve, folder, "processes = 1\nthreads = 2", site='body-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, SLOW)
@@ -100,7 +104,7 @@ def test_uploads_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_slow_readers(serve: Servers, folder: Path) -> None:
-    """Clients that do not read hold no thread of the group; once they read, they get all of it."""
+    """Clients that do not read hold no thread of the group; once they read, they get all of it (#181)."""
     server = start(serve, folder, "processes = 1\nthreads = 2")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, READERS, receive_buffer_bytes=4096)
@@ -117,7 +121,7 @@ def test_slow_readers(serve: Servers, folder: Path) -> None:
 
 
 def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Clients that stop to read are cut off in the end, which the log of the group says at its level."""
+    """Clients that stop to read are cut off in the end, which the group's log says at its level (#181)."""
     shop = 'processes = 1\nthreads = 2\nlog-level = "debug"'
     server = start(serve, folder, shop, site='write-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -132,7 +136,7 @@ def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_flood(serve: Servers, folder: Path) -> None:
-    """More requests for the slowest page than the group takes on: the rest is told so; others go on."""
+    """More requests for a slow page than the group takes on: the rest is told so; others go on (#777)."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nqueue-limit = 16\nqueue-timeout = "10m"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
         clients = open_clients(server, stack, 60)
@@ -152,7 +156,7 @@ def test_flood(serve: Servers, folder: Path) -> None:
 
 
 def test_flood_by_one_client(serve: Servers, folder: Path) -> None:
-    """One client may ask for the slowest page as often as its route allows; others get it all the same."""
+    """One client may ask for the slowest page as often as its route allows; others get it, too (#878)."""
     server = start(serve, folder, "processes = 1\nthreads = 4", route='rate-limit = "1/h"\nrate-burst = 5')
     (folder / "gate").touch()
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -176,6 +180,8 @@ RESTARTS = {
     "SIGTERM of a worker": r"group shop ADY328 warning: worker 1 \(process \d+\) was told to end by a signal",
 }
 """Ways to restart a group, and what the log says."""
+OLD = 'processes = 1\nthreads = 8\nenv = { MARK = "old" }'
+"""The group before it."""
 
 
 def inside(folder: Path) -> int:
@@ -187,22 +193,14 @@ def inside(folder: Path) -> int:
 @pytest.mark.parametrize("how", RESTARTS)
 def test_in_flight_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
     """Requests that run when the group restarts are answered by who has begun them; new ones by the new."""
-    shop = "processes = 1\nthreads = 8\n"
-    server = start(serve, folder, shop + 'env = { MARK = "old" }')
+    server = start(serve, folder, OLD)
     old = process_of(server, "/shop/x")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, 6)
         for client in clients:
             client.send(request("/shop/gate"))
         assert until(lambda: inside(folder) >= 6)
-        if how == "reload":
-            file_of(folder, shop=shop + 'env = { MARK = "new" }')
-            assert 0 == reload(folder / CONTROL)[0]
-        else:
-            os.kill(supervisor(folder / CONTROL, "shop") if how == "SIGTERM" else old, signal.SIGTERM)
-        if how != "SIGTERM":
-            # The supervisor of a group ends before the next one begins: what comes meanwhile waits.
-            assert until(lambda: old != process_of(server, "/shop/x"))
+        restart(server, folder, how, old)
         (folder / "gate").touch()
         answers = [client.receive() for client in clients]
         assert until(lambda: not is_alive(old))
@@ -212,8 +210,41 @@ def test_in_flight_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
     server.wait_for_log(RESTARTS[how])
 
 
+@pytest.mark.parametrize("how", RESTARTS)
+def test_uploads_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
+    """Uploads that have begun when the group restarts are received to their end, and answered (#542)."""
+    server = start(serve, folder, f"{OLD}\nstream-body = true")
+    old = process_of(server, "/shop/x")
+    with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
+        clients = open_clients(server, stack, 6)
+        begin_uploads(clients, "/shop/x")
+        assert until(lambda: inside(folder) >= 6)
+        restart(server, folder, how, old)
+        for client in clients:
+            client.send(b"x" * (BODY_BYTES - 1000))
+        answers = [client.receive(Asked("POST")) for client in clients]
+        assert until(lambda: not is_alive(old))
+
+    assert [] == asked.wrong
+    expected = [str(old).encode(), str(BODY_BYTES).encode()]
+    assert [(200, expected)] * 6 == [(answer.status, answer.body.split()) for answer in answers]
+    server.wait_for_log(RESTARTS[how])
+
+
+def restart(server: Server, folder: Path, how: str, old: int) -> None:
+    """Have the process `old` replaced."""
+    if how == "reload":
+        file_of(folder, shop=OLD.replace("old", "new"))
+        assert 0 == reload(folder / CONTROL)[0]
+    else:
+        os.kill(supervisor(folder / CONTROL, "shop") if how == "SIGTERM" else old, signal.SIGTERM)
+    if how != "SIGTERM":
+        # The supervisor of a group ends before the next one begins: what comes meanwhile waits.
+        assert until(lambda: old != process_of(server, "/shop/x"))
+
+
 def test_full_backlog(serve: Servers, folder: Path) -> None:
-    """What a group that stands still cannot take is answered 503 in time, and the log names the group."""
+    """What a group that stands still cannot take is answered 503 in time; the log names the group (#228)."""
     server = start(
         serve, folder, 'processes = 1\nthreads = 2\nqueue-timeout = "10m"', "--queue-timeout", "1s"
     )

@@ -1,4 +1,8 @@
-"""Processes of a group that die, stand still or cannot start: the rest is answered, and the log says why."""
+"""Processes of a group that die, stand still or cannot start: the rest is answered, and the log says why.
+
+Some re-enact what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
+https://github.com/GrahamDumpleton/mod_wsgi/issues.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +162,9 @@ def test_stopped_worker(serve: Servers, folder: Path) -> None:
 
 
 ENDLESS = [
+    # An application that waits for what does not come (#696, #769).
     ("sleep", 504, r"ADY202 error: .*/shop/sleep"),
+    # One of several that stops answering for good, in C code (#168).
     ("pause", 504, r"ADY203 error: .*"),
 ]
 """Pages that never answer, what the client is told in their place, and what the log says."""
@@ -211,7 +217,7 @@ ENDS = {
 
 @pytest.mark.parametrize("fault", ENDS)
 def test_dies_at_its_import(serve: Servers, folder: Path, fault: str) -> None:
-    """A group that dies at its import is answered 503, with its name in the log; mended, it serves."""
+    """A group that dies at its import is answered 503, with its name in the log; mended, it serves (#198)."""
     (folder / "broken").touch()
     server = start(serve, folder, f'processes = 2\nenv = {{ FAULT = "{fault}" }}')
     server.may_crash = True
@@ -231,7 +237,7 @@ def test_dies_at_its_import(serve: Servers, folder: Path, fault: str) -> None:
 
 
 def test_import_that_fails_once(serve: Servers, folder: Path) -> None:
-    """An import that fails once is tried again in a process that remembers nothing of it, by itself."""
+    """An import that fails once is tried again, by itself, in a process that remembers nothing (#198)."""
     server = start(serve, folder, 'processes = 1\nenv = { FAULT = "once" }')
     server.wait_for_log("the group shop does not start")
     with asking(server, *OTHERS, keeps=True) as asked:

@@ -368,31 +368,57 @@ def status_of(client: Connection) -> int:
         return 0
 
 
-def test_full_passage(serve: Servers, folder: Path) -> None:
-    """A group stands still: what its passage takes waits, the rest is told so; all are counted."""
-    file = file_of(folder, blog='queue-timeout = "10m"')
-    server = serve(file.name, "--queue-timeout", "1s", cwd=folder, env=ENVIRONMENT)
-    pid = int(words(server, "/blog/")[1])
-    before = status(folder / CONTROL)["total"]["moved_away"]
-    freeze(pid)
+WAYS = {
+    "to the group": ("/blog/x", "/", ("10m", "1s")),
+    "to the door": ("/x", "/blog/x", ("1s", "10m")),
+}
+"""What clients ask for, where they are before, and for how long the group and the door wait for room."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_full_passage(serve: Servers, folder: Path, way: str) -> None:
+    """One side stands still: what the passage takes waits, the rest is told so; all are counted."""
+    path, begin, (of_group, of_door) = WAYS[way]
+    file = file_of(folder, blog=f'queue-timeout = "{of_group}"')
+    server = serve(file.name, "--queue-timeout", of_door, cwd=folder, env=ENVIRONMENT)
+    is_away = path == "/blog/x"
     with contextlib.ExitStack() as stack:
-        stack.callback(os.kill, pid, signal.SIGCONT)
         clients = [stack.enter_context(server.connect()) for _ in range(32)]
+        assert {200} == {client.get(begin).status for client in clients}
+        witness = stack.enter_context(server.connect())
+        assert 200 == witness.get("/shop/x").status
+        pids = [int(words(server, path)[1])] if is_away else doors(folder)
+        before = moved_away(folder, of_group=not is_away)
+        for pid in pids:
+            freeze(pid)
+            stack.callback(os.kill, pid, signal.SIGCONT)
         for client in clients:
-            client.send(request("/blog/x", method="POST", body=b"x" * 60_000))
+            client.send(request(path, method="POST", body=b"x" * 60_000))
 
         def refused() -> int:
             return len(select.select([client.socket for client in clients], [], [], 0)[0])
 
         def moved() -> int:
-            return int(status(folder / CONTROL)["total"]["moved_away"]) - before
+            return moved_away(folder, of_group=not is_away) - before
 
         assert until(lambda: refused() + moved() == len(clients))
         expected = {503: refused(), 200: moved()}
         assert all(expected.values())
-        assert "shop" == words(server, "/shop/")[0]
-        os.kill(pid, signal.SIGCONT)
+        assert b"shop" == witness.get("/shop/x").body.split()[0]
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
         assert expected == Counter(client.receive(Asked("POST")).status for client in clients)
+
+
+def doors(folder: Path) -> list[int]:
+    """Return the workers that accept."""
+    return [worker["pid"] for worker in status(folder / CONTROL)["workers"]]
+
+
+def moved_away(folder: Path, *, of_group: bool) -> int:
+    """Return how many connections the door has passed on, or the group `blog`, as it said last."""
+    said = group(folder / CONTROL, "blog")["status"] if of_group else status(folder / CONTROL)
+    return int(said["total"]["moved_away"])
 
 
 def test_one_that_never_answers(serve: Servers, folder: Path) -> None:

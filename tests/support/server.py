@@ -401,6 +401,21 @@ def open_files(pid: int) -> set[Path]:
     return found
 
 
+def family(pid: int) -> list[int]:
+    """Return a process, and all that it and its children have started and that run."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        # A process may end while it is looked at.
+        with contextlib.suppress(OSError):
+            state, parent = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[:2]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(stat.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
 @contextlib.contextmanager
 def claimed_port(ports: range = range(20_000, 30_000)) -> Iterator[int]:
     """Give a free port that no other test takes meanwhile, and that the kernel gives to nobody."""

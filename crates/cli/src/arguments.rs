@@ -481,17 +481,18 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
         Some("import") => help::import(ink),
         Some("compare") => return Ok(Command::Compare(vec!["--help".to_owned()])),
         Some("tune") => return Ok(Command::Tune(vec!["--help".to_owned()])),
-        Some(topic) => match (Order::find(topic), Row::find(topic.trim_start_matches('-'))) {
-            // Some are both: adyton reload, and --reload.
-            (Some(order), Some(row)) => {
-                format!("{}\n{}", help::order(order, ink), help::one(row, ink))
-            }
-            (Some(order), None) => help::order(order, ink),
-            (None, Some(row)) => help::one(row, ink),
-            (None, None) => return Err(unknown(Source::Flag, topic)),
-        },
+        Some(topic) => about_one(topic, ink).ok_or_else(|| unknown(Source::Flag, topic))?,
     };
     Ok(Command::Done(text))
+}
+
+/// The help of an order, a setting and keys of a file of sites. Some are several: `adyton reload`, and `--reload`; `chdir` of
+/// the server, and of a group. With hyphens in front it is the setting alone.
+fn about_one(topic: &str, ink: Ink) -> Option<String> {
+    let order = Order::find(topic).map(|order| help::order(order, ink));
+    let setting = Row::find(topic.trim_start_matches('-')).map(|row| help::one(row, ink));
+    let texts: Vec<String> = order.into_iter().chain(setting).chain(help::keys(topic, ink)).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 fn unknown_command(wrong: &str) -> Failure {

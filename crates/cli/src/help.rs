@@ -6,6 +6,7 @@ use crate::bench;
 use crate::orders::{ORDERS, Order};
 use crate::row::Row;
 use crate::rows::ROWS;
+use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 
 /// Whether a terminal shows the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("tune TARGET", "find how many processes and threads an application wants"),
-        ("help [COMMAND|SETTING]", "the long help of a command, or that of one setting"),
+        ("help [COMMAND|SETTING|KEY]", "all about a command, a setting, or a key of a file of sites"),
         ("reference [bench|sites]", "print the reference of all settings, in Markdown"),
         ("schema", "print the JSON Schema of a file of sites, for editors"),
         ("--version", "print the version"),
@@ -116,6 +117,15 @@ pub(crate) fn long(command: &str, ink: Ink) -> String {
 /// What `adyton help SETTING` prints.
 pub(crate) fn one(row: &Row, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
+}
+
+/// What `adyton help KEY` prints: a text for each table of a file of sites that has such a key of its own.
+pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
+    let of_group = GROUP_ROWS.iter().find(|row| row.name == name).map(|row| key("[groups.NAME]", row, ink));
+    let of_site = SITE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites]]", row, ink));
+    let of_route =
+        ROUTE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites.routes]]", row, ink));
+    [of_group, of_site, of_route].into_iter().flatten().collect()
 }
 
 /// What `adyton help status` and `adyton status --help` print, and so of each order.
@@ -221,15 +231,26 @@ const IMPORT_OPTIONS: [(&str, &str); 5] = [
 
 /// The whole text of a row, with the variable that it has.
 fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
-    let mut out = format!("  {}\n", flags(row, ink));
-    let mut say = |text: &str| {
+    let said = facts(row, "may be repeated", variable.map(|name| format!("variable {name}")));
+    format!("  {}\n", flags(row, ink)) + &text(row, &said)
+}
+
+/// The whole text of a key, and the table that it stands in.
+fn key<S>(table: &str, row: &Row<S>, ink: Ink) -> String {
+    let value = if row.is_switch() { "true|false".to_owned() } else { row.shape() };
+    let said = facts(row, "one value or a list", Some(format!("stands in {table}")));
+    let example = format!("      {} = {}\n", row.name, row.quoted());
+    format!("  {} = {value}\n", ink.bold(row.name)) + &text(row, &said) + &example
+}
+
+/// What a row is for, and `said` as its last sentence.
+fn text<S>(row: &Row<S>, said: &str) -> String {
+    let mut out = String::new();
+    for text in [&sentence(row.help), &row.detail.replace('`', ""), said] {
         for line in wrapped(text, LINE_CHARS_MAX - 6) {
             let _ = writeln!(out, "      {line}");
         }
-    };
-    say(&sentence(row.help));
-    say(&row.detail.replace('`', ""));
-    say(&facts(row, variable));
+    }
     out
 }
 
@@ -283,18 +304,18 @@ fn flags<S>(row: &Row<S>, ink: Ink) -> String {
     format!("{short}{}{value}", ink.bold(&row.flag()))
 }
 
-/// Default, range and variable, in one sentence.
-fn facts<S>(row: &Row<S>, variable: Option<String>) -> String {
+/// Default, range, `repeatable` if it is that, and one more fact, in one sentence.
+fn facts<S>(row: &Row<S>, repeatable: &str, more: Option<String>) -> String {
     let mut facts =
         if row.default.is_empty() { "No default".to_owned() } else { format!("Default {}", row.default) };
     if let Some(range) = row.range() {
         let _ = write!(facts, ", {range}");
     }
     if row.repeatable {
-        facts += "; may be repeated";
+        let _ = write!(facts, "; {repeatable}");
     }
-    if let Some(variable) = variable {
-        let _ = write!(facts, "; variable {variable}");
+    if let Some(more) = more {
+        let _ = write!(facts, "; {more}");
     }
     facts + "."
 }

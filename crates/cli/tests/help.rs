@@ -60,6 +60,42 @@ fn one_setting_can_be_asked_about() {
     assert_eq!(text, printed(&["help", "--linger-timeout"]));
 }
 
+/// A key of a file of sites has a help, with each table that it stands in, and behind the setting of its name.
+#[test]
+fn one_key_can_be_asked_about() {
+    let text = printed(&["help", "idle-timeout"]);
+    let expected =
+        "  idle-timeout = TIME\n      For how long processes that may be absent stay without a request.\n";
+    assert!(text.starts_with(expected), "{text}");
+    let expected =
+        "      Default 5m, from 1s to 168h; stands in [groups.NAME].\n      idle-timeout = \"30m\"\n";
+    assert!(text.ends_with(expected), "{text}");
+
+    for (key, lines) in [
+        ("python", &["  python = FILE", "stands in [groups.NAME]."][..]),
+        ("default", &["  default = true|false", "Default off; stands in [groups.NAME].", "default = true"]),
+        ("chdir", &["--chdir DIR", "variable ADYTON_CHDIR.", "  chdir = DIR", "stands in [groups.NAME]."]),
+        ("hosts", &["  hosts = HOST", "No default; one value or a list; stands in [[sites]]."]),
+        ("group", &["--group ", "  group = NAME", "[[sites]].", "  group = NAME", "[[sites.routes]]."]),
+        ("path", &["  path = PATH", "Default /; one value or a list; stands in [[sites.routes]]."]),
+    ] {
+        let text = printed(&["help", key]);
+        let mut rest = text.as_str();
+        for line in lines {
+            let at = rest.find(line).unwrap_or_else(|| panic!("{key}: no {line:?} in {rest}"));
+            rest = &rest[at + line.len()..];
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    assert_eq!(printed(&["help", "--chdir"]), text_of_setting(&printed(&["help", "chdir"])));
+    assert!(run(&["help", "--python"], &[]).unwrap_err().message.starts_with("--python is not a setting"));
+}
+
+/// The first of several texts.
+fn text_of_setting(text: &str) -> String {
+    text.split("\n\n").next().map(|first| format!("{first}\n")).unwrap()
+}
+
 #[test]
 fn each_order_is_explained() {
     for order in ["status", "top", "reload", "stop", "workers", "log-level", "dump"] {

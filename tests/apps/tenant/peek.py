@@ -1,7 +1,8 @@
-"""What a tenant tells of itself, what it tries with files of others, and a page that waits for a file."""
+"""What a tenant tells of itself, what it tries with what others have, and a page that waits for a file."""
 
 import os
 import platform
+import socket
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,11 +13,19 @@ import adyton
 
 DATA = Path(os.environ["SITE_DATA"])
 
+
+def connect(path: Path) -> None:
+    """Connect to a socket."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+
+
 TRIES: dict[str, Callable[[Path], object]] = {
     "read": Path.read_bytes,
     "list": os.listdir,
     "write": lambda path: path.write_bytes(b"mine"),
     "remove": Path.unlink,
+    "connect": connect,
     "signal": lambda path: os.kill(int(path.name), 9),
 }
 
