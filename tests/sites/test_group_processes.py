@@ -1,4 +1,4 @@
-"""Which processes of a server with groups import an application."""
+"""Which processes of a server with groups import an application, and how work spreads over them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.grouped import CONTROL, fill, start
-from support.control import reload, status, supervisor, workers
+from support.client import request
+from support.control import group, reload, status, supervisor, workers
 from support.server import until
 
 if TYPE_CHECKING:
@@ -63,3 +64,33 @@ def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
         assert (2, set()) == (len(shop), shop & of_shop)
     else:
         assert of_shop == shop
+
+
+@pytest.mark.parametrize("prefix", ["/shop", ""], ids=["group", "server"])
+def test_work_spreads(serve: Servers, folder: Path, prefix: str) -> None:
+    """A process all of whose threads are in the application leaves new connections to one that has a thread."""
+    server = start(serve, folder, "processes = 2\nthreads = 1", "--threads", "1")
+    name = prefix.removeprefix("/")
+    if name:
+        serving(folder, name, 2)
+    assert until(lambda: ["serving"] * 2 == [one["state"] for one in status(folder / CONTROL)["workers"]])
+
+    def in_flight() -> int:
+        found = group(folder / CONTROL, name)["status"] if name else status(folder / CONTROL)
+        number: int = found["total"]["in_flight"]
+        return number
+
+    with server.connect() as waiting:
+        waiting.send(request(f"{prefix}/gate"))
+        assert until(lambda: in_flight() == 1)
+        pids = set()
+        for _ in range(20):
+            with server.connect() as client:
+                answer = client.get(f"{prefix}/x")
+                assert 200 == answer.status
+                pids.add(answer.body.split()[0])
+        (folder / "gate").touch()
+        held = waiting.receive()
+    assert 200 == held.status
+    assert 1 == len(pids)
+    assert held.body.split()[0] not in pids

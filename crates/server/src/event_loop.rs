@@ -316,7 +316,8 @@ impl Loop {
         }
         let learns = self.learns();
         let calls = self.calls.end_batch(learns);
-        self.acceptor.update_watch(&self.poll.epoll, self.now_ms);
+        let is_full = self.is_full();
+        self.acceptor.update_watch(&self.poll.epoll, self.now_ms, is_full);
         let inbox = &self.shared.inboxes[self.home];
         // SeqCst on both sides: either we see what came, or the thread that brings it sees us asleep.
         inbox.asleep.store(true, Ordering::SeqCst);
@@ -365,6 +366,10 @@ impl Loop {
         self.timers.take_due(self.now_ms, &mut self.due);
         self.scripts.take_due(self.now_ms, &mut self.due);
         self.turns.begin_round(now_us);
+        if self.acceptor.pauses_full() {
+            let is_full = self.is_full();
+            self.acceptor.end_pause(self.now_ms, is_full);
+        }
         if self.shared.crew.waiting() > 0 {
             let home = self.home;
             self.expired.extend(self.shared.crew.expire(self.now_ms, |job| job.home == home));
@@ -752,9 +757,17 @@ impl Loop {
         None
     }
 
+    /// Whether all threads are inside the application, where other workers may have some that are not.
+    fn is_full(&self) -> bool {
+        let shared = &self.shared;
+        let may_be = self.acceptor.has_others() && shared.host.is_some() && !self.calls.slot.held;
+        may_be && shared.crew.slots_free() == 0
+    }
+
     /// `None` when no more come for now.
     fn accept_one(&mut self, listener: usize, desk: &mut Desk) -> Option<Box<Connection>> {
-        if self.acceptor.leaves_to_others(self.now_ms) {
+        let is_full = self.is_full();
+        if self.acceptor.leaves_to_others(self.now_ms, is_full) {
             return None;
         }
         loop {

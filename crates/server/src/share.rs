@@ -1,4 +1,5 @@
-//! A worker's share of the connections: it leaves new ones to other workers while it has more than they do.
+//! A worker's share of the connections: it leaves new ones to other workers while it has more than they do, or while all its
+//! threads are inside the application and not all of theirs.
 //!
 //! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
 //! half as many again as another. So each worker listens at the sockets of all, and stops while it is ahead.
@@ -10,8 +11,8 @@ use adyton_sys::board::Board;
 /// The most workers that are there at the same time, those that drain included.
 pub const ROWS: usize = 4096;
 
-/// Cells of the board: how many workers serve, how many rows are in use, and the connections at each.
-pub const CELLS: usize = ROWS + 2;
+/// Cells of the board: how many workers serve, how many rows are in use, the connections at each, and whether it is full.
+pub const CELLS: usize = FULL + ROWS;
 
 /// Connections that a worker takes without asking how many the others have.
 const FEW: u64 = 2;
@@ -23,6 +24,7 @@ const SURPLUS_LOOKS: u32 = 5;
 const SERVING: usize = 0;
 const USED: usize = 1;
 const FIRST: usize = 2;
+const FULL: usize = FIRST + ROWS;
 
 /// One worker's view of the board that all workers share.
 pub struct Share {
@@ -48,6 +50,19 @@ impl Share {
     /// So many connections fewer.
     pub(crate) fn leave(&self, connections: usize) {
         self.own().fetch_sub(connections as u64, Ordering::Relaxed);
+    }
+
+    /// Whether all threads of this worker are inside the application.
+    pub(crate) fn set_full(&self, is_full: bool) {
+        self.board.cells()[FULL + self.row].store(u64::from(is_full), Ordering::Relaxed);
+    }
+
+    /// Whether a worker has threads that are free.
+    pub(crate) fn has_free(&self) -> bool {
+        let cells = self.board.cells();
+        let used = usize::try_from(cells[USED].load(Ordering::Relaxed)).unwrap_or(0).min(ROWS);
+        let full: u64 = cells[FULL..FULL + used].iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
+        cells[SERVING].load(Ordering::Relaxed) > full
     }
 
     /// The connections of each worker if all had the same number; `None` while this one is alone.
@@ -107,7 +122,9 @@ pub fn set_serving(board: &Board, serving: usize, used: usize) {
 
 /// Empties the row of a worker that has ended.
 pub fn clear(board: &Board, row: usize) {
-    board.cells()[FIRST + row.min(ROWS - 1)].store(0, Ordering::Relaxed);
+    for first in [FIRST, FULL] {
+        board.cells()[first + row.min(ROWS - 1)].store(0, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +172,28 @@ mod tests {
         }
 
         assert_eq!([0, 0, 0, 0, 3, 3, 4, 4, 5, 5, 6, 6], surplus[..]);
+        Ok(())
+    }
+
+    /// A worker is free until it says otherwise; one that has ended is not full.
+    #[test]
+    fn full() -> io::Result<()> {
+        let board = Board::new(CELLS)?;
+        let view =
+            |row| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, row));
+        let (one, other) = (view(0)?, view(1)?);
+        set_serving(&board, 2, 2);
+        one.set_full(true);
+
+        assert!(one.has_free() && other.has_free());
+
+        other.set_full(true);
+
+        assert!(!one.has_free() && !other.has_free());
+
+        clear(&board, 1);
+
+        assert!(one.has_free());
         Ok(())
     }
 

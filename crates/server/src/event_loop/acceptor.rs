@@ -29,6 +29,12 @@ const COMPLAINT_MS: u64 = 10_000;
 /// How long a worker that is ahead of the others leaves new connections to them.
 const SHARE_PAUSE_MS: u64 = 1;
 
+/// How long one leaves them to others that has no thread for them.
+const FULL_PAUSE_MS: u64 = 10;
+
+/// How many looks in a row have to find that others do not take what waits, until one does that has no thread for it.
+const FULL_LOOKS: u32 = 10;
+
 /// What came of an attempt to accept.
 pub(crate) enum Accepted {
     /// A client, with its address; `None` on unix sockets.
@@ -59,8 +65,14 @@ pub(crate) struct Acceptor {
     surplus: Surplus,
     /// Listeners where connections wait, and how many may come in before the others get their turn.
     ready: VecDeque<(usize, u32)>,
-    /// Other workers have had the time to take what waits: one is taken here, however many there are.
-    has_waited: bool,
+    /// Connections that are taken here, however many there are: other workers have had the time to take what waits.
+    owed: usize,
+    /// Whether it pauses because it has no thread for what comes.
+    pauses_full: bool,
+    /// Looks in a row that have found something that waits.
+    looks: u32,
+    /// Whether the other workers were told that this one has no thread that is free.
+    told_full: bool,
     /// The listeners are closed as soon as nothing waits there.
     closing: bool,
     /// When accepting goes on; set while there were too few descriptors, or no place.
@@ -90,7 +102,10 @@ impl Acceptor {
             share,
             surplus: Surplus::default(),
             ready: VecDeque::new(),
-            has_waited: false,
+            owed: 0,
+            pauses_full: false,
+            looks: 0,
+            told_full: false,
             closing: false,
             paused_ms: None,
             complaint_ms: 0,
@@ -135,16 +150,75 @@ impl Acceptor {
         Some(listener)
     }
 
-    /// Whether other workers shall take what waits: this one is ahead of them. After they have had the time it takes
-    /// one, and then they have it again.
-    pub(crate) fn leaves_to_others(&mut self, now_ms: u64) -> bool {
-        let has_waited = std::mem::take(&mut self.has_waited);
-        let leaves =
-            !has_waited && !self.is_stopping && self.share.as_ref().is_some_and(|share| share.is_ahead());
+    /// Whether it pauses because it has no thread for what comes.
+    pub(crate) fn pauses_full(&self) -> bool {
+        self.pauses_full
+    }
+
+    /// Whether others may take what comes here.
+    pub(crate) fn has_others(&self) -> bool {
+        self.share.is_some()
+    }
+
+    /// Whether other workers shall take what waits: this one is ahead of them, or it `is_full`, and they are not. After they have
+    /// had the time it takes one, and then they have it again.
+    pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
+        // Of one that ends the others know that it takes nothing.
+        let is_full = is_full && !self.is_stopping;
+        self.tell_full(is_full);
+        let Some(share) = &self.share else { return false };
+        if self.owed > 0 {
+            self.owed -= 1;
+            return false;
+        }
+        self.pauses_full = is_full && share.has_free();
+        let leaves = !self.is_stopping && (self.pauses_full || share.is_ahead());
         if leaves {
-            self.paused_ms = Some(now_ms + SHARE_PAUSE_MS);
+            self.paused_ms = Some(now_ms + if self.pauses_full { FULL_PAUSE_MS } else { SHARE_PAUSE_MS });
         }
         leaves
+    }
+
+    /// One that has no thread for what comes looks now and then whether others take it: while it listened, the kernel would
+    /// tell it, and not them. What waits at so many looks in a row it takes all the same: those others may stand still.
+    pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
+        if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
+            return;
+        }
+        self.paused_ms = None;
+        self.tell_full(is_full);
+        if !is_full || !self.share.as_ref().is_some_and(|share| share.has_free()) {
+            self.pauses_full = false;
+            self.owed = 1;
+            return;
+        }
+        let passages = self.passages.iter().map(Option::as_ref);
+        let all = self.listeners.iter().map(Some).chain(passages).enumerate();
+        let is_waited_at =
+            |socket: &OwnedFd| socket::wait(socket, socket::Until::Readable, 0).unwrap_or(false);
+        let all = all.filter_map(|(listener, socket)| Some((listener, socket?)));
+        let ready: Vec<usize> =
+            all.filter(|(_, socket)| is_waited_at(socket)).map(|(listener, _)| listener).collect();
+        self.looks = if ready.is_empty() { 0 } else { self.looks + 1 };
+        if self.looks < FULL_LOOKS {
+            self.paused_ms = Some(now_ms + FULL_PAUSE_MS);
+            return;
+        }
+        self.looks = 0;
+        self.owed = ready.len();
+        for listener in ready {
+            self.note_ready(listener);
+        }
+    }
+
+    /// Tells other workers whether this one has no thread for what comes.
+    fn tell_full(&mut self, is_full: bool) {
+        if is_full != self.told_full
+            && let Some(share) = &self.share
+        {
+            share.set_full(is_full);
+            self.told_full = is_full;
+        }
     }
 
     /// Takes a connection from a listener, or from a passage, unless the loop is full.
@@ -232,6 +306,7 @@ impl Acceptor {
 
     /// Accepts nothing for a while: there is no room, or the kernel refuses.
     pub(crate) fn pause(&mut self, now_ms: u64, error: Option<&io::Error>) {
+        self.pauses_full = false;
         self.paused_ms = Some(now_ms + PAUSE_MS);
         if now_ms < self.complaint_ms {
             return;
@@ -257,13 +332,13 @@ impl Acceptor {
 
     /// Watches the listeners exactly while connections may be accepted. Called before each wait.
     #[inline]
-    pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64) {
+    pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64, is_full: bool) {
         if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {
             self.paused_ms = None;
             // What waits still was taken by no other worker.
-            self.has_waited = true;
-        } else if self.paused_ms.is_none() && !self.has_waited && self.share.is_some() {
-            self.leaves_to_others(now_ms);
+            self.owed = 1;
+        } else if self.paused_ms.is_none() && self.owed == 0 && self.share.is_some() {
+            self.leaves_to_others(now_ms, is_full);
         }
         let wanted = self.paused_ms.is_none() && !self.is_stopping;
         if wanted != self.is_watching {
@@ -297,7 +372,7 @@ impl Acceptor {
         self.is_stopping = true;
         // What comes from now on is to wake another process that listens there, too: to close a descriptor does not end
         // its watch while others have the same socket open (epoll(7)).
-        self.update_watch(epoll, now_ms);
+        self.update_watch(epoll, now_ms, false);
         // What this worker still has is no reason for those that stay to take more than an equal share.
         if let Some(share) = self.share.take() {
             share.leave(connections);
