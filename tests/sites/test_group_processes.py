@@ -68,7 +68,7 @@ def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["/shop", ""], ids=["group", "server"])
 def test_work_spreads(serve: Servers, folder: Path, prefix: str) -> None:
-    """A process all of whose threads are in the application leaves new connections to one that has a thread."""
+    """A process all of whose threads are in the application leaves new connections to another one."""
     server = start(serve, folder, "processes = 2\nthreads = 1", "--threads", "1")
     name = prefix.removeprefix("/")
     if name:

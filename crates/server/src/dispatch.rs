@@ -152,7 +152,11 @@ impl Loop {
             connection.more = true;
         }
         exchange.outbox().output.lend(&mut desk.spare);
-        Some(Some(self.enter(connection, exchange, desk)))
+        self.calls.begin(&exchange, &desk.buffer);
+        // It was counted when it was queued.
+        self.calls.now.counts = false;
+        self.connections.put_away(key, connection);
+        Some(Some(Errand::Ask(exchange)))
     }
 
     /// A request begins to wait: the answers to earlier ones are sent, and its client is watched.

@@ -118,7 +118,7 @@ fn full() {
     for client in &mut clients {
         client.send(&request);
     }
-    let refused = || door.tally.get(Cell::Overload);
+    let refused = || door.tally.get(Cell::NoGroup);
     let passed = || door.tally.get(Cell::PassedOn);
     while refused() + passed() < 32 {
         assert!(since.elapsed() < PATIENCE);
