@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 HERE = Path(__file__).parent
-FAULT = os.environ.get("FAULT", "")
-"""What is wrong with the group that this process is of."""
+FAULT = os.environ.get("FAULT_OF_DOOR" if __name__ == "own" else "FAULT", "")
+"""What is wrong with the group that this process is of, or with the server's own workers."""
 
 FILES_LEFT = 24
 """Descriptors that `files` leaves the process, beyond those that it has at its import."""

@@ -70,10 +70,13 @@ def file_of(folder: Path, *, shop: str, door: int = 2, site: str = "", route: st
     return write(folder, FILE.format(door=door, shop=shop, site=site, route=route))
 
 
-def start(serve: Servers, folder: Path, shop: str, *flags: str, **said: Any) -> Server:
-    """Serve what the group `shop` is said to be, and wait until all groups are past their start."""
+def start(serve: Servers, folder: Path, shop: str, *flags: str, fault: str = "", **said: Any) -> Server:
+    """Serve what the group `shop` is said to be, and wait until all groups are past their start.
+
+    `fault` is that of the server's own workers.
+    """
     file = file_of(folder, shop=shop, **said)
-    server = serve(file.name, *flags, cwd=folder, env=ENVIRONMENT)
+    server = serve(file.name, *flags, cwd=folder, env=ENVIRONMENT | {"FAULT_OF_DOOR": fault})
     assert until(lambda: {"starting"}.isdisjoint(states(folder / CONTROL).values()))
     return server
 

@@ -311,6 +311,35 @@ def test_descriptors_used_up(serve: Servers, folder: Path, by: str) -> None:
     assert 200 == server.fetch("/shop/x").status
 
 
+@pytest.mark.parametrize("by", ["connections", "the application"])
+def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) -> None:
+    """A door without descriptors takes no more connections; groups answer those that they have meanwhile."""
+    server = start(serve, folder, "processes = 1\nthreads = 2", door=1, fault="files")
+    with contextlib.ExitStack() as stack:
+        in_shop, in_blog, comes_back = clients_of(server, stack, 3)
+        groups = ((in_shop, "/shop/x"), (in_blog, "/blog/x"), (comes_back, "/blog/x"))
+        assert [200] * 3 == [client.get(path).status for client, path in groups]
+        (first,) = clients_of(server, stack, 1)
+        if by == "connections":
+            first.send(request("/gate"))
+        else:
+            first.send(request("/hoard"))
+            assert until((folder / "hoarded").exists)
+        clients = clients_of(server, stack, 60)
+        for client in clients:
+            client.send(request("/gate", fields=[("Connection", "close")]))
+        server.wait_for_log(r"\] worker 1 ADY101 error: connections cannot be accepted: Too many open files")
+        # Nobody has room for it at the door.
+        comes_back.send(request("/gate"))
+        for _ in range(20):
+            assert [200] * 2 == [client.get(path).status for client, path in groups[:2]]
+        (folder / "gate").touch()
+
+        assert [200] * 62 == [client.receive().status for client in (comes_back, first, *clients)]
+        assert [200] * 2 == [client.get("/x").status for client in (in_shop, in_blog)]
+    assert [200] * 3 == [server.fetch(path).status for path in ("/x", "/shop/x", "/blog/x")]
+
+
 def test_sleeper_that_cannot_start(serve: Servers, folder: Path) -> None:
     """Those that wake a sleeping group which cannot start are all answered 503, and the log names it."""
     (folder / "broken").touch()
