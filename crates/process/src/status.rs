@@ -164,6 +164,19 @@ impl Status {
         all
     }
 
+    /// Requests of the server's own workers and of all groups, by the first segment of their path.
+    pub(crate) fn all_prefixes(&self) -> Vec<PrefixStatus> {
+        let mut all: BTreeMap<&str, PrefixStatus> = BTreeMap::new();
+        let groups = self.groups.iter().filter_map(|group| group.status.as_ref());
+        for one in self.prefixes.iter().chain(groups.flat_map(|group| &group.prefixes)) {
+            let sum = all.entry(&one.prefix).or_default();
+            sum.requests = sum.requests.wrapping_add(one.requests);
+            sum.errors = sum.errors.wrapping_add(one.errors);
+            sum.duration_us = sum.duration_us.wrapping_add(one.duration_us);
+        }
+        all.into_iter().map(|(prefix, sum)| PrefixStatus { prefix: prefix.to_owned(), ..sum }).collect()
+    }
+
     /// What the server's own workers and those of all groups have counted, and how they stand.
     pub(crate) fn all_counts(&self) -> Counts {
         let groups = self.groups.iter().filter_map(|group| group.status.as_ref());

@@ -90,7 +90,7 @@ pub(crate) fn heading(status: &Status) -> String {
         );
     }
     if total.lost > 0 {
-        let _ = writeln!(out, "{} connections were lost with workers that died", total.lost);
+        let _ = writeln!(out, "connections lost with workers that died: {}", total.lost);
     }
     for GroupStatus { group, state, pid, starts, waiting_bytes, listens, .. } in &status.groups {
         let process = if *pid > 0 { format!(", process {pid}") } else { String::new() };

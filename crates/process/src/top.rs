@@ -183,8 +183,9 @@ fn prefixes(before: &Status, now: &Status) -> Section {
 
     let numbers = |one: &PrefixStatus| [one.requests, one.errors, one.duration_us];
     let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
-    for one in &now.prefixes {
-        let earlier = before.prefixes.iter().find(|other| other.prefix == one.prefix);
+    let earlier = before.all_prefixes();
+    for one in &now.all_prefixes() {
+        let earlier = earlier.iter().find(|other| other.prefix == one.prefix);
         let (then, now) = (earlier.map_or([0; 3], numbers), numbers(one));
         let [requests, errors, us] = [0, 1, 2].map(|at| now[at].saturating_sub(then[at]));
         let mean = us.checked_div(requests).map_or_else(String::new, milliseconds);
