@@ -272,7 +272,7 @@ pub(crate) struct Secret {
     pub(crate) reader: Reader,
 }
 
-/// Who needs a secret.
+/// The processes that need a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// The supervisor alone.

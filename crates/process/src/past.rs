@@ -8,7 +8,7 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::cause::Cause;
 
-/// What the lines of dead workers may take in memory for each log, whatever else may wait for it: several can leave 272 KiB
+/// Memory for the lines of dead workers, in bytes for each log, whatever else may wait for it: several can leave 272 KiB
 /// each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
@@ -23,8 +23,8 @@ pub(crate) struct Past {
     queue_bytes_max: usize,
 }
 
-/// How many connections a worker has taken along in the middle of a request. Of how connections stand its board knows what was
-/// so a moment ago, and of requests inside the application what was so last.
+/// Number of connections that a worker has taken along in the middle of a request. The board has the connections as they stood a
+/// moment before its end, and the requests inside the application as they stood at its end.
 fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
     if matches!(cause, Cause::Told | Cause::Limit | Cause::NotStarted) {
         return 0;

@@ -177,7 +177,7 @@ impl Status {
         all.into_iter().map(|(prefix, sum)| PrefixStatus { prefix: prefix.to_owned(), ..sum }).collect()
     }
 
-    /// What the server's own workers and those of all groups have counted, and how they stand.
+    /// The counts of the server's own workers and of all groups.
     pub(crate) fn all_counts(&self) -> Counts {
         let groups = self.groups.iter().filter_map(|group| group.status.as_ref());
         groups.fold(self.total.clone(), |sum, group| sum.plus(&group.total))

@@ -88,7 +88,7 @@ impl Pages {
 pub(crate) struct PagesOfLog {
     all: Pages,
     key: u64,
-    /// How many it has.
+    /// Number of pages that it has.
     used: Arc<AtomicUsize>,
 }
 

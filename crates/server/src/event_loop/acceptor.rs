@@ -29,10 +29,10 @@ const COMPLAINT_MS: u64 = 10_000;
 /// How long a worker that is ahead of the others leaves new connections to them.
 const SHARE_PAUSE_MS: u64 = 1;
 
-/// How long one leaves them to others that has no thread for them.
+/// Pause of a worker that leaves new connections to others because it has no thread for them.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// How many looks in a row have to find that others do not take what waits, until one does that has no thread for it.
+/// Looks in a row that find a connection that others do not take, until a worker that has no thread for it takes it.
 const FULL_LOOKS: u32 = 10;
 
 /// What came of an attempt to accept.
@@ -179,8 +179,9 @@ impl Acceptor {
         leaves
     }
 
-    /// One that has no thread for what comes looks now and then whether others take it: while it listened, the kernel would
-    /// tell it, and not them. What waits at so many looks in a row it takes all the same: those others may stand still.
+    /// Ends a pause that is over. A worker that has no thread for new connections only looks whether others take them: while it
+    /// listened, the kernel would tell it, and not them. If connections wait at [`FULL_LOOKS`] looks in a row, it takes them: the
+    /// others may stand still.
     pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
         if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
             return;
