@@ -58,7 +58,9 @@ pub type Prefixes = BTreeMap<String, Asked>;
 
 /// The first segment of a path: `/shop` of `/shop/cart/1`, `/` of `/` and of `/favicon.ico`.
 fn prefix_of(path: &[u8]) -> &[u8] {
-    match memchr::memchr(b'/', path.get(1..).unwrap_or_default()) {
+    // The most frequent path has nothing to look through.
+    let Some(rest) = path.get(1..).filter(|rest| !rest.is_empty()) else { return b"/" };
+    match memchr::memchr(b'/', rest) {
         Some(at) => &path[..=at],
         None => b"/",
     }

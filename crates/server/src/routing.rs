@@ -35,7 +35,7 @@ use crate::passage::Elsewhere;
 use crate::plan::{Action, Fixed, Route, Site};
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
-use crate::tally::{Cell, Histogram};
+use crate::tally::Answered;
 use crate::verdict::Verdict;
 use crate::wanting::Wanting;
 
@@ -399,14 +399,8 @@ impl Loop {
     ) {
         let duration_us = self.turns.read_clock().saturating_sub(started_us);
         let (status, body_bytes) = (answer.status, answer.body_bytes);
-        let tally = &self.shared.tally;
-        tally.add(Cell::of_status(status), 1);
-        tally.add(Cell::BodyBytes, body_bytes);
-        tally.note(Histogram::Duration, duration_us);
-        tally.note_row(answer.row, status, duration_us);
-        if let Some(row) = outbox.terms.row() {
-            tally.note_site(row, status, duration_us);
-        }
+        let (row, row_of_site) = (answer.row, outbox.terms.row());
+        self.shared.tally.note_answer(&Answered { status, body_bytes, row, row_of_site, duration_us });
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (answer.client(outbox.peer), &answer.id);
             let mut first = Head::new();

@@ -171,6 +171,9 @@ const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
 /// Cells of the numbers of a board.
 const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
 
+/// Place on a board of the distribution of answers' durations.
+const DURATIONS: usize = Cell::End as usize + Histogram::Duration as usize * HISTOGRAM_CELLS;
+
 /// Place on a board of the table of sites.
 const SITES: usize = CELLS + prefixes::CELLS;
 
@@ -179,6 +182,17 @@ const ESTATE: usize = SITES + site_counts::CELLS;
 
 /// Cells of a board with all that.
 const BOARD_CELLS: usize = ESTATE + estate::CELLS;
+
+/// An answer, as far as it is counted.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    /// The row of its path.
+    pub(crate) row: u8,
+    /// The row of its site, where sites are counted.
+    pub(crate) row_of_site: Option<u8>,
+    pub(crate) duration_us: u64,
+}
 
 /// The numbers of one server.
 pub struct Tally {
@@ -259,13 +273,6 @@ impl Tally {
         &self.board.cells()[start..start + HISTOGRAM_CELLS]
     }
 
-    /// Adds a time to a distribution that only loops write.
-    pub(crate) fn note(&self, histogram: Histogram, us: u64) {
-        let cells = self.histogram(histogram);
-        self.add_to(&cells[class_of(us)], 1);
-        self.add_to(&cells[HISTOGRAM_CELLS - 1], us);
-    }
-
     /// Adds a time to a distribution that any thread writes.
     pub(crate) fn observe(&self, histogram: Histogram, us: u64) {
         let cells = self.histogram(histogram);
@@ -279,21 +286,26 @@ impl Tally {
         prefixes::row_of(&self.board.cells()[CELLS..SITES], path, (200..300).contains(&status))
     }
 
-    /// Counts an answer there.
-    pub(crate) fn note_row(&self, row: u8, status: u16, duration_us: u64) {
-        let table = &self.board.cells()[CELLS..SITES];
-        prefixes::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
+    /// Counts an answer, in all places at once: each look for the cells of the board costs instructions.
+    pub(crate) fn note_answer(&self, answered: &Answered) {
+        let Answered { status, body_bytes, row, row_of_site, duration_us } = *answered;
+        let cells = self.board.cells();
+        let add = |cell: &AtomicU64, number: u64| self.add_to(cell, number);
+        add(&cells[Cell::of_status(status) as usize], 1);
+        add(&cells[Cell::BodyBytes as usize], body_bytes);
+        let durations = &cells[DURATIONS..DURATIONS + HISTOGRAM_CELLS];
+        add(&durations[class_of(duration_us)], 1);
+        add(&durations[HISTOGRAM_CELLS - 1], duration_us);
+        let what = (status >= 500, duration_us);
+        prefixes::note(&cells[CELLS..SITES], row, what, add);
+        if let Some(row) = row_of_site {
+            site_counts::note(&cells[SITES..ESTATE], row, what, add);
+        }
     }
 
     /// The row in which answers of a site are counted; one thread at a time may ask.
     pub(crate) fn row_of_site(&self, name: Option<&str>) -> u8 {
         site_counts::row_of(&self.board.cells()[SITES..ESTATE], name)
-    }
-
-    /// Counts an answer of a site in its row.
-    pub(crate) fn note_site(&self, row: u8, status: u16, duration_us: u64) {
-        let table = &self.board.cells()[SITES..ESTATE];
-        site_counts::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
     }
 
     /// Where lines of the access log are noted that are not written yet.
