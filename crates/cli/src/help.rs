@@ -119,7 +119,7 @@ pub(crate) fn one(row: &Row, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
 }
 
-/// What `adyton help KEY` prints: a text for each table of a file of sites that has such a key of its own.
+/// The help of a key of a file of sites: a text for each table that has a key of this name.
 pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
     let of_group = GROUP_ROWS.iter().find(|row| row.name == name).map(|row| key("[groups.NAME]", row, ink));
     let of_site = SITE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites]]", row, ink));
@@ -243,7 +243,7 @@ fn key<S>(table: &str, row: &Row<S>, ink: Ink) -> String {
     format!("  {} = {value}\n", ink.bold(row.name)) + &text(row, &said) + &example
 }
 
-/// What a row is for, and `said` as its last sentence.
+/// The purpose and the details of a row, with `said` as the last sentence.
 fn text<S>(row: &Row<S>, said: &str) -> String {
     let mut out = String::new();
     for text in [&sentence(row.help), &row.detail.replace('`', ""), said] {

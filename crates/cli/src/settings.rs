@@ -277,7 +277,7 @@ pub(crate) struct Secret {
 pub(crate) enum Reader {
     /// The supervisor alone.
     Supervisor,
-    /// One part.
+    /// The processes of one part.
     Part(Part),
     /// Each part that accepts connections by itself, and so runs CGI scripts.
     Acceptors,

@@ -43,7 +43,7 @@ pub struct Note {
     /// Requests, errors and microseconds of each prefix.
     #[serde(default)]
     pub(crate) prefixes: BTreeMap<String, [u64; 3]>,
-    /// The same numbers of each site.
+    /// Requests, errors and microseconds of each site.
     #[serde(default)]
     pub(crate) sites: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,

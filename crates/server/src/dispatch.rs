@@ -153,7 +153,7 @@ impl Loop {
         }
         exchange.outbox().output.lend(&mut desk.spare);
         self.calls.begin(&exchange, &desk.buffer);
-        // It was counted when it was queued.
+        // The request was counted when it was queued.
         self.calls.now.counts = false;
         self.connections.put_away(key, connection);
         Some(Some(Errand::Ask(exchange)))
