@@ -199,34 +199,34 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
         workers.filter_map(|worker| worker.rss_bytes).sum()
     }),
     ("adyton_group_requests_total", "counter", "Answers of a group, since its supervisor began.", |group| {
-        group.status.as_ref().map_or(0, |status| status.total.requests)
+        group.counts().requests
     }),
     (
         "adyton_group_errors_total",
         "counter",
         "Answers of a group with 5xx, since its supervisor began.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.errors),
+        |group| group.counts().errors,
     ),
     ("adyton_group_connections", "gauge", "Connections that a group has.", |group| {
-        group.status.as_ref().map_or(0, |status| status.total.connections)
+        group.counts().connections
     }),
     (
         "adyton_group_connections_arrived_total",
         "counter",
         "Connections that have moved to a group, since its supervisor began.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.moved_here),
+        |group| group.counts().moved_here,
     ),
     (
         "adyton_group_connections_left_total",
         "counter",
         "Connections that have moved on from a group.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.moved_away),
+        |group| group.counts().moved_away,
     ),
     (
         "adyton_group_connections_lost_total",
         "counter",
         "Connections that ended with a worker of a group that died, in the middle of a request, since its supervisor began.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.lost),
+        |group| group.counts().lost,
     ),
     (
         "adyton_group_waiting_bytes",
@@ -235,25 +235,25 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
         |group| group.waiting_bytes,
     ),
     ("adyton_group_threads", "gauge", "Threads that run the application of a group or could.", |group| {
-        group.status.as_ref().map_or(0, |status| status.total.threads)
+        group.counts().threads
     }),
     ("adyton_group_threads_busy", "gauge", "Threads of a group inside a slow call.", |group| {
-        group.status.as_ref().map_or(0, |status| status.total.threads_busy)
+        group.counts().threads_busy
     }),
     ("adyton_group_queue_length", "gauge", "Requests that wait for a thread of a group.", |group| {
-        group.status.as_ref().map_or(0, |status| status.total.queue_length)
+        group.counts().queue_length
     }),
     (
         "adyton_group_requests_turned_away_total",
         "counter",
         "Requests of a group answered 503 for want of a thread, since its supervisor began.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.turned_away),
+        |group| group.counts().turned_away,
     ),
     (
         "adyton_group_requests_timed_out_total",
         "counter",
         "Calls of a group that were interrupted, since its supervisor began.",
-        |group| group.status.as_ref().map_or(0, |status| status.total.timed_out),
+        |group| group.counts().timed_out,
     ),
 ];
 

@@ -179,8 +179,14 @@ impl Status {
 
     /// The counts of the server's own workers and of all groups.
     pub(crate) fn all_counts(&self) -> Counts {
-        let groups = self.groups.iter().filter_map(|group| group.status.as_ref());
-        groups.fold(self.total.clone(), |sum, group| sum.plus(&group.total))
+        self.groups.iter().fold(self.total.clone(), |sum, group| sum.plus(&group.counts()))
+    }
+}
+
+impl GroupStatus {
+    /// The counts of its workers, as it said last; 0 if it has said nothing.
+    pub(crate) fn counts(&self) -> Counts {
+        self.status.as_ref().map_or_else(Counts::default, |status| status.total.clone())
     }
 }
 

@@ -73,18 +73,9 @@ pub(crate) fn row_of(cells: &[AtomicU64], path: &[u8], keeps: bool) -> u8 {
     u8::try_from(row).unwrap_or(u8::MAX)
 }
 
-/// Counts an answer; `add` is how cells are added to.
-pub(crate) fn note(
-    cells: &[AtomicU64],
-    row: u8,
-    (is_error, duration_us): (bool, u64),
-    add: impl Fn(&AtomicU64, u64),
-) {
-    let start = usize::from(row) * ROW_CELLS;
-    let Some(row) = cells.get(start..start + ROW_CELLS) else { return };
-    add(&row[REQUESTS], 1);
-    add(&row[ERRORS], u64::from(is_error));
-    add(&row[DURATION_US], duration_us);
+/// The requests, errors and microseconds of a row; `None` if there is no such row.
+pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]> {
+    cells.get(usize::from(row) * ROW_CELLS + REQUESTS..)?.first_chunk()
 }
 
 /// The row of a prefix; that of all others when it has none and may not have one, or when there is none left.
@@ -230,9 +221,9 @@ mod tests {
 
     fn ask(cells: &[AtomicU64], path: impl AsRef<[u8]>, is_error: bool, keeps: bool) {
         let row = row_of(cells, path.as_ref(), keeps);
-        note(cells, row, (is_error, 10), |cell, number| {
+        for (cell, number) in counts_of(cells, row).into_iter().flatten().zip([1, is_error.into(), 10]) {
             cell.fetch_add(number, Ordering::Relaxed);
-        });
+        }
     }
 
     #[test]

@@ -136,6 +136,16 @@ mod tests {
 
     use super::{CELLS, SURPLUS_LOOKS, Share, Surplus, clear, set_serving};
 
+    /// The board of two workers that serve, and the view of each.
+    fn two_workers() -> io::Result<(Board, Share, Share)> {
+        let board = Board::new(CELLS)?;
+        let view =
+            |row| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, row));
+        let (one, other) = (view(0)?, view(1)?);
+        set_serving(&board, 2, 2);
+        Ok((board, one, other))
+    }
+
     /// Only what lasts is given away, and no more than there is at that moment.
     #[test]
     fn a_surplus_has_to_last() {
@@ -178,11 +188,7 @@ mod tests {
     /// A worker is free until it says otherwise; one that has ended is not full.
     #[test]
     fn full() -> io::Result<()> {
-        let board = Board::new(CELLS)?;
-        let view =
-            |row| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, row));
-        let (one, other) = (view(0)?, view(1)?);
-        set_serving(&board, 2, 2);
+        let (board, one, other) = two_workers()?;
         one.set_full(true);
 
         assert!(one.has_free() && other.has_free());
@@ -200,11 +206,7 @@ mod tests {
     /// A worker with clearly more than the others is ahead; one that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
-        let board = Board::new(CELLS)?;
-        let view =
-            |row| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, row));
-        let (one, other) = (view(0)?, view(1)?);
-        set_serving(&board, 2, 2);
+        let (board, one, other) = two_workers()?;
         for _ in 0..3 {
             one.enter();
         }

@@ -45,18 +45,9 @@ pub(crate) fn row_of(cells: &[AtomicU64], name: Option<&str>) -> u8 {
     u8::try_from(at).unwrap_or(NOWHERE)
 }
 
-/// Counts an answer; `add` is how cells are added to.
-pub(crate) fn note(
-    cells: &[AtomicU64],
-    row: u8,
-    (is_error, duration_us): (bool, u64),
-    add: impl Fn(&AtomicU64, u64),
-) {
-    let start = usize::from(row) * ROW_CELLS;
-    let Some(row) = cells.get(start..start + ROW_CELLS) else { return };
-    add(&row[REQUESTS], 1);
-    add(&row[ERRORS], u64::from(is_error));
-    add(&row[DURATION_US], duration_us);
+/// The requests, errors and microseconds of a row; `None` if there is no such row.
+pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]> {
+    cells.get(usize::from(row) * ROW_CELLS + REQUESTS..)?.first_chunk()
 }
 
 /// The table as it is now, without sites that have answered nothing.
@@ -99,7 +90,7 @@ fn read_name(row: &[AtomicU64]) -> Option<String> {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{CELLS, ROWS, note, read, row_of};
+    use super::{CELLS, ROWS, counts_of, read, row_of};
     use crate::prefixes::Asked;
 
     fn table() -> Vec<AtomicU64> {
@@ -108,9 +99,9 @@ mod tests {
 
     fn count(cells: &[AtomicU64], name: Option<&str>, is_error: bool) {
         let row = row_of(cells, name);
-        note(cells, row, (is_error, 5), |cell, number| {
+        for (cell, number) in counts_of(cells, row).into_iter().flatten().zip([1, is_error.into(), 5]) {
             cell.fetch_add(number, Ordering::Relaxed);
-        });
+        }
     }
 
     /// A site has the same row whenever it is named; one without a name is counted as the log calls it.

@@ -296,11 +296,15 @@ impl Tally {
         let durations = &cells[DURATIONS..DURATIONS + HISTOGRAM_CELLS];
         add(&durations[class_of(duration_us)], 1);
         add(&durations[HISTOGRAM_CELLS - 1], duration_us);
-        let what = (status >= 500, duration_us);
-        prefixes::note(&cells[CELLS..SITES], row, what, add);
-        if let Some(row) = row_of_site {
-            site_counts::note(&cells[SITES..ESTATE], row, what, add);
-        }
+        let of_path = prefixes::counts_of(&cells[CELLS..SITES], row);
+        let of_site = row_of_site.and_then(|row| site_counts::counts_of(&cells[SITES..ESTATE], row));
+        let count = |[requests, errors, us]: &[AtomicU64; 3]| {
+            add(requests, 1);
+            add(errors, u64::from(status >= 500));
+            add(us, duration_us);
+        };
+        of_path.map(count);
+        of_site.map(count);
     }
 
     /// The row in which answers of a site are counted; one thread at a time may ask.
