@@ -1,10 +1,10 @@
 """What groups cost: applications in processes of their own, beside the same application in those that accept.
 
 `groups.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints tables. It needs root, Flask beside
-ADYTON, and Debian's apache2 and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on CPU 1, in turns: each
-round asks every server, and its ratios are those to the embedded application in the same round. The CPU time
-is that of all processes of a server. Groups have a virtual environment of their own; a user of their own
-changes nothing in what a request costs.
+ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on
+CPU 1, in turns: each round asks every server, and its ratios are those to the embedded application in the
+same round. The CPU time is that of all processes of a server. Groups have a virtual environment and a user of
+their own: that of Apache.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import statistics
@@ -20,7 +21,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from measuring import HTTPD_ONE_PROCESS, Server, ask, await_start, bench, beside, httpd, serving
 
@@ -55,8 +56,9 @@ threads = 1
 """
 GROUP = """
 [groups.g{number}]
-processes = 1
-threads = 1
+user = "www-data"
+processes = {processes}
+threads = {threads}
 python = "{python}"
 {more}
 """
@@ -74,21 +76,43 @@ app = "{application}"
 mount = true
 """
 
-HTTPD = f"""
-LoadModule wsgi_module {{modules}}/mod_wsgi.so
-{HTTPD_ONE_PROCESS}
-WSGISocketPrefix {{folder}}/wsgi-{{port}}
-{{daemon}}
-WSGIScriptAlias / {{folder}}/hello.py
-<Directory {{folder}}>
+HTTPD = """
+LoadModule wsgi_module {modules}/mod_wsgi.so
+{room}
+WSGISocketPrefix {folder}/wsgi-{port}
+{daemon}
+WSGIScriptAlias / {folder}/hello.py
+<Directory {folder}>
     Require all granted
 </Directory>
 """
-DAEMON = """
-WSGIDaemonProcess hello processes=1 threads=64
-WSGIProcessGroup hello
-WSGIApplicationGroup %{GLOBAL}
+HTTPD_OF_MANY = """
+StartServers 1
+ServerLimit 1
+ThreadLimit 150
+ThreadsPerChild 150
+MaxRequestWorkers 150
+AsyncRequestWorkerFactor 16
 """
+"""Room for 500 connections that are kept."""
+DAEMON = """
+WSGIDaemonProcess hello processes={processes} threads={threads} listen-backlog=2048
+WSGIProcessGroup hello
+WSGIApplicationGroup %{{GLOBAL}}
+"""
+CONNECTIONS = [10, 100, 200, 500]
+
+
+class Shape(NamedTuple):
+    """The processes of an application, and the threads of each."""
+
+    processes: int
+    threads: int
+
+
+ALONE = Shape(1, 1)
+SHAPES = [Shape(2, 10), Shape(2, 100), Shape(20, 10)]
+"""Shapes in the tables of mod_wsgi's daemon mode."""
 
 
 class Place:
@@ -114,12 +138,20 @@ class Place:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def of_groups(self, port: int, count: int, application: str = "hello.py", more: str = "") -> str:
+    def of_groups(
+        self,
+        port: int,
+        count: int,
+        application: str = "hello.py",
+        more: str = "",
+        shape: Shape = ALONE,
+    ) -> str:
         """Return a file with so many groups, each at a path of its own; without any, they are embedded."""
         control = self.folder / f"control-{port}"
         text = SERVER.format(port=port, control=control)
         python = self.folder / "venv/bin/python"
-        text += "".join(GROUP.format(number=each, python=python, more=more) for each in range(count))
+        own = {"processes": shape.processes, "threads": shape.threads, "python": python, "more": more}
+        text += "".join(GROUP.format(number=each, **own) for each in range(count))
         text += SITE + UP
         for each in range(max(count, MANY)):
             text += ROUTE.format(path=f"/{each}/", application=application)
@@ -132,19 +164,22 @@ class Place:
         file = self.site(name.replace(" ", "-"), text)
         return serving(name, port, [self.adyton, "serve", file], 0)
 
-    def apache(self, port: int, daemon: str) -> contextlib.AbstractContextManager[Server]:
+    def apache(
+        self, port: int, daemon: str, room: str = HTTPD_ONE_PROCESS
+    ) -> contextlib.AbstractContextManager[Server]:
         """Serve the application by mod_wsgi."""
-        command = httpd(self.folder, port, HTTPD, daemon=daemon)
+        command = httpd(self.folder, port, HTTPD, daemon=daemon, room=room)
         return serving(f"apache-{port}", port, command, 0)
 
 
 def compare(place: Place, arguments: argparse.Namespace) -> None:
     """Print what a request costs embedded, in a group, and with mod_wsgi."""
+    daemon = DAEMON.format(processes=1, threads=64)
     makers = {
         "embedded": lambda: place.serve("embedded", PORTS["embedded"], place.of_groups(PORTS["embedded"], 0)),
         "group": lambda: place.serve("group", PORTS["group"], place.of_groups(PORTS["group"], 1)),
         "mod_wsgi, embedded": lambda: place.apache(PORTS["mod_wsgi, embedded"], ""),
-        "mod_wsgi, daemon": lambda: place.apache(PORTS["mod_wsgi, daemon"], DAEMON),
+        "mod_wsgi, daemon": lambda: place.apache(PORTS["mod_wsgi, daemon"], daemon),
     }
     cases = {"64 connections, kept": ["-c", "64"], "64 connections, new for each": ["-c", "64", "-k=off"]}
     print("| case | server | us CPU per request | x embedded (min..max) | not right |")
@@ -161,6 +196,52 @@ def compare(place: Place, arguments: argparse.Namespace) -> None:
                     found[name].append(bench(place.adyton, server, "/0/", *options, *took))
             for name, rounds in found.items():
                 print(f"| {case} | {name} | {beside(rounds, found['embedded'])} |", flush=True)
+
+
+def by_ab(place: Place, arguments: argparse.Namespace) -> None:
+    """Print what `ab` measures of a group, and of mod_wsgi's daemon mode, with many processes and threads."""
+    print("\n| processes x threads | connections | kept | server | requests/CPU s | x daemon | failed |")
+    print("| --- | ---: | --- | --- | ---: | ---: | ---: |")
+    for shape in SHAPES:
+        group, daemon = PORTS["group"], PORTS["mod_wsgi, daemon"]
+        text = place.of_groups(group, 1, shape=shape)
+        wsgi = DAEMON.format(**shape._asdict())
+        with (
+            place.serve("ab-group", group, text) as ours,
+            place.apache(daemon, wsgi, HTTPD_OF_MANY) as theirs,
+        ):
+            servers = {"group": ours, "mod_wsgi, daemon": theirs}
+            for server in servers.values():
+                await_start(server.port, "/0/", BODY)
+            for count, kept in itertools.product(CONNECTIONS, (False, True)):
+                found: dict[str, list[tuple[float, int]]] = {name: [] for name in servers}
+                for _ in range(arguments.rounds):
+                    for name, server in servers.items():
+                        found[name].append(ab(server, count, 5000, kept=kept))
+                rates = {
+                    name: statistics.median(rate for rate, _ in rounds) for name, rounds in found.items()
+                }
+                for name, rounds in found.items():
+                    cell = [f"{shape.processes} x {shape.threads}", f"{count}", "yes" if kept else "no", name]
+                    cell += [f"{rates[name]:,.0f}", f"{rates[name] / rates['mod_wsgi, daemon']:.1f}"]
+                    cell += [f"{sum(failed for _, failed in rounds)}"]
+                    print(f"| {' | '.join(cell)} |", flush=True)
+
+
+def ab(server: Server, connections: int, count: int, *, kept: bool) -> tuple[float, int]:
+    """Have `ab` ask; return how many requests a second of CPU time answers, and how many failed."""
+    command = ["taskset", "-c", "1", "ab", "-q", "-n", str(count), "-c", str(connections)]
+    url = f"http://127.0.0.1:{server.port}/0/"
+    before = server.cpu_us()
+    done = subprocess.run(
+        [*command, *(["-k"] if kept else []), url], capture_output=True, text=True, check=True
+    )
+    used = server.cpu_us() - before
+    told = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
+    right = (
+        int(told["Complete requests"]) - int(told["Failed requests"]) - int(told.get("Non-2xx responses", 0))
+    )
+    return right / used * 1e6, count - right
 
 
 def is_right(connection: http.client.HTTPConnection, number: int) -> bool:
@@ -315,6 +396,7 @@ def main() -> None:
 
 PARTS: dict[str, Callable[[Place, argparse.Namespace], None]] = {
     "compare": compare,
+    "ab": by_ab,
     "turns": turns,
     "sleepers": sleepers,
     "reload": reload,
