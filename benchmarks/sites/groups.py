@@ -4,7 +4,7 @@
 ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on
 CPU 1, in turns: each round asks every server, and its ratios are those to the embedded application in the
 same round. The CPU time is that of all processes of a server. Groups have a virtual environment and a user of
-their own: that of Apache.
+their own: that of Apache, who must be able to run ADYTON's Python.
 """
 
 from __future__ import annotations
