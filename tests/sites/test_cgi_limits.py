@@ -3,68 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sites.scripts import SHELL, script, start
+from sites.scripts import GROUP, HEAD, SHELL, WAITS, ask, end, fifo, has_ended, pids, script, start, text
 from support.client import request
 from support.server import until
 
 if TYPE_CHECKING:
-    from support.client import Connection
-    from support.server import Server, Servers
+    from pathlib import Path
 
-HEAD = "echo 'Content-Type: a/b'; echo; "
-
-GROUP = "sleep 600 & echo $! >child; echo $$ >pid; "
-"""Starts another process, and notes the numbers of both."""
-
-WAITS = "cat wait >/dev/null; "
-"""Waits until the test says something."""
-
-
-def pids(project: Path) -> list[int]:
-    """Wait until a script has noted the numbers of its processes; return them."""
-    files = [project / "public/cgi-bin" / name for name in ("child", "pid")]
-    assert until(lambda: all(text(file).endswith("\n") for file in files))
-    return [int(text(file)) for file in files]
-
-
-def text(file: Path) -> str:
-    """Return what is in a file, which need not be there yet."""
-    return file.read_text(encoding="utf-8") if file.exists() else ""
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or only waits to be forgotten."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-        return stat.rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def end(project: Path) -> None:
-    """Check that a script has ended with all that it has started."""
-    assert all(until(lambda pid=pid: has_ended(pid)) for pid in pids(project))
-
-
-def fifo(project: Path) -> Path:
-    """Make the pipe that scripts wait at."""
-    path = project / "public/cgi-bin/wait"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.mkfifo(path)
-    return path
-
-
-def ask(server: Server, project: Path) -> Connection:
-    """Ask a script, and wait until it runs."""
-    connection = server.connect()
-    connection.send(request("/cgi-bin/a.sh"))
-    pids(project)
-    return connection
+    from support.server import Servers
 
 
 @pytest.mark.parametrize("printed", ["", HEAD, HEAD + "echo begun; "], ids=["nothing", "head", "body"])
