@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,3 +111,39 @@ def ask(server: Server, project: Path) -> Connection:
     connection.send(request("/cgi-bin/a.sh"))
     pids(project)
     return connection
+
+
+def running(project: Path) -> set[int]:
+    """Return the processes that work in the folder of the scripts: scripts, and what they have started."""
+    folder = (project / "public/cgi-bin").resolve()
+    found = set()
+    for process in processes():
+        # It may end meanwhile, or be another user's.
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{process}/cwd").readlink() == folder:
+                found.add(process)
+    return found
+
+
+def children(pid: int) -> set[int]:
+    """Return the children of a process, with those that have ended and were not waited for."""
+    return {process for process in processes() if parent(process) == pid}
+
+
+def parent(pid: int) -> int:
+    """Return the number of the parent of a process; 0 if the process is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def processes() -> list[int]:
+    """Return all processes of this machine."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+
+
+def descriptors(pid: int) -> int:
+    """Return how many descriptors a process has open."""
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())

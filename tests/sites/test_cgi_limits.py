@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sites.scripts import GROUP, HEAD, SHELL, WAITS, ask, end, fifo, has_ended, pids, script, start, text
+from sites.scripts import GROUP, HEAD, SHELL, WAITS, ask, end, fifo, script, start, text
 from support.client import request
 from support.server import until
 
@@ -170,21 +169,6 @@ def test_nothing_is_left_open(serve: Servers, project: Path) -> None:
     end(project)
 
     assert server.settles_at_fds(before)
-
-
-def test_what_starts_scripts_may_die(serve: Servers, project: Path) -> None:
-    """Its scripts end with it, their clients hear of a failure, and the next request has another one."""
-    script(project, "a.sh", SHELL.format(GROUP + "echo $PPID >helper; wait"))
-    script(project, "b.sh", SHELL.format(HEAD + "echo b"))
-    server = start(serve, project)
-    with ask(server, project) as connection:
-        helper = project / "public/cgi-bin/helper"
-        assert until(lambda: text(helper).endswith("\n"))
-        os.kill(int(text(helper)), 9)
-        assert 500 == connection.receive().status
-
-    assert b"b\n" == server.fetch("/cgi-bin/b.sh").body
-    assert until(lambda: has_ended(pids(project)[1]))
 
 
 def test_the_server_stops(serve: Servers, project: Path) -> None:

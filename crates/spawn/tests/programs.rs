@@ -109,6 +109,21 @@ fn one_ends() -> io::Result<()> {
     Ok(())
 }
 
+/// If the small process is killed, its programs end with all that they have started, and another one starts the next.
+#[test]
+fn the_helper_is_killed() -> io::Result<()> {
+    let spawner = spawner()?;
+    let command = "trap '' TERM; (sleep 600 & sleep 600) & echo begun; kill -KILL $PPID; sleep 600";
+    let program = start(&spawner, &shell(command), &Input::Empty)?;
+
+    assert_eq!("begun\n", read(&program.output)?, "all of them have closed it");
+    assert!(matches!(hear(&program)?, Heard::Gone));
+
+    let next = start(&spawner, &shell("echo next"), &Input::Empty)?;
+    assert_eq!("next\n", read(&next.output)?);
+    Ok(())
+}
+
 #[test]
 fn what_cannot_start_says_why() -> io::Result<()> {
     let spawner = spawner()?;

@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
@@ -35,6 +36,8 @@ pub struct Start<'s> {
     pub streams: [BorrowedFd<'s>; 3],
     /// The most memory that each of its processes may have (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
     pub memory_bytes_max: u64,
+    /// Where its number stands before it runs, and until its group was ended: who outlives this process ends the group.
+    pub listed: &'s AtomicU64,
 }
 
 /// A program that was started, and is the first of a group.
@@ -53,6 +56,9 @@ struct Errand {
     folder: *const c_char,
     streams: [RawFd; 3],
     memory_bytes_max: u64,
+    listed: *const AtomicU64,
+    /// The number of the process that starts it.
+    parent: libc::pid_t,
     /// Why the program does not run, as a number of errno(3).
     failed: c_int,
 }
@@ -76,6 +82,8 @@ impl Start<'_> {
             folder: self.folder.as_ptr(),
             streams,
             memory_bytes_max: self.memory_bytes_max,
+            listed: self.listed,
+            parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: 0,
         };
         let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
@@ -93,7 +101,8 @@ impl Start<'_> {
         // SAFETY: the child has written it before it ended, and this thread goes on after that.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
-            // It has ended.
+            // It has ended; once it was waited for, its number may be another's.
+            self.listed.store(0, Ordering::SeqCst);
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
             return Err(io::Error::from_raw_os_error(failed));
         }
@@ -102,6 +111,7 @@ impl Start<'_> {
             Err(error) => {
                 // Without a descriptor nobody would hear of its end.
                 let _ = kill_process_group(pid, Signal::KILL);
+                self.listed.store(0, Ordering::SeqCst);
                 let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
                 Err(error.into())
             }
@@ -137,7 +147,14 @@ unsafe fn prepare(errand: &Errand) {
     // SAFETY: each changes something of this process alone; what they point to is on this stack.
     unsafe {
         libc::setpgid(0, 0);
+        if let Some(listed) = errand.listed.as_ref() {
+            listed.store(u64::try_from(libc::getpid()).unwrap_or(0), Ordering::SeqCst);
+        }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != errand.parent {
+            // It has ended before the kernel was told to end this process with it.
+            libc::_exit(127);
+        }
         for (number, stream) in (0..).zip(errand.streams) {
             libc::dup2(stream, number);
         }
@@ -187,9 +204,8 @@ impl Group {
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Ends all that is left of the group, and forgets the program, which has ended.
-    pub fn clear(self) {
-        self.kick(Kick::Kill);
+    /// Forgets the program, which has ended: its number may be given to another process then.
+    pub fn forget(self) {
         let _ = waitid(WaitId::PidFd(self.first.as_fd()), WaitIdOptions::EXITED);
     }
 }
@@ -197,6 +213,17 @@ impl Group {
 impl AsFd for Group {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.first.as_fd()
+    }
+}
+
+/// Ends all of a group whose number was [listed](Start::listed) by a process that has ended. As long as anything of the group is
+/// left, its number goes to no other.
+pub fn end_group(listed: u64) {
+    // To the kernel, the group of the number 1 means all processes that there are.
+    let group = i32::try_from(listed).ok().filter(|&number| number > 1).and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // Nobody may be left in it.
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
@@ -223,8 +250,9 @@ mod tests {
     use std::fs::File;
     use std::io::{self, Read};
     use std::os::fd::{AsFd, OwnedFd};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{Group, Start};
+    use super::{Group, Start, end_group};
     use crate::child::Exit;
     use crate::socket::{Until, wait};
 
@@ -234,7 +262,7 @@ mod tests {
         let environment = [c"A=b".to_owned(), c"PATH=/usr/bin:/bin".to_owned()];
         let nothing = File::open("/dev/null")?;
         let (mut reader, writer) = io::pipe()?;
-        let writer = OwnedFd::from(writer);
+        let (writer, listed) = (OwnedFd::from(writer), AtomicU64::new(0));
         let start = Start {
             path,
             arguments: &words,
@@ -242,13 +270,18 @@ mod tests {
             folder: c"/usr",
             streams: [nothing.as_fd(), writer.as_fd(), writer.as_fd()],
             memory_bytes_max,
+            listed: &listed,
         };
-        let group = start.run()?;
+        let started = start.run();
+        let number = listed.load(Ordering::SeqCst);
+        assert_eq!(started.is_ok(), number > 1, "what runs is listed, and nothing else");
+        let group = started?;
         drop(writer);
         let mut text = String::new();
         reader.read_to_string(&mut text)?;
         let exit = ended(&group)?;
-        group.clear();
+        end_group(number);
+        group.forget();
         Ok((text, exit))
     }
 

@@ -211,7 +211,12 @@ impl Script {
                     ),
                 }
             }
-            Heard::Gone => {}
+            Heard::Gone if self.exit.is_some() || self.is_ending => {}
+            Heard::Gone => log::write_about(
+                id,
+                &messages::SCRIPT_FAILED,
+                format_args!("{name} has ended with the process that starts scripts"),
+            ),
         }
         Some(heard)
     }
