@@ -153,6 +153,33 @@ def test_memory(serve: Servers, project: Path) -> None:
     server.wait_for_log("MemoryError")
 
 
+FORKS = """#!/usr/bin/env python3
+import os
+if os.geteuid() == 0:
+    os.setuid(65534)
+try:
+    said = "child" if os.fork() == 0 else "forked"
+except BlockingIOError:
+    said = "refused"
+if said != "child":
+    print(f"Content-Type: a/b\\n\\n{said}")
+"""
+"""Starts another process, and does that as another user if it is root's, for whom no limit counts."""
+
+
+@pytest.mark.parametrize(("most", "said"), [(0, b"forked\n"), (1, b"refused\n")])
+def test_processes(serve: Servers, project: Path, most: int, said: bytes) -> None:
+    """A script whose user has as many processes as it may starts no other."""
+    script(project, "forks.py", FORKS)
+    script(project, "limits.sh", SHELL.format(HEAD + "cat /proc/self/limits"))
+    server = start(serve, project, route=f"cgi-user-processes-max = {most}")
+    limits = server.fetch("/cgi-bin/limits.sh").body.decode()
+    (soft, hard) = next(line.split()[2:4] for line in limits.splitlines() if line.startswith("Max processes"))
+
+    assert said == server.fetch("/cgi-bin/forks.py").body
+    assert (("1", "1") == (soft, hard)) == (most == 1)
+
+
 def test_nothing_is_left_open(serve: Servers, project: Path) -> None:
     """However a script has ended, the server keeps no descriptor of it."""
     script(project, "good.sh", SHELL.format(HEAD + "echo hello"))

@@ -131,6 +131,8 @@ pub struct Settings {
     pub cgi_processes: u64,
     /// 0: no limit.
     pub cgi_memory_limit_bytes: u64,
+    /// 0: no limit.
+    pub cgi_user_processes_max: u64,
     /// Variables of scripts; one without a value has the server's own.
     pub cgi_environment: Vec<(String, Option<String>)>,
 

@@ -129,6 +129,7 @@ impl Helper {
             folder: &order.folder,
             streams: [input.as_fd(), output.as_fd(), errors.as_fd()],
             memory_bytes_max: order.memory_bytes_max,
+            user_processes_max: order.user_processes_max,
             listed: self.list.at(place),
         };
         match start.run() {

@@ -15,6 +15,8 @@ pub struct Order {
     pub folder: Vec<u8>,
     /// The most memory that each of its processes may have, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
+    /// The number of its user's processes from which on it starts no more; 0 is no limit.
+    pub user_processes_max: u64,
 }
 
 /// The same, as the kernel takes it.
@@ -24,15 +26,16 @@ pub(crate) struct Read {
     pub(crate) environment: Vec<CString>,
     pub(crate) folder: CString,
     pub(crate) memory_bytes_max: u64,
+    pub(crate) user_processes_max: u64,
 }
 
 impl Order {
-    /// The limit, then four parts, each with a NUL behind every text in it, and its length in front.
+    /// The limits, then four parts, each with a NUL behind every text in it, and its length in front.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let ended = |text: &[u8]| [text, &[0]].concat();
         let arguments: Vec<u8> = self.arguments.iter().flat_map(|word| ended(word)).collect();
         let parts = [&ended(&self.path), &arguments, &self.environment, &ended(&self.folder)];
-        let mut bytes = self.memory_bytes_max.to_le_bytes().to_vec();
+        let mut bytes = [self.memory_bytes_max, self.user_processes_max].map(u64::to_le_bytes).concat();
         for part in parts {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
             bytes.extend_from_slice(part);
@@ -44,7 +47,8 @@ impl Order {
 impl Read {
     /// `None`: these bytes are no order.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Read> {
-        let (limit, mut rest) = bytes.split_first_chunk()?;
+        let (memory, rest) = bytes.split_first_chunk()?;
+        let (processes, mut rest) = rest.split_first_chunk()?;
         let mut next = || -> Option<Vec<CString>> {
             let (length, behind) = rest.split_first_chunk()?;
             let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
@@ -60,7 +64,8 @@ impl Read {
             arguments,
             environment,
             folder: one(folder)?,
-            memory_bytes_max: u64::from_le_bytes(*limit),
+            memory_bytes_max: u64::from_le_bytes(*memory),
+            user_processes_max: u64::from_le_bytes(*processes),
         })
     }
 }
@@ -77,15 +82,16 @@ mod tests {
             environment: b"A=1\0B=\0".to_vec(),
             folder: b"/a".to_vec(),
             memory_bytes_max: 7,
+            user_processes_max: 8,
         };
         let bytes = order.encode();
         let read = Read::decode(&bytes).map(|read| {
             let texts = [vec![read.path], read.arguments, read.environment, vec![read.folder]].concat();
-            (texts, read.memory_bytes_max)
+            (texts, read.memory_bytes_max, read.user_processes_max)
         });
         let expected = [c"/a/b", c"b", c"", c"x y", c"A=1", c"B=", c"/a"].map(ToOwned::to_owned);
 
-        assert_eq!(Some((expected.to_vec(), 7)), read);
+        assert_eq!(Some((expected.to_vec(), 7, 8)), read);
         assert!((0..bytes.len()).all(|cut| Read::decode(&bytes[..cut]).is_none()));
     }
 

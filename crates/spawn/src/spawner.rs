@@ -70,6 +70,9 @@ impl Spawner {
         let (errors, errors_of_program) = pipe::from_program()?;
         let (line, line_of_helper) = pass::pair()?;
         let (output, errors, line) = (Own::new(output), Own::new(errors), Line(Own::new(line)));
+        // A child that the application forks now would keep the output open.
+        let [output_of_program, errors_of_program, line_of_helper] =
+            [output_of_program, errors_of_program, line_of_helper].map(Own::new);
         let bytes = order.encode();
         let is_long = bytes.len() > pass::BYTES_MAX;
         let long = if is_long { Some(in_memory(&bytes)?) } else { None };

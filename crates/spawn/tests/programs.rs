@@ -33,7 +33,7 @@ fn shell(command: &str) -> Order {
         arguments: vec![b"sh".to_vec(), b"-c".to_vec(), command.into()],
         environment: b"PATH=/usr/bin:/bin\0".to_vec(),
         folder: b"/usr".to_vec(),
-        memory_bytes_max: 0,
+        ..Order::default()
     }
 }
 

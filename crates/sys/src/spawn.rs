@@ -36,7 +36,9 @@ pub struct Start<'s> {
     pub streams: [BorrowedFd<'s>; 3],
     /// The most memory that each of its processes may have (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
     pub memory_bytes_max: u64,
-    /// Where its number stands before it runs, and until its group was ended: who outlives this process ends the group.
+    /// The number of its user's processes and threads from which on it starts no more (`RLIMIT_NPROC`, setrlimit(2)); 0 is no limit.
+    pub user_processes_max: u64,
+    /// The cell of its number from before it runs until its group was ended: whichever process outlives this one ends the group.
     pub listed: &'s AtomicU64,
 }
 
@@ -56,6 +58,7 @@ struct Errand {
     folder: *const c_char,
     streams: [RawFd; 3],
     memory_bytes_max: u64,
+    user_processes_max: u64,
     listed: *const AtomicU64,
     /// The number of the process that starts it.
     parent: libc::pid_t,
@@ -82,6 +85,7 @@ impl Start<'_> {
             folder: self.folder.as_ptr(),
             streams,
             memory_bytes_max: self.memory_bytes_max,
+            user_processes_max: self.user_processes_max,
             listed: self.listed,
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: 0,
@@ -101,7 +105,7 @@ impl Start<'_> {
         // SAFETY: the child has written it before it ended, and this thread goes on after that.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
-            // It has ended; once it was waited for, its number may be another's.
+            // The child has ended; once it was waited for, its number may be another's.
             self.listed.store(0, Ordering::SeqCst);
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
             return Err(io::Error::from_raw_os_error(failed));
@@ -152,19 +156,23 @@ unsafe fn prepare(errand: &Errand) {
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != errand.parent {
-            // It has ended before the kernel was told to end this process with it.
+            // The parent has ended before the kernel was told to end this process with it.
             libc::_exit(127);
         }
         for (number, stream) in (0..).zip(errand.streams) {
             libc::dup2(stream, number);
         }
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
-        let limits = [(libc::RLIMIT_AS, errand.memory_bytes_max), (libc::RLIMIT_NOFILE, DESCRIPTORS_MAX)];
+        let limits = [
+            (libc::RLIMIT_AS, errand.memory_bytes_max),
+            (libc::RLIMIT_NPROC, errand.user_processes_max),
+            (libc::RLIMIT_NOFILE, DESCRIPTORS_MAX),
+        ];
         for (kind, most) in limits {
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             if most > 0 && libc::getrlimit(kind, &raw mut limit) == 0 {
                 limit.rlim_cur = most.min(limit.rlim_max);
-                if kind == libc::RLIMIT_AS {
+                if kind != libc::RLIMIT_NOFILE {
                     limit.rlim_max = limit.rlim_cur;
                 }
                 libc::setrlimit(kind, &raw const limit);
@@ -256,8 +264,18 @@ mod tests {
     use crate::child::Exit;
     use crate::socket::{Until, wait};
 
-    /// Runs a shell's command; what it prints, and how it ends.
-    fn run(path: &CStr, command: &str, memory_bytes_max: u64) -> io::Result<(String, Exit)> {
+    #[derive(Default)]
+    struct Limits {
+        memory_bytes_max: u64,
+        user_processes_max: u64,
+    }
+
+    /// Runs a shell's command with no limits; what it prints, and how it ends.
+    fn run(path: &CStr, command: &str) -> io::Result<(String, Exit)> {
+        run_limited(path, command, &Limits::default())
+    }
+
+    fn run_limited(path: &CStr, command: &str, limits: &Limits) -> io::Result<(String, Exit)> {
         let words = ["name", "-c", command].map(|word| CString::new(word).unwrap_or_default());
         let environment = [c"A=b".to_owned(), c"PATH=/usr/bin:/bin".to_owned()];
         let nothing = File::open("/dev/null")?;
@@ -269,7 +287,8 @@ mod tests {
             environment: &environment,
             folder: c"/usr",
             streams: [nothing.as_fd(), writer.as_fd(), writer.as_fd()],
-            memory_bytes_max,
+            memory_bytes_max: limits.memory_bytes_max,
+            user_processes_max: limits.user_processes_max,
             listed: &listed,
         };
         let started = start.run();
@@ -292,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_program_runs() -> io::Result<()> {
-        let (text, exit) = run(c"/bin/sh", "pwd; echo $A; ls /proc/self/fd | wc -l; ulimit -n; exit 3", 0)?;
+        let (text, exit) = run(c"/bin/sh", "pwd; echo $A; ls /proc/self/fd | wc -l; ulimit -n; exit 3")?;
 
         assert_eq!(
             ("/usr\nb\n4\n1024\n", Exit::Status(3)),
@@ -304,24 +323,26 @@ mod tests {
 
     #[test]
     fn what_cannot_run_says_why() {
-        let kind = |path| run(path, "", 0).map(|_| ()).map_err(|error| error.kind());
+        let kind = |path| run(path, "").map(|_| ()).map_err(|error| error.kind());
 
         assert_eq!(Err(io::ErrorKind::NotFound), kind(c"/nowhere/at/all"));
         assert_eq!(Err(io::ErrorKind::PermissionDenied), kind(c"/etc/passwd"));
     }
 
     #[test]
-    fn memory_is_limited() -> io::Result<()> {
-        let (text, _) = run(c"/bin/sh", "ulimit -v", 64 << 20)?;
+    fn memory_and_processes_are_limited() -> io::Result<()> {
+        let command = "ulimit -v; while read a b c d e; do [ \"$b\" = processes ] && echo $c $d; done </proc/self/limits";
+        let limits = Limits { memory_bytes_max: 64 << 20, user_processes_max: 1_000 };
+        let (text, _) = run_limited(c"/bin/sh", command, &limits)?;
 
-        assert_eq!("65536\n", text);
+        assert_eq!("65536\n1000 1000\n", text);
         Ok(())
     }
 
     /// All of a group end with it, whoever started them.
     #[test]
     fn a_group_ends() -> io::Result<()> {
-        let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)", 0)?;
+        let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;
 
         assert_eq!(Exit::Status(0), exit);
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", text.trim())).unwrap_or_default();

@@ -13,6 +13,8 @@ pub struct Cgi {
     pub timeout_ms: u64,
     /// The most memory that each of its processes may have, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
+    /// The number of its user's processes from which on it starts no more; 0 is no limit.
+    pub user_processes_max: u64,
     /// Variables that each gets beside those of its request, as names and values.
     pub environment: Vec<(String, Vec<u8>)>,
     /// The folder of the site, from the top: `DOCUMENT_ROOT`, in which a script's `PATH_INFO` is a file (`PATH_TRANSLATED`,

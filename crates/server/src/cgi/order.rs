@@ -72,5 +72,6 @@ pub(crate) fn order(
         environment: variables.block().to_vec(),
         folder,
         memory_bytes_max: wanted.cgi.memory_bytes_max,
+        user_processes_max: wanted.cgi.user_processes_max,
     }
 }
