@@ -124,6 +124,7 @@ impl Helper {
         let Some(place) = self.list.take() else { return tell(&line, &Frame::NotStarted(TOO_MANY)) };
         let start = Start {
             path: &order.path,
+            may_be_link: order.may_be_link,
             arguments: &order.arguments,
             environment: &order.environment,
             folder: &order.folder,

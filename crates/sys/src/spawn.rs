@@ -26,6 +26,8 @@ const DESCRIPTORS_MAX: u64 = 1024;
 pub struct Start<'s> {
     /// The program.
     pub path: &'s CStr,
+    /// Whether its name may be a link.
+    pub may_be_link: bool,
     /// Its arguments, of which the first is its own name.
     pub arguments: &'s [CString],
     /// Its whole environment, each as `NAME=value`.
@@ -53,6 +55,7 @@ pub struct Group {
 /// What a child needs between clone(2) and execve(2).
 struct Errand {
     path: *const c_char,
+    may_be_link: bool,
     arguments: *const *const c_char,
     environment: *const *const c_char,
     folder: *const c_char,
@@ -71,7 +74,8 @@ impl Start<'_> {
     ///
     /// # Errors
     ///
-    /// As execve(2), chdir(2) and clone(2); `InvalidInput` for streams with numbers below 3.
+    /// As execveat(2), chdir(2) and clone(2), `ELOOP` for a link that may be none among them; `InvalidInput` for streams with
+    /// numbers below 3.
     pub fn run(&self) -> io::Result<Group> {
         let streams = self.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|&number| number < 3) {
@@ -80,6 +84,7 @@ impl Start<'_> {
         let (arguments, environment) = (pointers(self.arguments), pointers(self.environment));
         let mut errand = Errand {
             path: self.path.as_ptr(),
+            may_be_link: self.may_be_link,
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
             folder: self.folder.as_ptr(),
@@ -135,10 +140,36 @@ extern "C" fn child(errand: *mut c_void) -> c_int {
     unsafe {
         prepare(&*errand);
         if libc::chdir((*errand).folder) == 0 {
-            libc::execve((*errand).path, (*errand).arguments, (*errand).environment);
+            execute(&*errand);
         }
         ptr::write_volatile(&raw mut (*errand).failed, *libc::__errno_location());
         libc::_exit(127)
+    }
+}
+
+/// Runs the program; comes back if that fails.
+///
+/// # Safety
+///
+/// * What `errand` points to are strings and lists as execve(2) wants them.
+unsafe fn execute(errand: &Errand) {
+    let Errand { path, arguments, environment, .. } = *errand;
+    // SAFETY: the caller promises it.
+    unsafe {
+        if !errand.may_be_link {
+            libc::syscall(
+                libc::SYS_execveat,
+                libc::AT_FDCWD,
+                path,
+                arguments,
+                environment,
+                libc::AT_SYMLINK_NOFOLLOW,
+            );
+            if *libc::__errno_location() != libc::ENOSYS {
+                return;
+            }
+        }
+        libc::execve(path, arguments, environment);
     }
 }
 
@@ -283,6 +314,7 @@ mod tests {
         let (writer, listed) = (OwnedFd::from(writer), AtomicU64::new(0));
         let start = Start {
             path,
+            may_be_link: true,
             arguments: &words,
             environment: &environment,
             folder: c"/usr",

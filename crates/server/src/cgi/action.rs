@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_files::programs::{NoProgram, Program, Programs};
+use adyton_files::programs::{CHANGING, NoProgram, Program, Programs};
 
 /// The scripts of a route.
 pub struct Cgi {
@@ -51,6 +51,22 @@ impl Cgi {
 }
 
 impl WantedScript {
+    /// Looks at the file once more, in whose place another one may stand by now.
+    ///
+    /// # Errors
+    ///
+    /// No script stands there, or other names on the way to one.
+    pub(crate) fn look_again(&mut self) -> Result<(), NoProgram> {
+        let prefix_bytes = self.name_bytes - self.program.name_bytes;
+        let program = self.cgi.programs.find(self.path.get(prefix_bytes..).unwrap_or_default())?;
+        if program.name_bytes != self.program.name_bytes {
+            // Routes for that name were not asked.
+            return Err(CHANGING);
+        }
+        self.program = program;
+        Ok(())
+    }
+
     /// `SCRIPT_NAME`.
     pub(crate) fn name(&self) -> &[u8] {
         &self.path[..self.name_bytes]
