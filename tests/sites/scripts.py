@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sites.conftest import write
+from support.client import request
+from support.server import until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from support.client import Connection
     from support.http import Response
     from support.server import Server, Servers
 
@@ -34,6 +38,14 @@ SHELL = """#!/bin/sh
 SAY_ALL = SHELL.format(r"""printf 'Content-Type: text/plain\r\n\r\n'; env; echo "cwd=$PWD args=$#"; cat""")
 """Prints its environment, its folder, how many arguments it has, and its body."""
 
+HEAD = "echo 'Content-Type: a/b'; echo; "
+
+GROUP = "sleep 600 & echo $! >child; echo $$ >pid; "
+"""Starts another process, and notes the numbers of both."""
+
+WAITS = "cat wait >/dev/null; "
+"""Waits until the test says something."""
+
 
 def script(project: Path, name: str, text: str, mode: int = 0o755) -> Path:
     """Put a script among the others."""
@@ -57,3 +69,81 @@ def variables(response: Response) -> dict[str, str]:
     """Return the environment that `SAY_ALL` has printed."""
     lines = response.body.decode().splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def pids(project: Path) -> list[int]:
+    """Wait until a script has noted the numbers of its processes; return them."""
+    files = [project / "public/cgi-bin" / name for name in ("child", "pid")]
+    assert until(lambda: all(text(file).endswith("\n") for file in files))
+    return [int(text(file)) for file in files]
+
+
+def text(file: Path) -> str:
+    """Return what is in a file, which need not be there yet."""
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def has_ended(pid: int) -> bool:
+    """Tell whether a process is gone, or only waits to be forgotten."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        return stat.rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def end(project: Path) -> None:
+    """Check that a script has ended with all that it has started."""
+    assert all(until(lambda pid=pid: has_ended(pid)) for pid in pids(project))
+
+
+def fifo(project: Path) -> Path:
+    """Make the pipe that scripts wait at."""
+    path = project / "public/cgi-bin/wait"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    return path
+
+
+def ask(server: Server, project: Path) -> Connection:
+    """Ask a script, and wait until it runs."""
+    connection = server.connect()
+    connection.send(request("/cgi-bin/a.sh"))
+    pids(project)
+    return connection
+
+
+def running(project: Path) -> set[int]:
+    """Return the processes that work in the folder of the scripts: scripts, and what they have started."""
+    folder = (project / "public/cgi-bin").resolve()
+    found = set()
+    for process in processes():
+        # It may end meanwhile, or be another user's.
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{process}/cwd").readlink() == folder:
+                found.add(process)
+    return found
+
+
+def children(pid: int) -> set[int]:
+    """Return the children of a process, with those that have ended and were not waited for."""
+    return {process for process in processes() if parent(process) == pid}
+
+
+def parent(pid: int) -> int:
+    """Return the number of the parent of a process; 0 if the process is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def processes() -> list[int]:
+    """Return all processes of this machine."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+
+
+def descriptors(pid: int) -> int:
+    """Return how many descriptors a process has open."""
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())

@@ -2,69 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from sites.scripts import SHELL, script, start
+from sites.scripts import GROUP, HEAD, SHELL, WAITS, ask, end, fifo, script, start, text
 from support.client import request
 from support.server import until
 
 if TYPE_CHECKING:
-    from support.client import Connection
-    from support.server import Server, Servers
+    from pathlib import Path
 
-HEAD = "echo 'Content-Type: a/b'; echo; "
-
-GROUP = "sleep 600 & echo $! >child; echo $$ >pid; "
-"""Starts another process, and notes the numbers of both."""
-
-WAITS = "cat wait >/dev/null; "
-"""Waits until the test says something."""
-
-
-def pids(project: Path) -> list[int]:
-    """Wait until a script has noted the numbers of its processes; return them."""
-    files = [project / "public/cgi-bin" / name for name in ("child", "pid")]
-    assert until(lambda: all(text(file).endswith("\n") for file in files))
-    return [int(text(file)) for file in files]
-
-
-def text(file: Path) -> str:
-    """Return what is in a file, which need not be there yet."""
-    return file.read_text(encoding="utf-8") if file.exists() else ""
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or only waits to be forgotten."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-        return stat.rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def end(project: Path) -> None:
-    """Check that a script has ended with all that it has started."""
-    assert all(until(lambda pid=pid: has_ended(pid)) for pid in pids(project))
-
-
-def fifo(project: Path) -> Path:
-    """Make the pipe that scripts wait at."""
-    path = project / "public/cgi-bin/wait"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.mkfifo(path)
-    return path
-
-
-def ask(server: Server, project: Path) -> Connection:
-    """Ask a script, and wait until it runs."""
-    connection = server.connect()
-    connection.send(request("/cgi-bin/a.sh"))
-    pids(project)
-    return connection
+    from support.server import Servers
 
 
 @pytest.mark.parametrize("printed", ["", HEAD, HEAD + "echo begun; "], ids=["nothing", "head", "body"])
@@ -204,6 +153,33 @@ def test_memory(serve: Servers, project: Path) -> None:
     server.wait_for_log("MemoryError")
 
 
+FORKS = """#!/usr/bin/env python3
+import os
+if os.geteuid() == 0:
+    os.setuid(65534)
+try:
+    said = "child" if os.fork() == 0 else "forked"
+except BlockingIOError:
+    said = "refused"
+if said != "child":
+    print(f"Content-Type: a/b\\n\\n{said}")
+"""
+"""Starts another process, and does that as another user if it is root's, for whom no limit counts."""
+
+
+@pytest.mark.parametrize(("most", "said"), [(0, b"forked\n"), (1, b"refused\n")])
+def test_processes(serve: Servers, project: Path, most: int, said: bytes) -> None:
+    """A script whose user has as many processes as it may starts no other."""
+    script(project, "forks.py", FORKS)
+    script(project, "limits.sh", SHELL.format(HEAD + "cat /proc/self/limits"))
+    server = start(serve, project, route=f"cgi-user-processes-max = {most}")
+    limits = server.fetch("/cgi-bin/limits.sh").body.decode()
+    (soft, hard) = next(line.split()[2:4] for line in limits.splitlines() if line.startswith("Max processes"))
+
+    assert said == server.fetch("/cgi-bin/forks.py").body
+    assert (("1", "1") == (soft, hard)) == (most == 1)
+
+
 def test_nothing_is_left_open(serve: Servers, project: Path) -> None:
     """However a script has ended, the server keeps no descriptor of it."""
     script(project, "good.sh", SHELL.format(HEAD + "echo hello"))
@@ -220,21 +196,6 @@ def test_nothing_is_left_open(serve: Servers, project: Path) -> None:
     end(project)
 
     assert server.settles_at_fds(before)
-
-
-def test_what_starts_scripts_may_die(serve: Servers, project: Path) -> None:
-    """Its scripts end with it, their clients hear of a failure, and the next request has another one."""
-    script(project, "a.sh", SHELL.format(GROUP + "echo $PPID >helper; wait"))
-    script(project, "b.sh", SHELL.format(HEAD + "echo b"))
-    server = start(serve, project)
-    with ask(server, project) as connection:
-        helper = project / "public/cgi-bin/helper"
-        assert until(lambda: text(helper).endswith("\n"))
-        os.kill(int(text(helper)), 9)
-        assert 500 == connection.receive().status
-
-    assert b"b\n" == server.fetch("/cgi-bin/b.sh").body
-    assert until(lambda: has_ended(pids(project)[1]))
 
 
 def test_the_server_stops(serve: Servers, project: Path) -> None:

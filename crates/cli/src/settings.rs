@@ -131,6 +131,8 @@ pub struct Settings {
     pub cgi_processes: u64,
     /// 0: no limit.
     pub cgi_memory_limit_bytes: u64,
+    /// 0: no limit.
+    pub cgi_user_processes_max: u64,
     /// Variables of scripts; one without a value has the server's own.
     pub cgi_environment: Vec<(String, Option<String>)>,
 
@@ -273,14 +275,14 @@ pub(crate) struct Secret {
 }
 
 /// The processes that need a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// The supervisor alone.
     Supervisor,
-    /// The processes of one part.
-    Part(Part),
-    /// Each part that accepts connections by itself, and so runs CGI scripts.
-    Acceptors,
+    /// The processes of these parts.
+    Parts(Vec<Part>),
+    /// Each part that runs CGI scripts, or may: it accepts connections by itself, or a route says so.
+    Scripts,
 }
 
 /// Which part of what a file says a process serves.
@@ -437,6 +439,8 @@ pub struct ScriptFolder {
     pub interpreters: Vec<(String, PathBuf)>,
     /// The folder of the site, if it has one.
     pub root: Option<PathBuf>,
+    /// The group whose workers start them, by its number; `None`: whoever accepts the connections of the site.
+    pub group: Option<usize>,
 }
 
 /// An application that routes name, and how it is found.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
-use adyton_cli::{Command, Failure, Question, SiteAction, Sites, parse};
+use adyton_cli::{Command, Failure, Part, Question, SiteAction, Sites, parse};
 use adyton_route::Door;
 
 /// What a file says.
@@ -374,6 +374,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "[[sites]]\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"www-data\"\n",
         "4:9: there is no table [groups.www-data]; it is what has workers of its own, and the group that processes become \
          is group in [server]",
+    ),
+    (
+        "[groups.a]\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"a\"\n[[sites.routes]]\npath = \"/f\"\nfiles = \"src\"\n\
+         group = \"a\"\n",
+        "9:1: group belongs to app, handler, scripts or cgi: nothing else runs in a group",
     ),
     (
         "[groups.a]\n[[sites]]\ngroup = \"b\"\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"a\"\n",
@@ -759,6 +764,27 @@ fn scripts_once() {
         [SiteAction::App(0), SiteAction::App(0), SiteAction::App(1)],
         [0, 1, 2].map(|number| routes[number].action.clone())
     );
+}
+
+/// Variables of a group's scripts are told to no other process.
+#[test]
+fn environments_of_scripts() {
+    let text = "[server]\ncgi-environment = \"A=all\"\n[groups.a]\n[groups.b]\n[[sites]]\ncgi-environment = \"S=site\"\n\
+                [[sites.routes]]\npath = \"/a/\"\ncgi = \"src\"\ngroup = \"a\"\ncgi-environment = \"G=group\"\n\
+                [[sites.routes]]\npath = \"/d/\"\ncgi = \"src\"\ncgi-environment = \"D=door\"\n\
+                [[sites.routes]]\napp = \"m:a\"\ngroup = \"b\"\n";
+    let sites = read(text).expect("it is right");
+    let known = |part| {
+        let told = sites.text_for(part);
+        ["A=all", "S=site", "G=group", "D=door"]
+            .into_iter()
+            .filter(|value| told.contains(value))
+            .collect::<Vec<_>>()
+    };
+
+    assert_eq!(vec!["A=all", "S=site", "D=door"], known(Part::Door));
+    assert_eq!(vec!["A=all", "S=site", "G=group"], known(Part::Group(0)));
+    assert_eq!(Vec::<&str>::new(), known(Part::Group(1)));
 }
 
 /// The schema knows every key.

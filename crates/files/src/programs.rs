@@ -39,6 +39,9 @@ pub struct NoProgram {
     pub detail: &'static str,
 }
 
+/// The answer where the folder is changed while it is looked at.
+pub const CHANGING: NoProgram = no_program(503, "The folder is being changed; try again.");
+
 const fn no_program(status: u16, detail: &'static str) -> NoProgram {
     NoProgram { status, detail }
 }
@@ -63,6 +66,11 @@ impl Programs {
     /// The folder, from the top.
     pub fn folder(&self) -> PathBuf {
         self.root.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned()
+    }
+
+    /// Whether links are followed.
+    pub fn follows_links(&self) -> bool {
+        self.links == Symlinks::Follow
     }
 
     /// Finds the program that a path names: the first file on the way. The path is decoded, has single slashes and no dot segments,
@@ -121,7 +129,7 @@ fn why(error: &io::Error) -> NoProgram {
     match Fault::of(error) {
         Fault::Absent => ABSENT,
         Fault::Denied => no_program(403, "The server may not look at this script."),
-        Fault::Racing => no_program(503, "The folder is being changed; try again."),
+        Fault::Racing => CHANGING,
         Fault::OutOfFiles => no_program(503, "The server has too many files open; try again."),
         Fault::Broken => no_program(500, "The script could not be looked at."),
     }

@@ -69,17 +69,22 @@ impl Loop {
         let waiting = self.tickets.waiting.get_mut(&key)?;
         let Awaited::Place(seat, _) = &waiting.awaits else { return None };
         let place = seat.take()?;
-        let Awaited::Place(_, wanted) = std::mem::replace(&mut waiting.awaits, Awaited::Script) else {
+        let Awaited::Place(_, mut wanted) = std::mem::replace(&mut waiting.awaits, Awaited::Script) else {
             return None;
         };
         waiting.due_ms = None;
         waiting.since_ms = clock::monotonic_ms();
-        let started = start(&mut waiting.exchange, &wanted, place, desk, &self.shared);
+        let looked = wanted.look_again();
+        let started = looked.map(|()| start(&mut waiting.exchange, &wanted, place, desk, &self.shared));
         if self.connections.has_ended(key) {
             self.expect_departed(key);
         } else {
             self.timers.clear(key);
         }
+        let started = match started {
+            Ok(started) => started,
+            Err(missing) => return self.fail_waiting(key, desk, missing.status, missing.detail),
+        };
         match started.and_then(|script| self.watch_script(script, key)) {
             Ok(()) => None,
             Err(error) => {

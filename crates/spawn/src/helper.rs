@@ -10,6 +10,7 @@ use adyton_sys::spawn::{Group, Start};
 use adyton_sys::{clock, pass, process, spawn, stdio};
 
 use crate::frame::{FRAME_BYTES, Frame};
+use crate::list::List;
 use crate::order::Read;
 
 /// How long a program that was told to end may take for it, in ms.
@@ -18,14 +19,17 @@ pub const GRACE_MS: u64 = 2_000;
 /// The token of the socket to the server; those of programs are twice their number, and one more for their lines.
 const SERVER: u64 = u64::MAX;
 
+/// `EAGAIN`, errno(3): no more programs can be started for now.
+const TOO_MANY: i32 = 11;
+
 /// The descriptors of an order: three streams, the line, and the order itself if it is long.
 const DESCRIPTORS: usize = 4;
 
-/// Starts programs for the server at the other end of standard input, until that closes it.
+/// Starts programs for the server at the other end of standard input, until that closes it. The first message is its list.
 ///
 /// # Errors
 ///
-/// The process is out of descriptors or memory.
+/// The process is out of descriptors or memory, or there is no list.
 pub fn serve() -> io::Result<()> {
     spawn::settle();
     stdio::occupy()?;
@@ -38,17 +42,27 @@ pub fn serve() -> io::Result<()> {
     std::env::set_current_dir("/")?;
     let epoll = Epoll::new()?;
     epoll.add(&server, SERVER, Interest::Level)?;
-    let mut helper = Helper { epoll, server, programs: HashMap::new(), next: 0 };
+    let list = pass::receive(&server)?.and_then(|(_, mut descriptors)| descriptors.pop());
+    let list = List::open(list.ok_or(io::ErrorKind::UnexpectedEof)?)?;
+    let mut helper = Helper { epoll, server, list, programs: HashMap::new(), next: 0 };
     let mut events = Events::new();
-    while helper.wait(&mut events)? {}
+    let ended = loop {
+        match helper.wait(&mut events) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
     // What is left ends at once: there is no server any more that could want an answer.
     helper.programs.values().for_each(|program| program.group.kick(Kick::Kill));
-    Ok(())
+    ended
 }
 
 /// A program that was started.
 struct Program {
     group: Group,
+    /// Its place in the list.
+    place: usize,
     line: OwnedFd,
     /// The program itself has ended, and the server was told.
     has_ended: bool,
@@ -61,6 +75,7 @@ struct Program {
 struct Helper {
     epoll: Epoll,
     server: OwnedFd,
+    list: List,
     programs: HashMap<u64, Program>,
     next: u64,
 }
@@ -106,30 +121,39 @@ impl Helper {
             return;
         };
         let Some(order) = Read::decode(&bytes) else { return };
+        let Some(place) = self.list.take() else { return tell(&line, &Frame::NotStarted(TOO_MANY)) };
         let start = Start {
             path: &order.path,
+            may_be_link: order.may_be_link,
             arguments: &order.arguments,
             environment: &order.environment,
             folder: &order.folder,
             streams: [input.as_fd(), output.as_fd(), errors.as_fd()],
             memory_bytes_max: order.memory_bytes_max,
+            user_processes_max: order.user_processes_max,
+            listed: self.list.at(place),
         };
         match start.run() {
-            Ok(group) => self.watch(group, line),
-            Err(error) => tell(&line, &Frame::NotStarted(error.raw_os_error().unwrap_or(0))),
+            Ok(group) => self.watch(group, place, line),
+            Err(error) => {
+                self.list.give_back(place);
+                tell(&line, &Frame::NotStarted(error.raw_os_error().unwrap_or(0)));
+            }
         }
     }
 
-    fn watch(&mut self, group: Group, line: OwnedFd) {
+    fn watch(&mut self, group: Group, place: usize, line: OwnedFd) {
         let number = self.next;
         self.next += 1;
         let watched = self.epoll.add(&group, number * 2, Interest::Level);
-        if watched.and_then(|()| self.epoll.add(&line, number * 2 + 1, Interest::Level)).is_err() {
-            group.clear();
-            return;
+        let watched = watched.and_then(|()| self.epoll.add(&line, number * 2 + 1, Interest::Level));
+        let program = Program { group, place, line, has_ended: false, is_ending: false, due_ms: None };
+        if let Err(error) = watched {
+            tell(&program.line, &Frame::NotStarted(error.raw_os_error().unwrap_or(0)));
+            self.end(program);
+        } else {
+            self.programs.insert(number, program);
         }
-        self.programs
-            .insert(number, Program { group, line, has_ended: false, is_ending: false, due_ms: None });
     }
 
     /// A program has ended by itself, or because it was told to.
@@ -167,8 +191,15 @@ impl Helper {
     /// Ends what is left of a group whose first program has ended.
     fn clear(&mut self, number: u64) {
         if let Some(program) = self.programs.remove(&number) {
-            program.group.clear();
+            self.end(program);
         }
+    }
+
+    /// Ends a program with its group. It leaves the list before its number may be given to another process.
+    fn end(&mut self, program: Program) {
+        program.group.kick(Kick::Kill);
+        self.list.give_back(program.place);
+        program.group.forget();
     }
 }
 

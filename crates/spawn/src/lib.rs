@@ -4,6 +4,7 @@
 //! The server has a [`Spawner`], which starts another process ([`serve`]) and sends it an [`Order`] for each program, with the
 //! descriptors that it is to have. For each [`Program`] there is a line between the two, over which the server is told how it
 //! has ended, and can have it ended. Whoever closes its end of a line, by dying as well, ends the program with all of its group.
+//! If the small process dies, the server ends the groups that stand in its [`List`](list), and starts another one.
 //!
 //! | over a line | says |
 //! | --- | --- |
@@ -16,6 +17,7 @@
 
 mod frame;
 mod helper;
+mod list;
 mod order;
 mod spawner;
 

@@ -4,14 +4,19 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use adyton_sys::forks::Own;
 use adyton_sys::{pass, pipe, temp};
 
 use crate::frame::{FRAME_BYTES, Heard};
+use crate::list::List;
 use crate::order::Order;
+
+/// The stack of the thread that waits for the small process to end.
+const STACK_BYTES: usize = 256 << 10;
 
 /// What starts programs for a server, by another process, which is started when it is needed first.
 #[derive(Debug)]
@@ -65,6 +70,9 @@ impl Spawner {
         let (errors, errors_of_program) = pipe::from_program()?;
         let (line, line_of_helper) = pass::pair()?;
         let (output, errors, line) = (Own::new(output), Own::new(errors), Line(Own::new(line)));
+        // A child that the application forks now would keep the output open.
+        let [output_of_program, errors_of_program, line_of_helper] =
+            [output_of_program, errors_of_program, line_of_helper].map(Own::new);
         let bytes = order.encode();
         let is_long = bytes.len() > pass::BYTES_MAX;
         let long = if is_long { Some(in_memory(&bytes)?) } else { None };
@@ -96,15 +104,27 @@ impl Spawner {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this server starts no programs"));
         };
-        // It is never waited for: it ends when the server does.
-        Command::new(program)
+        let list = List::new()?;
+        pass::send_now(&ours, b"list", &[list.as_fd()])?;
+        let child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
             .process_group(0)
             .spawn()?;
+        end_with(child, list)?;
         Ok(ours)
     }
+}
+
+/// Has a thread wait for the small process to end, and end then what it has started.
+fn end_with(mut helper: Child, list: List) -> io::Result<()> {
+    let wait = move || {
+        // The application may have waited for it: then it has ended, too.
+        let _ = helper.wait();
+        list.end_all();
+    };
+    thread::Builder::new().name("adyton-scripts".to_owned()).stack_size(STACK_BYTES).spawn(wait).map(|_| ())
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 
 use adyton_spawn::{Heard, Input, Order, Program, Spawner};
 use adyton_sys::child::Exit;
@@ -30,10 +31,11 @@ fn spawner() -> io::Result<Spawner> {
 fn shell(command: &str) -> Order {
     Order {
         path: b"/bin/sh".to_vec(),
+        may_be_link: true,
         arguments: vec![b"sh".to_vec(), b"-c".to_vec(), command.into()],
         environment: b"PATH=/usr/bin:/bin\0".to_vec(),
         folder: b"/usr".to_vec(),
-        memory_bytes_max: 0,
+        ..Order::default()
     }
 }
 
@@ -109,6 +111,21 @@ fn one_ends() -> io::Result<()> {
     Ok(())
 }
 
+/// If the small process is killed, its programs end with all that they have started, and another one starts the next.
+#[test]
+fn the_helper_is_killed() -> io::Result<()> {
+    let spawner = spawner()?;
+    let command = "trap '' TERM; (sleep 600 & sleep 600) & echo begun; kill -KILL $PPID; sleep 600";
+    let program = start(&spawner, &shell(command), &Input::Empty)?;
+
+    assert_eq!("begun\n", read(&program.output)?, "all of them have closed it");
+    assert!(matches!(hear(&program)?, Heard::Gone));
+
+    let next = start(&spawner, &shell("echo next"), &Input::Empty)?;
+    assert_eq!("next\n", read(&next.output)?);
+    Ok(())
+}
+
 #[test]
 fn what_cannot_start_says_why() -> io::Result<()> {
     let spawner = spawner()?;
@@ -122,6 +139,25 @@ fn what_cannot_start_says_why() -> io::Result<()> {
     );
     assert!(matches!(hear(&program)?, Heard::Gone));
     Ok(())
+}
+
+/// A program that may be no link is none: where one stands, nothing runs.
+#[test]
+fn a_link_is_not_run() -> io::Result<()> {
+    let spawner = spawner()?;
+    let folder = std::env::temp_dir().join(format!("adyton-spawn-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let link = folder.join("sh");
+    std::os::unix::fs::symlink("/bin/sh", &link)?;
+    let path = link.into_os_string().into_vec();
+    for may_be_link in [false, true] {
+        let order = Order { path: path.clone(), may_be_link, ..shell("echo run") };
+        let program = start(&spawner, &order, &Input::Empty)?;
+        let said = read(&program.output)?;
+        assert_eq!(if may_be_link { "run\n" } else { "" }, said);
+        assert_eq!(!may_be_link, matches!(hear(&program)?, Heard::NotStarted(_)));
+    }
+    std::fs::remove_dir_all(folder)
 }
 
 #[test]

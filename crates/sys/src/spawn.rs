@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
@@ -25,6 +26,8 @@ const DESCRIPTORS_MAX: u64 = 1024;
 pub struct Start<'s> {
     /// The program.
     pub path: &'s CStr,
+    /// Whether its name may be a link.
+    pub may_be_link: bool,
     /// Its arguments, of which the first is its own name.
     pub arguments: &'s [CString],
     /// Its whole environment, each as `NAME=value`.
@@ -35,6 +38,10 @@ pub struct Start<'s> {
     pub streams: [BorrowedFd<'s>; 3],
     /// The most memory that each of its processes may have (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
     pub memory_bytes_max: u64,
+    /// The number of its user's processes and threads from which on it starts no more (`RLIMIT_NPROC`, setrlimit(2)); 0 is no limit.
+    pub user_processes_max: u64,
+    /// The cell of its number from before it runs until its group was ended: whichever process outlives this one ends the group.
+    pub listed: &'s AtomicU64,
 }
 
 /// A program that was started, and is the first of a group.
@@ -48,11 +55,16 @@ pub struct Group {
 /// What a child needs between clone(2) and execve(2).
 struct Errand {
     path: *const c_char,
+    may_be_link: bool,
     arguments: *const *const c_char,
     environment: *const *const c_char,
     folder: *const c_char,
     streams: [RawFd; 3],
     memory_bytes_max: u64,
+    user_processes_max: u64,
+    listed: *const AtomicU64,
+    /// The number of the process that starts it.
+    parent: libc::pid_t,
     /// Why the program does not run, as a number of errno(3).
     failed: c_int,
 }
@@ -62,7 +74,8 @@ impl Start<'_> {
     ///
     /// # Errors
     ///
-    /// As execve(2), chdir(2) and clone(2); `InvalidInput` for streams with numbers below 3.
+    /// As execveat(2), chdir(2) and clone(2), `ELOOP` for a link that may be none among them; `InvalidInput` for streams with
+    /// numbers below 3.
     pub fn run(&self) -> io::Result<Group> {
         let streams = self.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|&number| number < 3) {
@@ -71,11 +84,15 @@ impl Start<'_> {
         let (arguments, environment) = (pointers(self.arguments), pointers(self.environment));
         let mut errand = Errand {
             path: self.path.as_ptr(),
+            may_be_link: self.may_be_link,
             arguments: arguments.as_ptr(),
             environment: environment.as_ptr(),
             folder: self.folder.as_ptr(),
             streams,
             memory_bytes_max: self.memory_bytes_max,
+            user_processes_max: self.user_processes_max,
+            listed: self.listed,
+            parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: 0,
         };
         let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
@@ -93,7 +110,8 @@ impl Start<'_> {
         // SAFETY: the child has written it before it ended, and this thread goes on after that.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
-            // It has ended.
+            // The child has ended; once it was waited for, its number may be another's.
+            self.listed.store(0, Ordering::SeqCst);
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
             return Err(io::Error::from_raw_os_error(failed));
         }
@@ -102,6 +120,7 @@ impl Start<'_> {
             Err(error) => {
                 // Without a descriptor nobody would hear of its end.
                 let _ = kill_process_group(pid, Signal::KILL);
+                self.listed.store(0, Ordering::SeqCst);
                 let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
                 Err(error.into())
             }
@@ -121,10 +140,36 @@ extern "C" fn child(errand: *mut c_void) -> c_int {
     unsafe {
         prepare(&*errand);
         if libc::chdir((*errand).folder) == 0 {
-            libc::execve((*errand).path, (*errand).arguments, (*errand).environment);
+            execute(&*errand);
         }
         ptr::write_volatile(&raw mut (*errand).failed, *libc::__errno_location());
         libc::_exit(127)
+    }
+}
+
+/// Runs the program; comes back if that fails.
+///
+/// # Safety
+///
+/// * What `errand` points to are strings and lists as execve(2) wants them.
+unsafe fn execute(errand: &Errand) {
+    let Errand { path, arguments, environment, .. } = *errand;
+    // SAFETY: the caller promises it.
+    unsafe {
+        if !errand.may_be_link {
+            libc::syscall(
+                libc::SYS_execveat,
+                libc::AT_FDCWD,
+                path,
+                arguments,
+                environment,
+                libc::AT_SYMLINK_NOFOLLOW,
+            );
+            if *libc::__errno_location() != libc::ENOSYS {
+                return;
+            }
+        }
+        libc::execve(path, arguments, environment);
     }
 }
 
@@ -137,17 +182,28 @@ unsafe fn prepare(errand: &Errand) {
     // SAFETY: each changes something of this process alone; what they point to is on this stack.
     unsafe {
         libc::setpgid(0, 0);
+        if let Some(listed) = errand.listed.as_ref() {
+            listed.store(u64::try_from(libc::getpid()).unwrap_or(0), Ordering::SeqCst);
+        }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != errand.parent {
+            // The parent has ended before the kernel was told to end this process with it.
+            libc::_exit(127);
+        }
         for (number, stream) in (0..).zip(errand.streams) {
             libc::dup2(stream, number);
         }
         libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
-        let limits = [(libc::RLIMIT_AS, errand.memory_bytes_max), (libc::RLIMIT_NOFILE, DESCRIPTORS_MAX)];
+        let limits = [
+            (libc::RLIMIT_AS, errand.memory_bytes_max),
+            (libc::RLIMIT_NPROC, errand.user_processes_max),
+            (libc::RLIMIT_NOFILE, DESCRIPTORS_MAX),
+        ];
         for (kind, most) in limits {
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             if most > 0 && libc::getrlimit(kind, &raw mut limit) == 0 {
                 limit.rlim_cur = most.min(limit.rlim_max);
-                if kind == libc::RLIMIT_AS {
+                if kind != libc::RLIMIT_NOFILE {
                     limit.rlim_max = limit.rlim_cur;
                 }
                 libc::setrlimit(kind, &raw const limit);
@@ -187,9 +243,8 @@ impl Group {
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Ends all that is left of the group, and forgets the program, which has ended.
-    pub fn clear(self) {
-        self.kick(Kick::Kill);
+    /// Forgets the program, which has ended: its number may be given to another process then.
+    pub fn forget(self) {
         let _ = waitid(WaitId::PidFd(self.first.as_fd()), WaitIdOptions::EXITED);
     }
 }
@@ -197,6 +252,17 @@ impl Group {
 impl AsFd for Group {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.first.as_fd()
+    }
+}
+
+/// Ends all of a group whose number was [listed](Start::listed) by a process that has ended. As long as anything of the group is
+/// left, its number goes to no other.
+pub fn end_group(listed: u64) {
+    // To the kernel, the group of the number 1 means all processes that there are.
+    let group = i32::try_from(listed).ok().filter(|&number| number > 1).and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // Nobody may be left in it.
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
@@ -223,32 +289,50 @@ mod tests {
     use std::fs::File;
     use std::io::{self, Read};
     use std::os::fd::{AsFd, OwnedFd};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{Group, Start};
+    use super::{Group, Start, end_group};
     use crate::child::Exit;
     use crate::socket::{Until, wait};
 
-    /// Runs a shell's command; what it prints, and how it ends.
-    fn run(path: &CStr, command: &str, memory_bytes_max: u64) -> io::Result<(String, Exit)> {
+    #[derive(Default)]
+    struct Limits {
+        memory_bytes_max: u64,
+        user_processes_max: u64,
+    }
+
+    /// Runs a shell's command with no limits; what it prints, and how it ends.
+    fn run(path: &CStr, command: &str) -> io::Result<(String, Exit)> {
+        run_limited(path, command, &Limits::default())
+    }
+
+    fn run_limited(path: &CStr, command: &str, limits: &Limits) -> io::Result<(String, Exit)> {
         let words = ["name", "-c", command].map(|word| CString::new(word).unwrap_or_default());
         let environment = [c"A=b".to_owned(), c"PATH=/usr/bin:/bin".to_owned()];
         let nothing = File::open("/dev/null")?;
         let (mut reader, writer) = io::pipe()?;
-        let writer = OwnedFd::from(writer);
+        let (writer, listed) = (OwnedFd::from(writer), AtomicU64::new(0));
         let start = Start {
             path,
+            may_be_link: true,
             arguments: &words,
             environment: &environment,
             folder: c"/usr",
             streams: [nothing.as_fd(), writer.as_fd(), writer.as_fd()],
-            memory_bytes_max,
+            memory_bytes_max: limits.memory_bytes_max,
+            user_processes_max: limits.user_processes_max,
+            listed: &listed,
         };
-        let group = start.run()?;
+        let started = start.run();
+        let number = listed.load(Ordering::SeqCst);
+        assert_eq!(started.is_ok(), number > 1, "what runs is listed, and nothing else");
+        let group = started?;
         drop(writer);
         let mut text = String::new();
         reader.read_to_string(&mut text)?;
         let exit = ended(&group)?;
-        group.clear();
+        end_group(number);
+        group.forget();
         Ok((text, exit))
     }
 
@@ -259,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_program_runs() -> io::Result<()> {
-        let (text, exit) = run(c"/bin/sh", "pwd; echo $A; ls /proc/self/fd | wc -l; ulimit -n; exit 3", 0)?;
+        let (text, exit) = run(c"/bin/sh", "pwd; echo $A; ls /proc/self/fd | wc -l; ulimit -n; exit 3")?;
 
         assert_eq!(
             ("/usr\nb\n4\n1024\n", Exit::Status(3)),
@@ -271,24 +355,26 @@ mod tests {
 
     #[test]
     fn what_cannot_run_says_why() {
-        let kind = |path| run(path, "", 0).map(|_| ()).map_err(|error| error.kind());
+        let kind = |path| run(path, "").map(|_| ()).map_err(|error| error.kind());
 
         assert_eq!(Err(io::ErrorKind::NotFound), kind(c"/nowhere/at/all"));
         assert_eq!(Err(io::ErrorKind::PermissionDenied), kind(c"/etc/passwd"));
     }
 
     #[test]
-    fn memory_is_limited() -> io::Result<()> {
-        let (text, _) = run(c"/bin/sh", "ulimit -v", 64 << 20)?;
+    fn memory_and_processes_are_limited() -> io::Result<()> {
+        let command = "ulimit -v; while read a b c d e; do [ \"$b\" = processes ] && echo $c $d; done </proc/self/limits";
+        let limits = Limits { memory_bytes_max: 64 << 20, user_processes_max: 1_000 };
+        let (text, _) = run_limited(c"/bin/sh", command, &limits)?;
 
-        assert_eq!("65536\n", text);
+        assert_eq!("65536\n1000 1000\n", text);
         Ok(())
     }
 
     /// All of a group end with it, whoever started them.
     #[test]
     fn a_group_ends() -> io::Result<()> {
-        let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)", 0)?;
+        let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;
 
         assert_eq!(Exit::Status(0), exit);
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", text.trim())).unwrap_or_default();

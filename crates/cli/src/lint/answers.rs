@@ -91,7 +91,7 @@ fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
 type Use = fn(&Sites, &SiteAction) -> bool;
 
 /// Keys that a route says for itself, and what they do something for.
-const USES: [(&str, &str, Use); 14] = [
+const USES: [(&str, &str, Use); 15] = [
     ("static-listing", "files", is_files),
     ("static-404", "files", is_files),
     ("static-fallback", "files", is_files),
@@ -105,6 +105,7 @@ const USES: [(&str, &str, Use); 14] = [
     ("cache", "applications and scripts", is_program),
     ("cgi-timeout", "cgi", is_cgi),
     ("cgi-memory-limit", "cgi", is_cgi),
+    ("cgi-user-processes-max", "cgi", is_cgi),
     ("cgi-environment", "cgi", is_cgi),
 ];
 

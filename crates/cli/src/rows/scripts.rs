@@ -55,6 +55,22 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "cgi-user-processes-max",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 1 << 22,
+            set: |settings, number| settings.cgi_user_processes_max = number,
+        },
+        default: "0",
+        example: "200",
+        help: "processes of the user of CGI scripts; 0: any",
+        detail: "`RLIMIT_NPROC` of setrlimit(2): a script starts no further process or thread while its user has so many, whoever started them, \
+                 the server's own threads among them. The kernel does not count for root.",
+        scope: Scope::Route,
+        ..GROUP
+    },
+    Row {
         name: "cgi-environment",
         kind: Kind::Form { shape: "NAME[=VALUE]", set: variable },
         example: "LANG=C.UTF-8",

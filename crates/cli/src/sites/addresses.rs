@@ -5,7 +5,7 @@ use super::mistake::{Lines, Mistake};
 use crate::bind::Bind;
 
 /// Keys of a route that say which group it is of, or might.
-const OF_GROUP: [&str; 4] = ["app", "group", "handler", "scripts"];
+const OF_GROUP: [&str; 5] = ["app", "cgi", "group", "handler", "scripts"];
 
 impl Document {
     /// The group at whose own addresses a site is found.

@@ -291,9 +291,10 @@ impl Maker<'_> {
             let index = draft.scripts_index.take().unwrap_or_else(|| SCRIPTS_INDEX.to_owned());
             return self.scripts(at, (root.join(folder), index), (settings, group));
         }
-        if draft.cgi.is_some() || !draft.interpreters.is_empty() {
+        if draft.runs_programs() {
             is_root_read.then_some(())?;
-            return self.cgi(at, root, draft.cgi.take(), std::mem::take(&mut draft.interpreters));
+            let interpreters = std::mem::take(&mut draft.interpreters);
+            return self.cgi(at, root, draft.cgi.take(), interpreters, group);
         }
         if let Some(location) = draft.redirect.take() {
             return Some(SiteAction::Redirect(draft.redirect_status.unwrap_or(REDIRECT_STATUS), location));
@@ -383,6 +384,7 @@ impl Maker<'_> {
         root: &Path,
         folder: Option<PathBuf>,
         interpreters: Vec<(String, PathBuf)>,
+        group: Option<usize>,
     ) -> Option<SiteAction> {
         let has_root = root != Path::new("");
         if folder.is_none() && !has_root {
@@ -392,7 +394,7 @@ impl Maker<'_> {
             return None;
         }
         let folder = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
-        let is_ours = self.looks_at(None);
+        let is_ours = self.looks_at(group);
         if is_ours {
             self.folder(at, &folder)?;
         }
@@ -404,7 +406,7 @@ impl Maker<'_> {
             }
         }
         let root = has_root.then(|| root.to_owned());
-        Some(SiteAction::Cgi(ScriptFolder { folder, interpreters, root }))
+        Some(SiteAction::Cgi(ScriptFolder { folder, interpreters, root, group }))
     }
 
     fn files(&mut self, at: usize, folder: &Path, settings: &Settings) -> Option<SiteAction> {

@@ -35,7 +35,7 @@ pub(crate) struct Document {
 }
 
 /// Keys of what runs in a group.
-const IN_GROUPS: [&str; 3] = ["app", "handler", "scripts"];
+const IN_GROUPS: [&str; 4] = ["app", "handler", "scripts", "cgi"];
 
 /// More would be more than a process can be handed passages to.
 const GROUPS_MAX: usize = 64;
@@ -528,7 +528,7 @@ impl Reader<'_> {
             && IN_GROUPS.into_iter().all(|action| find(action).is_none())
             && !may_have(&IN_GROUPS)
         {
-            let what = "group belongs to app, handler or scripts: only applications run in a group";
+            let what = "group belongs to app, handler, scripts or cgi: nothing else runs in a group";
             self.note(key.span(), what.to_owned());
         }
         for (part, action) in PARTS {

@@ -55,9 +55,14 @@ impl RouteDraft {
         self.app.is_some() || self.handler.is_some() || self.scripts.is_some()
     }
 
+    /// Whether CGI scripts answer.
+    pub(crate) fn runs_programs(&self) -> bool {
+        self.cgi.is_some() || !self.interpreters.is_empty()
+    }
+
     /// How many of [`ACTIONS`] it has.
     pub(crate) fn actions(&self) -> usize {
-        let is_cgi = self.cgi.is_some() || !self.interpreters.is_empty();
+        let is_cgi = self.runs_programs();
         let (app, handler) = (self.app.is_some(), self.handler.is_some());
         let (files, scripts) = (self.files.is_some(), self.scripts.is_some());
         let (redirect, respond) = (self.redirect.is_some(), self.respond.is_some());
@@ -355,9 +360,10 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
             set: |route, text| group_name(text).map(|name| route.group = Some(name)),
         },
         example: "shop",
-        help: "group whose workers run the application",
+        help: "group whose workers run the application, or start the CGI scripts",
         detail: "One of `[groups.NAME]`. Without it the `group` of the site counts, then the group that has `default`; if there is neither, \
-                 the application runs in the workers that accept connections, which costs the least.",
+                 the application runs in the workers that accept connections, which costs the least. For `cgi` it counts only if it \
+                 stands in the route: its scripts run as the user of the group then.",
         ..ACTION
     },
     Row {

@@ -3,8 +3,10 @@
 //! Each process is handed the whole file, because it must know which process answers a request that is not its own. Values
 //! that only others need are overwritten in it before that, in their length, so that all else stands where it stood.
 
-use super::document::{Document, Given, SiteTable};
-use crate::settings::{Part, Reader, Secret, Sites};
+use std::ops::Range;
+
+use super::document::{Document, Given, RouteTable};
+use crate::settings::{Part, Reader, Secret, SiteAction, SiteRoute, Sites};
 
 impl Document {
     /// The values that not every process gets.
@@ -12,39 +14,46 @@ impl Document {
         let mut secrets = Vec::new();
         let mut add = |given: &Given, key: &str, reader: Reader| {
             let values = given.of(key).map(|said| said.values.as_slice()).unwrap_or_default();
-            secrets.extend(values.iter().map(|value| Secret { place: value.place.clone(), reader }));
+            let secret = |place: &Range<usize>| Secret { place: place.clone(), reader: reader.clone() };
+            secrets.extend(values.iter().map(|value| secret(&value.place)));
         };
         add(&self.server, "admin-token", Reader::Supervisor);
-        add(&self.server, "cgi-environment", Reader::Acceptors);
+        add(&self.server, "cgi-environment", Reader::Scripts);
         for (number, group) in self.groups.iter().enumerate() {
-            add(&group.given, "env", Reader::Part(Part::Group(number)));
+            add(&group.given, "env", Reader::Parts(vec![Part::Group(number)]));
         }
         for site in &self.sites {
-            let reader = Reader::Part(self.part_of(site));
-            add(&site.given, "cgi-environment", reader);
-            site.routes.iter().for_each(|route| add(&route.given, "cgi-environment", reader));
+            let accepts = self.bound_group(site).map_or(Part::Door, Part::Group);
+            let groups = site.routes.iter().filter_map(|route| self.group_of_scripts(route));
+            let all = std::iter::once(accepts).chain(groups.map(Part::Group)).collect();
+            add(&site.given, "cgi-environment", Reader::Parts(all));
+            for route in &site.routes {
+                let part = self.group_of_scripts(route).map_or(accepts, Part::Group);
+                add(&route.given, "cgi-environment", Reader::Parts(vec![part]));
+            }
         }
         secrets
     }
 
-    /// The part that accepts connections for a site.
-    fn part_of(&self, site: &SiteTable) -> Part {
-        self.bound_group(site).map_or(Part::Door, Part::Group)
+    /// The group whose workers start the scripts of a route.
+    fn group_of_scripts(&self, route: &RouteTable) -> Option<usize> {
+        let group = route.draft.group.as_ref().filter(|_| route.draft.runs_programs());
+        group.and_then(|name| self.group_named(name))
     }
 }
 
 impl Sites {
     /// The file as the processes of a part get it: without the secrets of others.
     pub fn text_for(&self, part: Part) -> String {
-        let accepts = match part {
+        let starts_scripts = match part {
             Part::Whole | Part::Door => true,
-            Part::Group(number) => !self.groups[number].bind.is_empty(),
+            Part::Group(number) => !self.groups[number].bind.is_empty() || self.has_scripts(number),
         };
-        let is_hidden = |secret: &&Secret| match secret.reader {
+        let is_hidden = |secret: &&Secret| match &secret.reader {
             _ if part == Part::Whole => false,
             Reader::Supervisor => true,
-            Reader::Part(reader) => reader != part,
-            Reader::Acceptors => !accepts,
+            Reader::Parts(readers) => !readers.contains(&part),
+            Reader::Scripts => !starts_scripts,
         };
         let mut text = self.text.clone().into_bytes();
         for secret in self.secrets.iter().filter(is_hidden) {
@@ -53,6 +62,15 @@ impl Sites {
             }
         }
         String::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Whether a route says that the workers of this group start its scripts.
+    fn has_scripts(&self, group: usize) -> bool {
+        let is_its = |route: &SiteRoute| match &route.action {
+            SiteAction::Cgi(scripts) => scripts.group == Some(group),
+            _ => false,
+        };
+        self.routes().any(is_its)
     }
 }
 

@@ -83,23 +83,27 @@ impl Sites {
         match action {
             SiteAction::App(number) => {
                 let app = &self.apps[*number];
-                let group =
-                    app.group.map_or(String::new(), |group| format!(" in {}", self.groups[group].name));
+                let group = self.in_group(app.group);
                 let kind = if matches!(app.target, Target::Scripts(_)) { "scripts" } else { "app" };
                 format!("{kind} {}{group}", app.text)
             }
             SiteAction::Files(folder) => format!("files {}", folder.display()),
             SiteAction::Cgi(scripts) if scripts.interpreters.is_empty() => {
-                format!("cgi {}", scripts.folder.display())
+                format!("cgi {}{}", scripts.folder.display(), self.in_group(scripts.group))
             }
             SiteAction::Cgi(scripts) => {
                 let each = |(end, program): &(String, PathBuf)| format!("*{end} by {}", program.display());
                 let all: Vec<String> = scripts.interpreters.iter().map(each).collect();
-                format!("cgi {} ({})", scripts.folder.display(), all.join(", "))
+                let (folder, group) = (scripts.folder.display(), self.in_group(scripts.group));
+                format!("cgi {folder} ({}){group}", all.join(", "))
             }
             SiteAction::Redirect(status, location) => format!("redirect {status} {location}"),
             SiteAction::Status(status) | SiteAction::Text { status, .. } => format!("respond {status}"),
         }
+    }
+
+    fn in_group(&self, group: Option<usize>) -> String {
+        group.map_or(String::new(), |group| format!(" in {}", self.groups[group].name))
     }
 }
 

@@ -114,7 +114,7 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
             "scriptsock",
             "scriptlog",
         ],
-        "cgi-timeout, cgi-processes, cgi-memory-limit and cgi-environment are said of programs that are run for a request",
+        "cgi-timeout, cgi-processes, cgi-memory-limit, cgi-user-processes-max and cgi-environment are said of programs that are run for a request",
     ),
     (&["chrootdir"], "systemd's RootDirectory or a container keeps a server to a folder"),
     (&["error"], "a message that ends the start is not said here"),

@@ -196,6 +196,13 @@ fn needs<'s>(
     for app in sites.apps.iter().filter(|app| app.group == Some(number)) {
         needs.extend(of_app(app, settings, &places));
     }
+    for route in sites.sites.iter().flat_map(|site| &site.routes) {
+        if let SiteAction::Cgi(scripts) = &route.action
+            && scripts.group == Some(number)
+        {
+            needs.push(Need::new((route.said_at("cgi"), ""), settings.place(&scripts.folder), How::Enter));
+        }
+    }
     // Files of a site with addresses of its own are read by the group.
     for route in sites.sites.iter().filter(|site| site.bound == Some(number)).flat_map(|site| &site.routes) {
         if let SiteAction::Files(folder) = &route.action {

@@ -114,9 +114,14 @@ fn function(
 
 /// Whether this process runs an application of a file of sites.
 pub(super) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
+    is_of(sites, app.group)
+}
+
+/// Whether this process has what is of this group, or of none.
+pub(super) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     match sites.part {
-        Part::Whole | Part::Door => app.group.is_none(),
-        Part::Group(own) => app.group == Some(own),
+        Part::Whole | Part::Door => group.is_none(),
+        Part::Group(own) => group == Some(own),
     }
 }
 

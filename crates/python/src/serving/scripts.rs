@@ -31,6 +31,7 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
         programs,
         timeout_ms: settings.cgi_timeout_ms,
         memory_bytes_max: settings.cgi_memory_limit_bytes,
+        user_processes_max: settings.cgi_user_processes_max,
         environment: environment(settings),
         root: scripts.root.as_deref().map(place),
     }))

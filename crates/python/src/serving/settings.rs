@@ -28,7 +28,7 @@ use super::authorities::{Named, Wanted};
 use super::failure::Failure;
 use super::folders::folders as own_folders;
 use super::guards::Guards;
-use super::load::is_own;
+use super::load::{is_of, is_own};
 use super::scripts::scripts;
 use crate::interpreter::has_lock;
 
@@ -51,8 +51,8 @@ fn is_entered(sites: &Sites, site: &CliSite) -> bool {
     if !sites.has(site) {
         return false;
     }
-    let is_app = |route: &SiteRoute| matches!(route.action, SiteAction::App(_));
-    let is_own = |route: &SiteRoute| is_app(route) && is_answered(sites, route);
+    let runs = |route: &SiteRoute| matches!(route.action, SiteAction::App(_) | SiteAction::Cgi(_));
+    let is_own = |route: &SiteRoute| runs(route) && is_answered(sites, route);
     !matches!(sites.part, Part::Group(_)) || site.routes.iter().any(is_own)
 }
 
@@ -65,6 +65,7 @@ fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
         SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
         // An application has files of such a route sent by itself.
         SiteAction::Files(_) => !of_group || route.is_internal,
+        SiteAction::Cgi(scripts) if scripts.group.is_some() => is_of(sites, scripts.group),
         SiteAction::Cgi(_) => !of_group,
         SiteAction::Redirect(..) | SiteAction::Status(_) | SiteAction::Text { .. } => {
             !of_group || (route.settings.auth.is_none() && route.settings.allow_python.is_none())
@@ -355,13 +356,17 @@ fn home(is_folder: bool) -> Action {
     Action::Elsewhere { passage: 0, is_folder }
 }
 
+/// From the door to a group.
+fn away(group: Option<usize>) -> Action {
+    Action::Elsewhere { passage: group.unwrap_or_default(), is_folder: false }
+}
+
 /// A route that another process answers, and judges.
 fn elsewhere(file: &Sites, route: &SiteRoute) -> Route {
     let action = match (&route.action, file.part) {
         (SiteAction::Files(_), _) => home(true),
-        (SiteAction::App(number), Part::Whole | Part::Door) => {
-            Action::Elsewhere { passage: file.apps[*number].group.unwrap_or_default(), is_folder: false }
-        }
+        (SiteAction::App(number), Part::Whole | Part::Door) => away(file.apps[*number].group),
+        (SiteAction::Cgi(scripts), Part::Whole | Part::Door) => away(scripts.group),
         _ => home(false),
     };
     let when = (route.when != When::default()).then(|| Box::new(route.when.clone()));

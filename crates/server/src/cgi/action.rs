@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_files::programs::{NoProgram, Program, Programs};
+use adyton_files::programs::{CHANGING, NoProgram, Program, Programs};
 
 /// The scripts of a route.
 pub struct Cgi {
@@ -13,6 +13,8 @@ pub struct Cgi {
     pub timeout_ms: u64,
     /// The most memory that each of its processes may have, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
+    /// The number of its user's processes from which on it starts no more; 0 is no limit.
+    pub user_processes_max: u64,
     /// Variables that each gets beside those of its request, as names and values.
     pub environment: Vec<(String, Vec<u8>)>,
     /// The folder of the site, from the top: `DOCUMENT_ROOT`, in which a script's `PATH_INFO` is a file (`PATH_TRANSLATED`,
@@ -49,6 +51,22 @@ impl Cgi {
 }
 
 impl WantedScript {
+    /// Looks at the file once more, in whose place another one may stand by now.
+    ///
+    /// # Errors
+    ///
+    /// No script stands there, or other names on the way to one.
+    pub(crate) fn look_again(&mut self) -> Result<(), NoProgram> {
+        let prefix_bytes = self.name_bytes - self.program.name_bytes;
+        let program = self.cgi.programs.find(self.path.get(prefix_bytes..).unwrap_or_default())?;
+        if program.name_bytes != self.program.name_bytes {
+            // Routes for that name were not asked.
+            return Err(CHANGING);
+        }
+        self.program = program;
+        Ok(())
+    }
+
     /// `SCRIPT_NAME`.
     pub(crate) fn name(&self) -> &[u8] {
         &self.path[..self.name_bytes]

@@ -62,15 +62,19 @@ pub(crate) fn order(
     let folder = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash);
     // Section 7.2 of RFC 3875: the folder of the script.
     let folder = if folder == 0 { b"/".to_vec() } else { path[..folder].to_vec() };
+    // An interpreter is what the settings name, which often is a link.
+    let may_be_link = wanted.program.interpreter.is_some() || wanted.cgi.programs.follows_links();
     let interpreter = wanted.program.interpreter.as_ref().map(|path| path.as_os_str().as_bytes().to_vec());
     // A query without = is no words on the command line, as section 4.4 of RFC 3875 allows it to be: one such as `-x` has changed
     // what interpreters do (CVE-2012-1823).
     let arguments = interpreter.iter().cloned().chain([path.clone()]).collect();
     Order {
         path: interpreter.unwrap_or(path),
+        may_be_link,
         arguments,
         environment: variables.block().to_vec(),
         folder,
         memory_bytes_max: wanted.cgi.memory_bytes_max,
+        user_processes_max: wanted.cgi.user_processes_max,
     }
 }

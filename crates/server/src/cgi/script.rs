@@ -211,7 +211,12 @@ impl Script {
                     ),
                 }
             }
-            Heard::Gone => {}
+            Heard::Gone if self.exit.is_some() || self.is_ending => {}
+            Heard::Gone => log::write_about(
+                id,
+                &messages::SCRIPT_FAILED,
+                format_args!("{name} has ended with the process that starts scripts"),
+            ),
         }
         Some(heard)
     }
@@ -248,9 +253,13 @@ fn explained(error: &std::io::Error) -> String {
         (_, Some(NO_EXECUTABLE)) => {
             "it is neither a program nor does its first line name one, as #!/bin/sh does".to_owned()
         }
+        (_, Some(LINK)) => "it has become a link, which is not followed".to_owned(),
         _ => error.to_string(),
     }
 }
+
+/// `ELOOP`, errno(3).
+const LINK: i32 = 40;
 
 /// `ENOEXEC`, errno(3).
 const NO_EXECUTABLE: i32 = 8;

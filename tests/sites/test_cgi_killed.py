@@ -1,0 +1,144 @@
+"""Whichever process of a server is killed, its scripts end with all that they have started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.scripts import HEAD, SHELL, children, descriptors, has_ended, parent, running, script, start, text
+from support.client import request
+from support.server import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.client import Connection
+    from support.server import Server, Servers
+
+TREE = "(trap '' TERM HUP; sleep 600 & sh -c 'sleep 600; sleep 600') & sleep 600 & "
+"""Starts processes that start others; some of them do not care for signals."""
+
+RUNS = TREE + "echo $PPID >helper; echo $$ >>begun; "
+
+STAYS = SHELL.format("trap '' TERM; " + RUNS + "wait; sleep 600")
+"""Does not end by itself, nor when it is asked to."""
+
+PRINTED = ["", HEAD + "echo begun; "]
+
+SCRIPTS = 3
+"""Number of scripts that run at once."""
+
+
+def begin(server: Server, project: Path) -> list[Connection]:
+    """Ask for some scripts, and wait until they run with all that they start."""
+    connections = [server.connect(lint_answers=False) for _ in range(SCRIPTS)]
+    for connection in connections:
+        connection.send(request("/cgi-bin/a.sh"))
+    begun = project / "public/cgi-bin/begun"
+    assert until(lambda: text(begun).count("\n") == SCRIPTS)
+    # A script, two shells, of which the first may have become the second, and three sleeps.
+    assert until(lambda: len(running(project)) >= 5 * SCRIPTS)
+    return connections
+
+
+def helper_of(project: Path) -> int:
+    """Return the number of the process that has started the scripts."""
+    return int(text(project / "public/cgi-bin/helper"))
+
+
+def close(connections: list[Connection]) -> None:
+    """Close all of them."""
+    for connection in connections:
+        connection.socket.close()
+
+
+def good(server: Server, project: Path) -> None:
+    """Check that a script answers."""
+    script(project, "b.sh", SHELL.format(HEAD + "echo b"))
+
+    assert b"b\n" == server.fetch("/cgi-bin/b.sh").body
+
+
+@pytest.mark.parametrize("printed", PRINTED, ids=["nothing", "body"])
+def test_the_helper(serve: Servers, project: Path, printed: str) -> None:
+    """Clients hear of the failure, and another helper starts the next script."""
+    script(project, "a.sh", SHELL.format(printed + RUNS + "wait"))
+    server = start(serve, project)
+    good(server, project)
+    before = server.resting_fds()
+    connections = begin(server, project)
+    helper = helper_of(project)
+    assert {helper} == children(server.process.pid)
+    os.kill(helper, signal.SIGKILL)
+    for connection in connections:
+        response = connection.receive()
+        assert ((200, False) if printed else (500, True)) == (response.status, response.complete)
+    close(connections)
+
+    assert until(lambda: not running(project)), running(project)
+    good(server, project)
+    assert until(lambda: helper not in children(server.process.pid)), "it is waited for"
+    assert 1 == len(children(server.process.pid))
+    assert server.settles_at_fds(before)
+    if not printed:
+        server.wait_for_log(
+            r"ADY231 error: .*/a\.sh has ended with the process that starts scripts", count=SCRIPTS
+        )
+
+
+def test_the_helper_while_a_script_ends(serve: Servers, project: Path) -> None:
+    """A script that nobody waits for any more, and that does not care, ends with the helper as well."""
+    told = SHELL.format("trap 'echo $$ >>told' TERM; " + RUNS + "while :; do wait; sleep 600; done")
+    script(project, "a.sh", told)
+    server = start(serve, project)
+    connections = begin(server, project)
+    helper = helper_of(project)
+    for connection in connections:
+        connection.abort()
+    assert until(lambda: text(project / "public/cgi-bin/told").count("\n") > 0)
+    os.kill(helper, signal.SIGKILL)
+
+    assert until(lambda: not running(project)), running(project)
+    good(server, project)
+
+
+def test_a_worker(serve: Servers, project: Path) -> None:
+    """The helper of a killed worker ends its scripts and itself; another worker answers."""
+    script(project, "a.sh", STAYS)
+    server = start(serve, project, "--processes=1")
+    good(server, project)
+    connections = begin(server, project)
+    helper = helper_of(project)
+    worker = parent(helper)
+    assert {worker} == children(server.process.pid)
+    before = descriptors(worker)
+    os.kill(worker, signal.SIGKILL)
+
+    assert until(lambda: not running(project)), running(project)
+    assert until(lambda: has_ended(helper))
+    close(connections)
+    good(server, project)
+    (another,) = children(server.process.pid)
+    assert worker != another
+    assert until(lambda: descriptors(another) <= before - 4 * SCRIPTS), (
+        "a connection, two pipes and a line each"
+    )
+
+
+def test_the_supervisor(serve: Servers, project: Path) -> None:
+    """Workers finish what they can, and end with all scripts; another server can begin."""
+    script(project, "a.sh", STAYS)
+    flags = ["--processes=2", "--graceful-timeout=300ms"]
+    server = start(serve, project, *flags)
+    connections = begin(server, project)
+    workers, helper = children(server.process.pid), helper_of(project)
+    server.process.kill()
+
+    assert until(lambda: not running(project)), running(project)
+    assert until(lambda: all(has_ended(pid) for pid in [*workers, helper]))
+    close(connections)
+    server.wait()
+    good(start(serve, project, *flags), project)
