@@ -127,7 +127,9 @@ impl Variables {
         let asked = facts.host.or(facts.request.host()).unwrap_or_default();
         let (name, port) = split_port(asked);
         let usual = facts.local.map_or_else(|| "localhost".to_owned(), |local| local.ip().to_string());
-        self.set("SERVER_NAME", if name.is_empty() { usual.as_bytes() } else { name });
+        let name = if name.is_empty() { usual.as_bytes() } else { name };
+        // Names of hosts have no case (RFC 3986 section 3.2.2), and programs compare them.
+        self.set("SERVER_NAME", &name.to_ascii_lowercase());
         let of_scheme = if facts.is_https { 443 } else { 80 };
         let port = facts.port.or(if facts.host.is_some() { port } else { None });
         let port = port.or(if facts.host.is_some() { Some(of_scheme) } else { None });
@@ -314,6 +316,15 @@ mod tests {
                 "{request}"
             );
         }
+    }
+
+    /// A name has small letters, however it was asked for; the field stays.
+    #[test]
+    fn of_a_name_in_capitals() {
+        let all = variables("GET / HTTP/1.1\r\nHost: SHOP.Example:81\r\n\r\n", |_| ());
+
+        assert!(all.contains(&"SERVER_NAME=shop.example".to_owned()), "{all:?}");
+        assert!(all.contains(&"HTTP_HOST=SHOP.Example:81".to_owned()), "{all:?}");
     }
 
     /// What a client could use to mislead a script is not told.

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
+use adyton_http::Known;
 use adyton_log::{self as log, messages};
 use adyton_spawn::{Heard, Input};
 use adyton_sys::{clock, socket};
@@ -249,15 +250,19 @@ fn start(
     let outbox = answer.outbox();
     let (peer, local) = (outbox.peer, socket::local_address(&outbox.transport).ok().flatten());
     let body = std::mem::replace(&mut owned.body, OwnedBody::Empty);
+    let request = desk.head.of(&owned.head);
     let body_bytes = match &body {
-        // A request without a body has no length (RFC 3875 section 4.1.2).
-        OwnedBody::Empty => None,
+        // A request without a body has no length (RFC 3875 section 4.1.2), and one with an empty body has.
+        OwnedBody::Empty => {
+            let has_body = request.has(Known::ContentLength) || request.has(Known::TransferEncoding);
+            has_body.then_some(0)
+        }
         OwnedBody::Memory(pieces) => Some(pieces.len() as u64),
         OwnedBody::File(stored) => Some(stored.len()),
         OwnedBody::Live(_) => return Err(io::Error::other("the body is not here")),
     };
     let ends = Ends { client: answer.client(peer), local, body_bytes };
-    let order = order(wanted, desk.head.of(&owned.head), answer.asker.as_deref(), &ends);
+    let order = order(wanted, request, answer.asker.as_deref(), &ends);
     let in_memory = if let OwnedBody::Memory(pieces) = &body { pieces.to_vec() } else { Vec::new() };
     let input = match &body {
         OwnedBody::Memory(_) => Input::Bytes(&in_memory),
