@@ -472,8 +472,8 @@ def test_the_guide(serve: Servers, project: Path, text: str) -> None:
     script(project, "hello.sh", example)
     # Only root can start processes of a user, who may not come to this folder.
     file = write(project, re.sub("^user = .*\n", "", text, flags=re.MULTILINE))
-    assert "site.toml: fine" in run("check", file.name, cwd=project).stdout
     workers = {"ADYTON_PROCESSES": "1"} if "[groups" in text else {}
+    assert "site.toml: fine" in run("check", file.name, cwd=project, env=workers).stdout
     answer = serve(file.name, cwd=project, env=workers).fetch("/cgi-bin/hello.sh?anything")
 
     assert b"Hello, 127.0.0.1. You have asked for anything.\n" == answer.body

@@ -104,7 +104,7 @@ def test_where_they_run(serve: Servers, project: Path) -> None:
         helpers = [int(connection.get(f"/{path}/who.sh").body) for path in ("own", "cgi-bin")]
     assert [own, server.process.pid] == [parent(parent(helper)) for helper in helpers]
     assert 404 == server.fetch("/own/none").status
-    route = run("route", "site.toml", "/own/say.sh", cwd=project).stdout
+    route = run("route", "site.toml", "/own/say.sh", cwd=project, env=ENVIRONMENT).stdout
     assert "cgi public/cgi-bin in blog" in route
 
 
