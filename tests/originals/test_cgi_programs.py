@@ -150,7 +150,7 @@ ON_STORAGE = [
     posted(STORAGE, ""),
     uploaded(STORAGE, TEXTS, {"file": ("a.bin", "image/png", BINARY)}),
     uploaded(f"{STORAGE}?name=url", TEXTS, {"a": ("\u00fc.txt", "text/plain", b"a"), "b": ("b", "a/b", b"")}),
-    Ask(f"{STORAGE}/fails", differ={"body": "the page of `cgitb` has the time, and addresses in memory"}),
+    Ask(f"{STORAGE}/fails"),
 ]
 
 GATEWAY = "/cgi-bin/application.py"
