@@ -880,6 +880,7 @@ pub(crate) fn serve_file(
                 fresh: looks,
                 as_stored: false,
                 names_others: false,
+                is_absent: false,
             },
             out,
         )
@@ -916,8 +917,10 @@ fn serve_in(
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
     let as_stored = place.is_some_and(|place| place.is_as_stored);
+    let is_absent = place.is_some_and(|place| place.is_absent);
     let made = reply.render(|out, asked, identity| {
-        let ask = FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others };
+        let ask =
+            FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
         folder.answer(&ask, out)
     });
     let page = made.status().and_then(|status| place?.page_of(status));
