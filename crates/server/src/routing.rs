@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use adyton_files::runs::Runs;
 use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::{Asked, Head};
@@ -583,12 +584,44 @@ fn answer_in(
         found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
         return Some(Routed::Answered);
     }
+    if let Some(runs) = &place.runs
+        && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
+    {
+        return Some(routed);
+    }
     let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
     let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
     if served.is_none() {
         answer.outbox().terms = Arc::clone(&site.terms);
     }
     served
+}
+
+/// Has a program answer that a path names in a folder where some files are run; nothing, if it names none.
+fn run_in(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, place, runs): (&Folders, &Place, &Arc<Runs>),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (request, ..) = asking;
+    let Inside { number, path, own_bytes, .. } = inside;
+    let cgi = folders.cgi().filter(|_| !is_for_server(request))?;
+    let wanted = match cgi.wanted_among(path, own_bytes, runs) {
+        Ok(wanted) => wanted?,
+        Err(missing) => {
+            Reply::new(answer, to.0, to.1).fail(missing.status, missing.detail);
+            return Some(Routed::Answered);
+        }
+    };
+    // What is said of its name counts for what stands behind that, too.
+    if let Some(refusal) = wanted.name().get(own_bytes..).and_then(|name| place.refusal(name)) {
+        refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+        return Some(Routed::Answered);
+    }
+    let led = lead_behind(answer, inside, wanted.name(), asking, to);
+    Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
 /// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
@@ -622,7 +655,7 @@ fn serve_at(
     let Inside { site, route, path, own_bytes, .. } = inside;
     let (request, ..) = asking;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
-    let mut names_others = route.names_others();
+    let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.is_some());
     loop {
         let mut reply = Reply::new(answer, common, date);
         let how = FileWay { place, looks, names_others };
@@ -634,7 +667,11 @@ fn serve_at(
                     refusal.answer(&mut reply, (request, prefix_bytes));
                     return Some(Routed::Answered);
                 }
+                let is_run = place.is_some_and(|place| place.is_run(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
+                if is_run {
+                    return Some(rewritten(inside, &name, asking));
+                }
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
                     return Some(routed);
                 }
@@ -919,9 +956,12 @@ fn serve_in(
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
     let made = reply.render(|out, asked, identity| {
-        let ask =
+let ask =
             FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
-        folder.answer(&ask, out)
+        match place.filter(|place| place.runs.is_some()) {
+            Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
+            None => folder.answer(&ask, out),
+        }
     });
     let page = made.status().and_then(|status| place?.page_of(status));
     let is_taken = match (page, made) {
