@@ -545,6 +545,14 @@ struct Inside<'p> {
     own_bytes: usize,
 }
 
+impl Inside<'_> {
+    /// Whether the request was at this route before: a folder that has no file for it, and need not be asked again.
+    fn has_passed(&self, number: usize, route: &Route) -> bool {
+        let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
+        route.action.is_folder() && before.any(|(other, ..)| other == number)
+    }
+}
+
 /// Answers with a file; nothing, if there is no such file.
 fn answer_with_file(
     answer: &mut Answer,
@@ -770,7 +778,7 @@ fn other<'p>(
         if found == number {
             return Ok(Other::Nothing);
         }
-        if !route.takes(request, client, &mut methods) {
+        if inside.has_passed(found, route) || !route.takes(request, client, &mut methods) {
             continue;
         }
         if !matches!(route.action, Action::Redirect(..)) {
