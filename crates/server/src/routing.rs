@@ -964,7 +964,7 @@ fn serve_in(
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
     let made = reply.render(|out, asked, identity| {
-let ask =
+        let ask =
             FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
         match place.filter(|place| place.runs.is_some()) {
             Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),

@@ -110,8 +110,11 @@ impl Reader {
             let place = file.folder.join(page);
             // In a folder above it programs may be run, of which no page is to be the text.
             if self.may_run() && !page.file_name().is_some_and(|name| is_shown(name.as_encoded_bytes())) {
-                return Err(format!("error-pages: {status}={}: no such file is sent where folders may have files run; name \
-                                    it as page.html", page.display()));
+                return Err(format!(
+                    "error-pages: {status}={}: no such file is sent where folders may have files run; name \
+                                    it as page.html",
+                    page.display()
+                ));
             }
             rules.pages.push(read_page(*status, page, &place)?);
             rules.others.push(place);

@@ -77,7 +77,15 @@ impl Folders {
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
         let known = Known { root: Root::open(root)?, levels: HashMap::default(), places: HashMap::default() };
-        Ok(Folders { number, url: url.into(), forms, changes: None, reader, cgi: None, known: Mutex::new(known) })
+        Ok(Folders {
+            number,
+            url: url.into(),
+            forms,
+            changes: None,
+            reader,
+            cgi: None,
+            known: Mutex::new(known),
+        })
     }
 
     /// The same, beneath what the route changes in its answers.
@@ -157,9 +165,8 @@ impl Folders {
     fn level(&self, known: &mut Known, folder: &[u8], (now_ms, since_ms): (u64, &mut u64)) -> Seen {
         let before = known.levels.remove(folder);
         // A program may have come with the file that says that it is one.
-        let is_due = |level: &Level| {
-            self.cgi.is_some() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS
-        };
+        let is_due =
+            |level: &Level| self.cgi.is_some() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
         let kept = before.as_ref().is_some_and(|level| !is_due(level) || level.is_current(&known.root));
         let looked = match before {
             Some(level) if kept => Ok(level),
