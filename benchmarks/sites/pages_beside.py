@@ -1,10 +1,10 @@
 """Times of pages of Flask, of a database, of uploads and of streams while something slow goes on beside them.
 
-`pages_beside.py --python PYTHON [--seconds N] [--rounds N]` prints a table. PYTHON has Adyton, the peers, Flask
-and psycopg (`make peers`); PostgreSQL is Debian's. Servers have one process with 16 threads on CPU 0, the load
-is on CPU 1. The pages are asked for at half of the rate that a server has shown for them alone (an open loop);
-a second load is what goes on beside: 50 clients that send uploads a byte at a time, 50 that read an answer of
-1 MB slowly, one page that computes. A round asks for all rows; figures are medians of the rounds.
+`pages_beside.py --python PYTHON [--seconds N] [--rounds N]` prints a table. PYTHON has Adyton, the peers,
+Flask and psycopg (`make peers`); PostgreSQL is Debian's. Servers have one process with 16 threads on CPU 0,
+the load is on CPU 1. The pages are asked for at half of the rate that a server has shown for them alone (an
+open loop); a second load is what goes on beside: 50 clients that send uploads a byte at a time, 50 that read
+an answer of 1 MB slowly, one page that computes. A round asks for all rows; figures are medians of the rounds.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measuring import START_S, ask, serving
-
 from adyton.compare import database, served
+from measuring import START_S, ask, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +113,7 @@ def commands(python: str, folder: Path) -> Iterator[tuple[str, list[str | Path]]
 
 
 def write(folder: Path, socket: Path) -> None:
-    """Write the application, with the modules of `adyton compare` that it imports, and the body of an upload."""
+    """Write the application, the modules of `adyton compare` that it imports, and the body of an upload."""
     for name in ("streams.py", "uploads.py", "with_psycopg.py"):
         shutil.copy(Path(served.__file__).with_name(name), folder)
     (folder / "application.py").write_text(APPLICATION, encoding="ascii")
@@ -181,7 +180,10 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
                     found.setdefault((name, beside.name), []).append(report["response"]["p99_us"] / 1000)
         for name in PORTS:
             cells = (shown(found[name, beside.name]) for beside in BESIDES)
-            print(f"| {load.name} | {name} | {rates[name]:.0f} | {' | '.join(cells)} | {wrong[name]} |", flush=True)
+            print(
+                f"| {load.name} | {name} | {rates[name]:.0f} | {' | '.join(cells)} | {wrong[name]} |",
+                flush=True,
+            )
 
 
 def shown(times_ms: list[float]) -> str:

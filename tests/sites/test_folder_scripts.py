@@ -1,4 +1,4 @@
-"""Folders that say themselves that their files are run: which are, what they are told, and that no source is sent."""
+"""Folders that say themselves that their files are run: which are, what they are told; no source is sent."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: s
 
 
 def ran(server: Server, target: str) -> str:
-    """Return what has become of a request, whatever the answer is made of: a rule may be changed meanwhile."""
+    """Return what has become of a request, whatever the answer is made of: a rule may change meanwhile."""
     response = server.fetch(target, lint_answers=False)
     if SOURCE in response.body:
         return "source"
@@ -274,7 +274,7 @@ def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
-    """Passwords, addresses, fields, pages and redirects of folders count before a program runs, and around its answer."""
+    """Passwords, addresses, fields, pages and redirects of folders count before a program runs, and after."""
     (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
     say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
@@ -315,9 +315,13 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
             MAY,
             "cgi: *.py: the site would have to allow /usr/bin/env with cgi-interpreters",
         ),
-        ('cgi = { "*.html" = "/bin/sh" }', MAY, "cgi: *.html: files with such names are sent; choose another end"),
+        (
+            'cgi = { "*.html" = "/bin/sh" }',
+            MAY,
+            "cgi: *.html: files with such names are sent; choose another end",
+        ),
         ('cgi = [true, "*.sh=/bin/sh"]', MAY, "true and false stand alone"),
-        ("error-pages = { 404 = \"say.cgi\" }", MAY, "error-pages: 404=say.cgi: no such file is sent where"),
+        ('error-pages = { 404 = "say.cgi" }', MAY, "error-pages: 404=say.cgi: no such file is sent where"),
         ("cgi = {}", MAY, "cgi = {}: an empty list says neither all nor none"),
     ],
 )
@@ -336,7 +340,7 @@ def test_mistakes_close_a_folder(
 
 
 def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: Path) -> None:
-    """A change counts within a second; a folder that closes before it stops to run shows no source in between."""
+    """A change counts within a second; a folder that closes before it stops to run shows no source."""
     server = start(serve, project)
     folder = public / "plain"
     for _ in range(3):
@@ -351,7 +355,7 @@ def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: P
 
 
 def test_a_program_that_comes_with_its_rule(serve: Servers, project: Path, public: Path) -> None:
-    """A program that is put into a folder behind the rule is never sent, however lately its folder was looked at."""
+    """A program that is put into a folder behind the rule is never sent, however new its folder is."""
     server = start(serve, project)
     for number in range(30):
         folder = public / f"new{number % 3}"
