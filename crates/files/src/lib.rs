@@ -44,6 +44,7 @@ mod replies;
 mod room;
 pub mod scripts;
 mod send;
+mod sources;
 mod types;
 
 pub use ask::{Ask, FileAnswer, Part};
@@ -57,4 +58,5 @@ pub use options::{INDEX, OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
 pub use send::answer_file;
+pub use sources::Sources;
 pub use types::mime_type;

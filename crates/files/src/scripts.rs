@@ -13,6 +13,9 @@ use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 use crate::path::is_meant;
 use crate::programs::NoProgram;
 
+/// How the names of scripts end.
+pub const ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
+
 /// Longer sources are refused: nobody writes such a page, and what is no source may be any size.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
@@ -210,7 +213,7 @@ fn next_script(path: &[u8], from: usize) -> Option<usize> {
         if !is_page(name) {
             return None;
         }
-        if name.ends_with(b".py") || name.ends_with(b".wsgi") {
+        if ENDS.iter().any(|end| name.ends_with(end)) {
             return Some(end);
         }
         start = end + 1;

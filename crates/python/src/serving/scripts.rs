@@ -1,11 +1,12 @@
 //! What a route of CGI scripts becomes: the folder, opened, and what scripts have of the environment.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adyton_cli::{ScriptFolder, Settings};
+use adyton_cli::{ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites, Target};
 use adyton_files::programs::Programs;
+use adyton_files::{Sources, scripts as pages};
 use adyton_server::Cgi;
 
 use super::failure::Failure;
@@ -15,12 +16,7 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The scripts of a route with these settings.
 pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
-    // Wherever this process is already, and whichever folder a script begins in.
-    let place = |path: &Path| {
-        let path = settings.place(path);
-        std::path::absolute(&path).unwrap_or(path)
-    };
-    let folder = place(&scripts.folder);
+    let folder = place(&scripts.folder, settings);
     let wrong =
         |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
     let interpreters = scripts.interpreters.iter();
@@ -33,8 +29,39 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
         memory_bytes_max: settings.cgi_memory_limit_bytes,
         user_processes_max: settings.cgi_user_processes_max,
         environment: environment(settings),
-        root: scripts.root.as_deref().map(place),
+        root: scripts.root.as_deref().map(|root| place(root, settings)),
     }))
+}
+
+/// A folder from the top, wherever this process is already, and whichever folder a script begins in.
+fn place(path: &Path, settings: &Settings) -> PathBuf {
+    let path = settings.place(path);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// What the routes of a site run, whoever answers them: no folder of the site sends it.
+pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
+    let of_route = |route: &SiteRoute| {
+        let (folder, ends) = match &route.action {
+            SiteAction::Cgi(scripts) => {
+                let ends = scripts.interpreters.iter().map(|(end, _)| end.clone().into_bytes());
+                (&scripts.folder, ends.collect())
+            }
+            SiteAction::App(number) => match &sites.apps[*number].target {
+                Target::Scripts(scripts) => (&scripts.folder, pages::ENDS.map(<[u8]>::to_vec).to_vec()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Sources { folder: place(folder, &route.settings), ends })
+    };
+    let mut found: Vec<Sources> = Vec::new();
+    for sources in site.routes.iter().filter_map(of_route) {
+        if !found.contains(&sources) {
+            found.push(sources);
+        }
+    }
+    found
 }
 
 /// The variables that scripts get beside those of a request; of two of a name the last counts.
