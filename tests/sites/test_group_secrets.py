@@ -12,7 +12,7 @@ from sites.conftest import write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from support.server import Servers
+    from support.server import Server, Servers
 
 ADMIN = "token-of-the-server-0123456789abcdef"
 
@@ -97,6 +97,16 @@ def application(environ, start_response):
 """
 
 
+def places(server: Server, path: str, secret: str) -> list[str]:
+    """Ask the application at a path where a secret is found."""
+    data = secret.encode()
+    halves = [data[: len(data) // 2].hex(), data[len(data) // 2 :].hex()]
+    answer = server.fetch(f"{path}?half={halves[0]}&half={halves[1]}")
+    assert answer.status == 200, answer.body
+    found: list[str] = json.loads(answer.body)
+    return found
+
+
 @pytest.mark.parametrize("place", ["file", "environment"])
 def test_secrets_of_others(serve: Servers, tmp_path: Path, place: str) -> None:
     """Each group has its own variables and nobody else's; no application has the token."""
@@ -108,19 +118,74 @@ def test_secrets_of_others(serve: Servers, tmp_path: Path, place: str) -> None:
         environment["ADYTON_ADMIN_TOKEN"] = ADMIN
     server = serve(file.name, cwd=tmp_path, env=environment)
 
-    def places(path: str, secret: str) -> list[str]:
-        data = secret.encode()
-        halves = [data[: len(data) // 2].hex(), data[len(data) // 2 :].hex()]
-        answer = server.fetch(f"{path}?half={halves[0]}&half={halves[1]}")
-        assert answer.status == 200, answer.body
-        found: list[str] = json.loads(answer.body)
-        return found
-
     for path in ("/", "/shop", "/blog"):
-        assert places(path, ADMIN) == [], path
+        assert places(server, path, ADMIN) == [], path
         for group, secret in SECRETS.items():
-            found = places(path, secret)
+            found = places(server, path, secret)
             if path == f"/{group}":
                 assert set(found) >= {"environment", "memory"}, (path, found)
             else:
                 assert found == [], (path, group)
+
+
+SCRIPTS = """
+[server]
+processes = 1
+{server}
+
+[groups.shop]
+processes = 1
+
+[groups.blog]
+processes = 1
+
+[[sites]]
+{site}
+
+[[sites.routes]]
+app = "looking:application"
+
+[[sites.routes]]
+path = "/shop"
+app = "looking:application"
+group = "shop"
+
+[[sites.routes]]
+path = "/blog"
+app = "looking:application"
+group = "blog"
+
+[[sites.routes]]
+path = "/shop/cgi-bin/"
+cgi = "cgi-bin"
+{route}
+"""
+
+LOOKS = "#!/bin/sh\necho 'Content-Type: text/plain'; echo; echo \"$DATABASE\"\n"
+
+STARTERS = [('group = "shop"', {"/shop"}), ("", {"/"})]
+"""Who starts the scripts, and which applications are in processes that do so."""
+
+
+@pytest.mark.parametrize("table", ["server", "site", "route"])
+@pytest.mark.parametrize(("route", "readers"), STARTERS, ids=["group", "here"])
+def test_secrets_of_scripts(
+    serve: Servers, tmp_path: Path, table: str, route: str, readers: set[str]
+) -> None:
+    """What scripts have in their environment is known to those who start them, and to nobody else."""
+    secret = SECRETS["shop"]
+    said = {"server": "", "site": "", "route": ""} | {table: f'cgi-environment = ["DATABASE={secret}"]'}
+    said["route"] += f"\n{route}"
+    (tmp_path / "looking.py").write_text(APPLICATION)
+    (tmp_path / "cgi-bin").mkdir()
+    script = tmp_path / "cgi-bin/says.sh"
+    script.write_text(LOOKS)
+    script.chmod(0o755)
+    workers = {"ADYTON_PROCESSES": "1"}
+    server = serve(write(tmp_path, SCRIPTS.format(**said)).name, cwd=tmp_path, env=workers)
+
+    assert secret == server.fetch("/shop/cgi-bin/says.sh").body.decode().strip()
+    for path in ("/", "/shop", "/blog"):
+        found = places(server, path, secret)
+
+        assert bool(found) == (path in readers), (path, found)

@@ -38,6 +38,8 @@ pub struct Scripts {
     pub index: String,
     /// Whether symbolic links are followed that stay in the folder.
     pub follow_symlinks: bool,
+    /// Patterns of those that are loaded before a worker serves, as paths in the folder in which `*` stands for anything.
+    pub preload: Vec<String>,
 }
 
 impl Target {

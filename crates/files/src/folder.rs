@@ -60,6 +60,8 @@ enum Brought {
     Folder(OwnedFd),
     /// A FIFO, socket or device.
     Other,
+    /// A file that another route runs.
+    Source,
 }
 
 impl Folder {
@@ -239,7 +241,7 @@ impl Folder {
         match self.bring(&path, ask) {
             Ok(Brought::File) if path.names_folder() => nothing_there(),
             Ok(Brought::File) => Resolved::File(path),
-            Ok(Brought::Other) => nothing_there(),
+            Ok(Brought::Other | Brought::Source) => nothing_there(),
             Ok(Brought::Folder(folder)) => self.find_in_folder(path, folder, ask),
             Err(error) => nothing_for(&error),
         }
@@ -261,7 +263,9 @@ impl Folder {
             let index = path.join(self.options.index.as_bytes());
             match self.bring(&index, ask) {
                 Ok(Brought::File) => return Resolved::Index(index),
-                Ok(Brought::Folder(_) | Brought::Other) => {}
+                // Another route may answer for its path.
+                Ok(Brought::Source) if ask.names_others => return Resolved::Index(index),
+                Ok(Brought::Folder(_) | Brought::Other | Brought::Source) => {}
                 Err(error) if Fault::of(&error) == Fault::Absent => {}
                 Err(error) => return nothing_for(&error),
             }
@@ -290,6 +294,7 @@ impl Folder {
             self.cache.close_files();
             loader.open(&name)
         })? {
+            Opened::File(_, meta) if loader.kept().has(key, &meta) => return Ok(Brought::Source),
             Opened::File(fd, meta) => (fd, meta),
             Opened::Folder(fd) => return Ok(Brought::Folder(fd)),
             Opened::Other => return Ok(Brought::Other),
@@ -368,7 +373,8 @@ impl Folder {
         let relative = listing::shown(path.relative());
         let slash = if relative.is_empty() { "" } else { "/" };
         let title = format!("{prefix}/{relative}{slash}");
-        let Ok(page) = listing::render(&self.root, self.links, path, &title, folder.as_fd()) else {
+        let loader = loader(&self.options, &self.root, self.links);
+        let Ok(page) = listing::render(&self.root, loader.kept(), path, &title, folder.as_fd()) else {
             return broken(ask, out);
         };
         replies::page(ask, page.as_bytes(), out)
@@ -376,10 +382,12 @@ impl Folder {
 
     /// Nothing is there: the fallback of a single-page application, the application, or a 404.
     fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
-        if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask))
-            && matches!(self.bring(&page, ask), Ok(Brought::File))
-        {
-            return self.send_other(&page, ask, out);
+        if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask)) {
+            match self.bring(&page, ask) {
+                Ok(Brought::File) => return self.send_other(&page, ask, out),
+                Ok(Brought::Source) if ask.names_others => return self.send_other(&page, ask, out),
+                _ => {}
+            }
         }
         if self.options.fall_through {
             return FileAnswer::FallThrough;
@@ -414,15 +422,7 @@ impl Folder {
 }
 
 fn loader<'a>(options: &'a Options, root: &'a Root, links: Symlinks) -> Loader<'a> {
-    Loader {
-        root,
-        links,
-        is_astray: false,
-        precompressed: options.precompressed,
-        compressing: &options.compressing,
-        memory_bytes_max: options.cache_file_bytes_max,
-        cache_control: options.cache_control.as_deref(),
-    }
+    Loader { root, links, is_astray: false, options }
 }
 
 /// The page of a 404.

@@ -15,9 +15,10 @@ use adyton_http::{Identity, Known, Version};
 use adyton_http1::Asked;
 use adyton_sys::fs::{Kind, Location, Meta, Root, Symlinks, stat};
 
-use crate::compressing::Compressing;
 use crate::conditions::{Validators, etag};
+use crate::options::Options;
 use crate::send::{Content, Representation, modified_s, now_ns, whole};
+use crate::sources::Kept;
 use crate::types::mime_type;
 use crate::{Ask, FileAnswer, Part};
 
@@ -70,10 +71,7 @@ pub(crate) struct Loader<'a> {
     pub(crate) links: Symlinks,
     /// Whether the root is not at its path, so that files are recognised from the one that is held.
     pub(crate) is_astray: bool,
-    pub(crate) precompressed: bool,
-    pub(crate) compressing: &'a Compressing,
-    pub(crate) memory_bytes_max: u64,
-    pub(crate) cache_control: Option<&'a str>,
+    pub(crate) options: &'a Options,
 }
 
 /// What stands at a path.
@@ -100,6 +98,11 @@ impl Loader<'_> {
         }
     }
 
+    /// The files that are not sent.
+    pub(crate) fn kept(&self) -> Kept<'_> {
+        Kept { sources: &self.options.sources, root: self.root.path(), links: self.links }
+    }
+
     /// Reads an open file and its neighbours, and renders their answers.
     ///
     /// # Errors
@@ -109,15 +112,17 @@ impl Loader<'_> {
         let now_ns = now_ns();
         let content_type = mime_type(Path::new(OsStr::from_bytes(path.to_bytes())));
         let mut forms = vec![self.read(Coding::Identity, path, fd, meta)?];
-        for coding in CODINGS.into_iter().filter(|_| self.precompressed) {
+        for coding in CODINGS.into_iter().filter(|_| self.options.precompressed) {
             let path = neighbour(forms[0].place.relative(), coding);
             if let Ok(Opened::File(fd, meta)) = self.open(&path)
                 && meta.mtime_ns >= forms[0].meta.mtime_ns
+                && !self.kept().is_run(path.to_bytes(), &meta)
             {
                 forms.push(self.read(coding, &path, fd, meta)?);
             }
         }
-        let offers: Vec<Coding> = self.compressing.codings_of(forms[0].meta.bytes, &content_type).to_vec();
+        let offers: Vec<Coding> =
+            self.options.compressing.codings_of(forms[0].meta.bytes, &content_type).to_vec();
         let is_negotiated = forms.len() > 1 || !offers.is_empty();
         let mut is_settled = true;
         for form in &mut forms {
@@ -151,7 +156,7 @@ impl Loader<'_> {
 
     fn read(&self, coding: Coding, path: &CStr, fd: OwnedFd, meta: Meta) -> io::Result<Form> {
         let mut form = Form::of(coding, self.root.locate(path), meta);
-        if meta.bytes > self.memory_bytes_max {
+        if meta.bytes > self.options.cache_file_bytes_max {
             form.file = Some(Arc::new(fd));
             return Ok(form);
         }
@@ -175,7 +180,7 @@ impl Entry {
         if !self.plain.is_current(loader, ask.fresh) {
             return false;
         }
-        if loader.precompressed && self.looked != *ask.identity.date {
+        if loader.options.precompressed && self.looked != *ask.identity.date {
             if !self.has_same_neighbours(loader) {
                 return false;
             }
@@ -280,7 +285,11 @@ impl Entry {
     fn has_same_neighbours(&self, loader: &Loader<'_>) -> bool {
         CODINGS.into_iter().all(|coding| {
             let place = loader.root.locate(&neighbour(self.plain.place.relative(), coding));
-            let usable = |meta: &Meta| meta.kind == Kind::File && meta.mtime_ns >= self.plain.meta.mtime_ns;
+            let usable = |meta: &Meta| {
+                meta.kind == Kind::File
+                    && meta.mtime_ns >= self.plain.meta.mtime_ns
+                    && !loader.kept().is_run(place.relative().to_bytes(), meta)
+            };
             let found = loader.stat(&place).ok().filter(usable);
             let known = self.coded.iter().find(|form| form.coding == coding).map(|form| form.meta);
             found == known
@@ -385,9 +394,10 @@ impl Form {
         let identity = Identity { lines: b"", ..ask.identity };
         let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();
-        let rendered = self.with(content_type, loader.cache_control, is_negotiated, |form| {
-            whole(&ask, form, 200, &mut reply)
-        });
+        let rendered =
+            self.with(content_type, loader.options.cache_control.as_deref(), is_negotiated, |form| {
+                whole(&ask, form, 200, &mut reply)
+            });
         if rendered.is_err() {
             // `Folder::open` has tried the fields; without a head the answer is rendered each time.
             return;

@@ -45,6 +45,7 @@ mod room;
 pub mod runs;
 pub mod scripts;
 mod send;
+mod sources;
 mod types;
 
 pub use ask::{Ask, FileAnswer, Part};
@@ -58,4 +59,5 @@ pub use options::{INDEX, OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
 pub use send::answer_file;
+pub use sources::Sources;
 pub use types::mime_type;

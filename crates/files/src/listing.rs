@@ -9,6 +9,7 @@ use adyton_sys::fs::{Kind, Meta, Root, Symlinks, list};
 use crate::conditions::format_date;
 use crate::pages::{PAGE_START, escape_html};
 use crate::path::{FilePath, escape, is_published};
+use crate::sources::Kept;
 
 /// Names looked at for one listing: at 1.1 µs each, with its stat, a loop is held up for a millisecond.
 /// No reader scrolls further.
@@ -25,7 +26,7 @@ struct Row {
 
 /// Reads the open folder that `path` names and renders it.
 ///
-/// Shows exactly what a request would get: no hidden names, no sources, no devices, and links only when they are
+/// Shows exactly what a request would get: no hidden names, no sources, nothing that another route runs, no devices, and links only when they are
 /// followed and lead to something beneath the root.
 ///
 /// # Errors
@@ -33,7 +34,7 @@ struct Row {
 /// Those of reading the folder.
 pub(crate) fn render(
     root: &Root,
-    links: Symlinks,
+    kept: Kept<'_>,
     path: &FilePath,
     title: &str,
     folder: BorrowedFd<'_>,
@@ -46,14 +47,15 @@ pub(crate) fn render(
             return None;
         }
         let meta = match meta.kind {
-            Kind::Link if links == Symlinks::Follow => {
-                root.stat_beneath(&path.join(&name).to_c(), links).ok()?
+            Kind::Link if kept.links == Symlinks::Follow => {
+                root.stat_beneath(&path.join(&name).to_c(), kept.links).ok()?
             }
             _ => meta,
         };
         let is_folder = meta.kind == Kind::Folder;
         let modified_s = u64::try_from(meta.mtime_ns / 1_000_000_000).unwrap_or(0);
-        let is_shown = is_folder || meta.kind == Kind::File;
+        let is_sent = || meta.kind == Kind::File && !kept.has(path.join(&name).relative(), &meta);
+        let is_shown = is_folder || is_sent();
         is_shown.then_some(Row { name, is_folder, bytes: meta.bytes, modified_s })
     };
     let mut rows: Vec<Row> = found.into_iter().take(NAMES_MAX).filter_map(published).collect();

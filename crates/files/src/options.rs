@@ -9,6 +9,7 @@ use adyton_http1 as http1;
 use crate::compressing::Compressing;
 use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
+use crate::sources::Sources;
 
 /// Files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;
@@ -45,6 +46,8 @@ pub struct Options {
     pub compressing: Compressing,
     /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
     pub follow_symlinks: bool,
+    /// Files that other routes of the site run. They are not sent, as if they were not there.
+    pub sources: Vec<Sources>,
     /// Memory for cached files and their heads, which folders may share.
     pub cache_room: Arc<CacheRoom>,
     /// Longest file that is kept in memory, bytes. Longer ones are kept open, and the kernel sends them
@@ -68,6 +71,7 @@ impl Options {
             precompressed: true,
             compressing: Compressing::default(),
             follow_symlinks: false,
+            sources: Vec::new(),
             cache_room: CacheRoom::new(32 << 20),
             cache_file_bytes_max: 8 << 10,
             open_files_max: OPEN_FILES_MAX,

@@ -13,6 +13,15 @@ use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 use crate::path::is_meant;
 use crate::programs::NoProgram;
 
+/// How the names of scripts end.
+pub const ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
+
+/// So many scripts are listed at most: to load as many takes seconds.
+pub const LISTED_MAX: usize = 1000;
+
+/// Names that are looked at to list scripts, at most.
+const LISTED_NAMES_MAX: usize = 100_000;
+
 /// Longer sources are refused: nobody writes such a page, and what is no source may be any size.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
@@ -32,6 +41,15 @@ pub struct Named {
     pub file: Vec<u8>,
     /// How many bytes of the path have named it; the rest is for it.
     pub name_bytes: usize,
+}
+
+/// Scripts that are in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Their files, relative to the folder.
+    pub files: Vec<Vec<u8>>,
+    /// Whether there are more.
+    pub is_cut: bool,
 }
 
 /// Why a path names no script.
@@ -144,6 +162,43 @@ impl Scripts {
         }
     }
 
+    /// The scripts whose paths in the folder have one of these patterns, in which `*` stands for anything; by their names, and
+    /// [`LISTED_MAX`] of them at most. Links to folders are not followed.
+    ///
+    /// # Errors
+    ///
+    /// A folder cannot be read.
+    pub fn list(&self, patterns: &[String]) -> io::Result<Listed> {
+        let mut root = self.root();
+        root.follow();
+        let mut listed = Listed::default();
+        let (mut folders, mut names_left) = (vec![Vec::new()], LISTED_NAMES_MAX);
+        while let Some(folder) = folders.pop() {
+            let here = if folder.is_empty() { &b"."[..] } else { &folder };
+            let opened = match root.open_beneath(&c_path(here)?, self.links) {
+                Err(error) if Fault::of(&error) == Fault::Absent => continue,
+                opened => opened?,
+            };
+            let found = fs::list(std::os::fd::AsFd::as_fd(&opened), names_left)?;
+            names_left -= found.len();
+            listed.is_cut |= names_left == 0;
+            for (name, meta) in found.into_iter().filter(|(name, _)| is_page(name.to_bytes())) {
+                let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+                let path = [&folder, slash, name.to_bytes()].concat();
+                match meta.kind {
+                    Kind::Folder => folders.push(path),
+                    Kind::Link if self.links == Symlinks::Refuse => {}
+                    Kind::File | Kind::Link if is_named(&path, patterns) => listed.files.push(path),
+                    _ => {}
+                }
+            }
+        }
+        listed.files.sort();
+        listed.is_cut |= listed.files.len() > LISTED_MAX;
+        listed.files.truncate(LISTED_MAX);
+        Ok(listed)
+    }
+
     /// The script of a folder whose path ends in a slash, which is left to it.
     fn index_of(&self, path: &[u8]) -> Named {
         let file = [path.strip_prefix(b"/").unwrap_or(path), &self.index].concat();
@@ -200,6 +255,27 @@ fn c_path(file: &[u8]) -> io::Result<CString> {
     CString::new(file).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
+/// Whether a path is that of a script that one of these patterns names.
+fn is_named(path: &[u8], patterns: &[String]) -> bool {
+    ENDS.iter().any(|end| path.ends_with(end))
+        && patterns.iter().any(|pattern| matches(pattern.as_bytes(), path))
+}
+
+/// Whether a path has a pattern, in which `*` stands for anything.
+fn matches(pattern: &[u8], path: &[u8]) -> bool {
+    let mut parts = pattern.split(|&byte| byte == b'*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = path.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(part) = last.replace(part) {
+            let Some(at) = memchr::memmem::find(rest, part) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+    }
+    last.map_or(rest.is_empty(), |last: &[u8]| rest.ends_with(last))
+}
+
 /// Where the first segment ends that begins behind `from` and has the name of a script; none, if one before it is not
 /// meant for clients.
 fn next_script(path: &[u8], from: usize) -> Option<usize> {
@@ -210,7 +286,7 @@ fn next_script(path: &[u8], from: usize) -> Option<usize> {
         if !is_page(name) {
             return None;
         }
-        if name.ends_with(b".py") || name.ends_with(b".wsgi") {
+        if ENDS.iter().any(|end| name.ends_with(end)) {
             return Some(end);
         }
         start = end + 1;
@@ -237,5 +313,32 @@ fn why(error: &io::Error) -> Unnamed {
         Fault::Racing => absent(503, "The folder is being changed; try again."),
         Fault::OutOfFiles => absent(503, "The server has too many files open; try again."),
         Fault::Broken => absent(500, "The page could not be looked at."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns() {
+        for (pattern, path, is_meant) in [
+            ("*", "a.py", true),
+            ("*", "a/b.py", true),
+            ("a.py", "a.py", true),
+            ("a.py", "b/a.py", false),
+            ("a.py", "a.py.py", false),
+            ("a/*", "a/b/c.py", true),
+            ("a/*", "b/a/c.py", false),
+            ("*/c.py", "a/b/c.py", true),
+            ("*/c.py", "c.py", false),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "axbybzc", true),
+            ("a*b*c", "acb", false),
+            ("ab*ba", "aba", false),
+            ("**", "", true),
+        ] {
+            assert_eq!(is_meant, matches(pattern.as_bytes(), path.as_bytes()), "{pattern} {path}");
+        }
     }
 }

@@ -116,6 +116,8 @@ messages! {
             "Read the traceback. It is loaded again when its file is another one."
         FOLDER_LOOP = 236 Warning "A redirect in a folder's `.adyton.toml` leads back to itself, straight away or by way of another one there. The folder is served; a browser that asks for such a path gives up."
             "Name another target where the message says."
+        PAGES_LEFT = 239 Warning "Scripts that `scripts-preload` names are loaded as they are asked for, and not before: there are too many, or their folder cannot be read."
+            "Name fewer, by another pattern; or let the worker's user read the folder."
         NOT_PASSED = 240 Error "A connection could not be passed on to the process that answers it; its request was answered 503."
             "Look at why the message says. A group that takes no more connections hangs, or has more to do than it can."
         STRANGE_PASSENGER = 241 Error "A process of another group has passed on what is no client of this server; it was dropped."

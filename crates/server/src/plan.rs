@@ -270,7 +270,7 @@ fn reaches_others(pattern: &PathPattern) -> bool {
 }
 
 /// How the names of scripts end.
-pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
+pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = adyton_files::scripts::ENDS;
 
 /// How many sites there ever were in this process.
 static SITES: AtomicU64 = AtomicU64::new(0);

@@ -17,6 +17,9 @@ const RACES_MAX: u32 = 8;
 /// Most symbolic links in a path of which one is absolute: as many as the kernel follows, see `path_resolution(7)`.
 const LINKS_MAX: u32 = 40;
 
+/// Some user may execute it.
+const EXECUTES: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::XOTH);
+
 /// How each path is resolved.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
 
@@ -60,6 +63,8 @@ pub struct Meta {
     pub ctime_ns: i64,
     /// File, folder or something else.
     pub kind: Kind,
+    /// Whether some user may execute it.
+    pub is_executable: bool,
 }
 
 /// A folder, held open, whose files are reached without ever leaving it.
@@ -252,9 +257,8 @@ impl Root {
         } else {
             self.resolve_links(path, OFlags::PATH, links)?
         };
-        let stat = rustix::fs::fstat(&fd)?;
-        let executes = Mode::XUSR | Mode::XGRP | Mode::XOTH;
-        Ok((Meta::of(&stat).kind, Mode::from_raw_mode(stat.st_mode).intersects(executes)))
+        let meta = stat(fd.as_fd())?;
+        Ok((meta.kind, meta.is_executable))
     }
 
     /// Where it is, from the top.
@@ -396,6 +400,7 @@ impl Meta {
             mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
             ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
             kind,
+            is_executable: Mode::from_raw_mode(stat.st_mode).intersects(EXECUTES),
         }
     }
 }

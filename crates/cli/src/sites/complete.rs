@@ -289,7 +289,13 @@ impl Maker<'_> {
         if let Some(folder) = draft.scripts.take() {
             is_root_read.then_some(())?;
             let index = draft.scripts_index.take().unwrap_or_else(|| SCRIPTS_INDEX.to_owned());
-            return self.scripts(at, (root.join(folder), index), (settings, group));
+            let scripts = Scripts {
+                folder: root.join(folder),
+                index,
+                follow_symlinks: settings.static_symlinks,
+                preload: std::mem::take(&mut draft.scripts_preload),
+            };
+            return self.scripts(at, scripts, (settings, group));
         }
         if draft.runs_programs() {
             is_root_read.then_some(())?;
@@ -351,16 +357,27 @@ impl Maker<'_> {
     fn scripts(
         &mut self,
         at: usize,
-        (folder, index): (PathBuf, String),
+        mut scripts: Scripts,
         (settings, group): (&Settings, Option<usize>),
     ) -> Option<SiteAction> {
         if self.looks_at(group) {
-            self.folder(at, &folder)?;
+            self.folder(at, &scripts.folder)?;
         }
-        let text = folder.display().to_string();
-        let target = Target::Scripts(Scripts { folder, index, follow_symlinks: settings.static_symlinks });
+        let text = scripts.folder.display().to_string();
+        let preload = std::mem::take(&mut scripts.preload);
         let (interface, said_at) = (settings.interface, (self.at)(at));
-        Some(self.named(AppTarget { text, target, interface, factory: false, group, said_at }))
+        let target = Target::Scripts(scripts);
+        let new = AppTarget { text, target, interface, factory: false, group, said_at };
+        // Routes with the same folder share its pages, whichever of them says what is loaded first.
+        let number = self.apps.iter().position(|app| without_preload(app.clone()) == new);
+        let number = number.unwrap_or_else(|| {
+            self.apps.push(new);
+            self.apps.len() - 1
+        });
+        if let Target::Scripts(known) = &mut self.apps[number].target {
+            known.preload.extend(preload);
+        }
+        Some(SiteAction::App(number))
     }
 
     /// Where a folder is that is one, or is not there yet.
@@ -436,4 +453,12 @@ impl Maker<'_> {
         }
         Some(SiteAction::Files(folder.to_owned()))
     }
+}
+
+/// The same application, whichever of its scripts are loaded first.
+fn without_preload(mut app: AppTarget) -> AppTarget {
+    if let Target::Scripts(scripts) = &mut app.target {
+        scripts.preload.clear();
+    }
+    app
 }

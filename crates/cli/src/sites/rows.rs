@@ -39,6 +39,7 @@ pub(crate) struct RouteDraft {
     pub(crate) cgi: Option<PathBuf>,
     pub(crate) scripts: Option<PathBuf>,
     pub(crate) scripts_index: Option<String>,
+    pub(crate) scripts_preload: Vec<String>,
     pub(crate) interpreters: Vec<(String, PathBuf)>,
     /// What answers in turn: `files`, then another one of [`ACTIONS`], if any.
     pub(crate) tried: Vec<&'static str>,
@@ -91,9 +92,10 @@ pub(crate) const ACTIONS: [&str; 7] = ["app", "handler", "files", "scripts", "cg
 pub(crate) const MATCHING: [&str; 6] = ["path", "methods", "if-headers", "if-query", "remote", "internal"];
 
 /// Keys that belong to another one.
-pub(crate) const PARTS: [(&str, &str); 5] = [
+pub(crate) const PARTS: [(&str, &str); 6] = [
     ("mount", "app"),
     ("scripts-index", "scripts"),
+    ("scripts-preload", "scripts"),
     ("redirect-status", "redirect"),
     ("body", "respond"),
     ("content-type", "respond"),
@@ -411,6 +413,20 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         ..ACTION
     },
     Row {
+        name: "scripts-preload",
+        kind: Kind::Form {
+            shape: "PATTERN",
+            set: |route, text| pages_pattern(text).map(|pattern| route.scripts_preload.push(pattern)),
+        },
+        example: "shop/*",
+        repeatable: true,
+        help: "scripts that are loaded before a worker serves",
+        detail: "Paths in the folder of `scripts`, in which `*` stands for anything: `*` alone is all of them. Each worker loads them \
+                 when it starts, one after the other and 1000 at most, and serves when that is done. If one fails, the error log \
+                 has the traceback, and the worker goes on. Other scripts are loaded when they are first asked for.",
+        ..ACTION
+    },
+    Row {
         name: "cgi",
         kind: Kind::Form { shape: "DIR|*.END=PROGRAM", set: cgi },
         example: "cgi-bin",
@@ -656,6 +672,17 @@ pub(super) fn interpreter(text: &str) -> Result<Option<(String, PathBuf)>, Strin
         return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
     }
     Ok(Some((end.to_owned(), program.into())))
+}
+
+/// Which scripts of a folder are meant.
+fn pages_pattern(text: &str) -> Result<String, String> {
+    let is_path = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if text.split('/').all(is_path) && !text.contains('\0') {
+        Ok(text.to_owned())
+    } else {
+        Err("write a path in the folder of the scripts, as index.py or shop/*; * alone is all of them"
+            .to_owned())
+    }
 }
 
 /// A folder, or a program for files whose names end so.

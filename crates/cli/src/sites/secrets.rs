@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::document::{Document, Given, RouteTable};
-use crate::settings::{Part, Reader, Secret, SiteAction, SiteRoute, Sites};
+use super::document::{Document, Given, RouteTable, SiteTable};
+use crate::settings::{Part, Reader, Secret, Site, SiteAction, Sites};
 
 impl Document {
     /// The values that not every process gets.
@@ -25,7 +25,8 @@ impl Document {
         for site in &self.sites {
             let accepts = self.bound_group(site).map_or(Part::Door, Part::Group);
             let groups = site.routes.iter().filter_map(|route| self.group_of_scripts(route));
-            let all = std::iter::once(accepts).chain(groups.map(Part::Group)).collect();
+            let here = self.starts_where_it_accepts(site).then_some(accepts);
+            let all = here.into_iter().chain(groups.map(Part::Group)).collect();
             add(&site.given, "cgi-environment", Reader::Parts(all));
             for route in &site.routes {
                 let part = self.group_of_scripts(route).map_or(accepts, Part::Group);
@@ -33,6 +34,16 @@ impl Document {
             }
         }
         secrets
+    }
+
+    /// Whether the workers that accept for a site may start scripts of it. Where folders have settings of their own, any
+    /// script may be theirs.
+    fn starts_where_it_accepts(&self, site: &SiteTable) -> bool {
+        let speaks = |given: &Given| ["may-set", "htaccess"].iter().any(|key| given.of(key).is_some());
+        let starts = |route: &RouteTable| {
+            speaks(&route.given) || (route.draft.runs_programs() && self.group_of_scripts(route).is_none())
+        };
+        speaks(&self.server) || speaks(&site.given) || site.routes.iter().any(starts)
     }
 
     /// The group whose workers start the scripts of a route.
@@ -45,10 +56,7 @@ impl Document {
 impl Sites {
     /// The file as the processes of a part get it: without the secrets of others.
     pub fn text_for(&self, part: Part) -> String {
-        let starts_scripts = match part {
-            Part::Whole | Part::Door => true,
-            Part::Group(number) => !self.groups[number].bind.is_empty() || self.has_scripts(number),
-        };
+        let starts_scripts = self.sites.iter().any(|site| starts_scripts(site, part));
         let is_hidden = |secret: &&Secret| match &secret.reader {
             _ if part == Part::Whole => false,
             Reader::Supervisor => true,
@@ -63,15 +71,15 @@ impl Sites {
         }
         String::from_utf8(text).unwrap_or_default()
     }
+}
 
-    /// Whether a route says that the workers of this group start its scripts.
-    fn has_scripts(&self, group: usize) -> bool {
-        let is_its = |route: &SiteRoute| match &route.action {
-            SiteAction::Cgi(scripts) => scripts.group == Some(group),
-            _ => false,
-        };
-        self.routes().any(is_its)
-    }
+/// Whether the processes of a part may start scripts of a site, as in `starts_where_it_accepts`.
+fn starts_scripts(site: &Site, part: Part) -> bool {
+    let accepts = site.bound.map_or(Part::Door, Part::Group);
+    site.routes.iter().any(|route| match &route.action {
+        SiteAction::Cgi(scripts) => scripts.group.map_or(accepts, Part::Group) == part,
+        _ => accepts == part && route.settings.lets_folders_speak(),
+    })
 }
 
 /// Overwrites a value of TOML with another one, as long, that is as good for `NAME=VALUE` and for a token.

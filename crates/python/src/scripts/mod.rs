@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use adyton_files::error_page;
 use adyton_files::programs::NoProgram;
-use adyton_files::scripts::{Named, Scripts as Files, Stamp, Unnamed};
+use adyton_files::scripts::{Listed, Named, Scripts as Files, Stamp, Unnamed};
 use adyton_log::{self as log, messages};
 use adyton_route::{escaped, raw_bytes, spelled};
 use adyton_server::{Call, Outcome};
@@ -78,6 +78,39 @@ impl Scripts {
             responses: Responses::new(py)?,
             loader: py.import("adyton._scripts")?.unbind(),
         })
+    }
+
+    /// Loads scripts before any of them is asked for; `shown` is what the log calls their folder. Those that fail are in the
+    /// log, and are no failure of this.
+    ///
+    /// # Errors
+    ///
+    /// The interpreter cannot go on.
+    pub(crate) fn preload(&self, py: Python<'_>, patterns: &[String], shown: &str) -> PyResult<()> {
+        let listed = py.detach(|| self.files.list(patterns)).unwrap_or_else(|error| {
+            log::write(&messages::PAGES_LEFT, format_args!("the pages of {shown} cannot be listed: {error}"));
+            Listed::default()
+        });
+        for file in &listed.files {
+            let path = [b"/", &**file].concat();
+            if let Err(Refused::Unnamed(Unnamed::Absent(why))) = self.page(py, &path)? {
+                let path = self.files.path(file);
+                log::write(
+                    &messages::PAGE_NOT_LOADED,
+                    format_args!("{} cannot be loaded: {}", path.display(), why.detail),
+                );
+            }
+        }
+        if listed.is_cut {
+            let count = listed.files.len();
+            log::write(
+                &messages::PAGES_LEFT,
+                format_args!(
+                    "{shown}: {count} of the pages are loaded now, and the others when they are asked for"
+                ),
+            );
+        }
+        Ok(())
     }
 
     /// The script that a path wants, and how many bytes of the path name it.

@@ -535,7 +535,11 @@ fn made(
         Callee::Wsgi(application) => hosted::app(Wsgi::new(application, caller()?)),
         Callee::Scripts(scripts, interface) => {
             let files = scripts_of(settings, &scripts)?;
-            hosted::app(Scripts::new(py, files, word(interface), caller()?)?)
+            let made = Scripts::new(py, files, word(interface), caller()?)?;
+            if !scripts.preload.is_empty() {
+                made.preload(py, &scripts.preload, &found.description)?;
+            }
+            hosted::app(made)
         }
         Callee::Function(callable, wanted) => {
             let function = Function::new(callable, found.description, caller()?);

@@ -4,8 +4,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adyton_cli::{ScriptFolder, Settings};
+use adyton_cli::{ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites, Target};
 use adyton_files::programs::Programs;
+use adyton_files::{Sources, scripts as pages};
 use adyton_server::Cgi;
 
 use super::failure::Failure;
@@ -15,31 +16,25 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The scripts of a route with these settings.
 pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
-    // Wherever this process is already, and whichever folder a script begins in.
-    let place = |path: &Path| {
-        let path = settings.place(path);
-        std::path::absolute(&path).unwrap_or(path)
-    };
-    let folder = place(&scripts.folder);
+    let folder = place(&scripts.folder, settings);
     let wrong =
         |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
     let interpreters = scripts.interpreters.iter();
     let interpreters =
         interpreters.map(|(end, program)| (end.clone().into_bytes(), program.clone())).collect();
     let programs = Programs::open(&folder, settings.static_symlinks, interpreters).map_err(wrong)?;
-    Ok(Arc::new(cgi(programs, scripts.root.as_deref().map(place), settings)))
+    let root = scripts.root.as_deref().map(|root| place(root, settings));
+    Ok(Arc::new(cgi(programs, root, settings)))
 }
 
-/// The programs in the folder of a route with these settings whose folders say themselves which files are run. `place` is where
-/// that folder is, and `root` that of the site.
-pub(super) fn programs(place: &Path, root: Option<&Path>, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = absolute(place);
+/// The programs in the folder of a route with these settings whose folders say themselves which files are run; `root` is the
+/// folder of the site.
+pub(super) fn programs(folder: &Path, root: Option<&Path>, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
+    let folder = place(folder, settings);
     let wrong =
         |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
     let programs = Programs::open(&folder, false, Vec::new()).map_err(wrong)?;
-    let root = root.map(|root| absolute(&settings.place(root)));
-    Ok(Arc::new(cgi(programs, root, settings)))
+    Ok(Arc::new(cgi(programs, root.map(|root| place(root, settings)), settings)))
 }
 
 /// Programs that run as these settings say.
@@ -52,6 +47,37 @@ fn cgi(programs: Programs, root: Option<PathBuf>, settings: &Settings) -> Cgi {
         environment: environment(settings),
         root,
     }
+}
+
+/// A folder from the top, wherever this process is already, and whichever folder a script begins in.
+fn place(path: &Path, settings: &Settings) -> PathBuf {
+    let path = settings.place(path);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+/// What the routes of a site run, whoever answers them: no folder of the site sends it.
+pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
+    let of_route = |route: &SiteRoute| {
+        let (folder, ends) = match &route.action {
+            SiteAction::Cgi(scripts) => {
+                let ends = scripts.interpreters.iter().map(|(end, _)| end.clone().into_bytes());
+                (&scripts.folder, ends.collect())
+            }
+            SiteAction::App(number) => match &sites.apps[*number].target {
+                Target::Scripts(scripts) => (&scripts.folder, pages::ENDS.map(<[u8]>::to_vec).to_vec()),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Sources { folder: place(folder, &route.settings), ends })
+    };
+    let mut found: Vec<Sources> = Vec::new();
+    for sources in site.routes.iter().filter_map(of_route) {
+        if !found.contains(&sources) {
+            found.push(sources);
+        }
+    }
+    found
 }
 
 /// The variables that scripts get beside those of a request; of two of a name the last counts.

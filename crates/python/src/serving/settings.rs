@@ -29,7 +29,7 @@ use super::failure::Failure;
 use super::folders::folders as own_folders;
 use super::guards::Guards;
 use super::load::{is_of, is_own};
-use super::scripts::scripts;
+use super::scripts::{scripts, sources};
 use crate::interpreter::has_lock;
 
 /// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
@@ -41,9 +41,7 @@ const PAGE_BYTES_MAX: usize = 1 << 20;
 
 /// The settings of each site of a file of which this process answers something.
 pub(super) fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
-    let sites =
-        settings.sites.iter().flat_map(|sites| sites.sites.iter().filter(|site| is_entered(sites, site)));
-    sites.map(|site| &site.settings)
+    entered(settings).map(|(_, site)| &site.settings)
 }
 
 /// Whether this process answers for a site: one of a group does where it has a route.
@@ -124,23 +122,37 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 
 /// Opens the folders for one loop; all loops share the room for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
-    let own = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
-    let of_sites = routes_of(settings).filter_map(|route| match &route.action {
-        SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
-        _ => None,
+    let own = folders(settings).into_iter().map(|(_, folder)| open_folder(&folder, settings, cache_room));
+    let of_sites = entered(settings).flat_map(|(sites, site)| {
+        let sources = sources(sites, site);
+        answered(sites, site).filter_map(move |route| match &route.action {
+            SiteAction::Files(folder) => {
+                let options = folder_options(folder, &route.settings, cache_room);
+                Some(open_with(Options { sources: sources.clone(), ..options }))
+            }
+            _ => None,
+        })
     });
-    let served = own.chain(of_sites).map(|(folder, how)| open_folder(&folder, how, cache_room));
     let sent = sent_folders(settings).into_iter();
     let sent = sent.map(|(folder, how)| open_folder(folder, &without_pages(how), cache_room));
-    served.chain(sent).map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
+    own.chain(of_sites).chain(sent).map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
 }
 
 /// The routes of a file that this process answers.
 pub(super) fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
-    settings.sites.iter().flat_map(|sites| {
-        let entered = sites.sites.iter().filter(|site| is_entered(sites, site));
-        entered.flat_map(|site| &site.routes).filter(|route| is_answered(sites, route))
+    entered(settings).flat_map(|(sites, site)| answered(sites, site))
+}
+
+/// The sites of a file of which this process answers something.
+fn entered(settings: &Settings) -> impl Iterator<Item = (&Sites, &CliSite)> {
+    settings.sites.as_deref().into_iter().flat_map(|sites| {
+        sites.sites.iter().filter(|site| is_entered(sites, site)).map(move |site| (sites, site))
     })
+}
+
+/// The routes of a site that this process answers.
+fn answered<'s>(sites: &'s Sites, site: &'s CliSite) -> impl Iterator<Item = &'s SiteRoute> {
+    site.routes.iter().filter(|route| is_answered(sites, route))
 }
 
 /// The functions that guards of this process ask, each once.
@@ -204,8 +216,17 @@ pub(super) fn open_folder(
     how: &Settings,
     cache_room: &Arc<CacheRoom>,
 ) -> Result<Folder, String> {
-    let folder = how.place(folder);
-    let options = Options {
+    open_with(folder_options(folder, how, cache_room))
+}
+
+fn open_with(options: Options) -> Result<Folder, String> {
+    let folder = options.root.display().to_string();
+    Folder::open(options).map_err(|error| format!("the folder {folder} cannot be served: {error}"))
+}
+
+/// How a folder is served with these settings.
+fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) -> Options {
+    Options {
         index: INDEX.to_owned(),
         listing: how.static_listing,
         cache_control: how.static_cache_control.clone(),
@@ -217,10 +238,8 @@ pub(super) fn open_folder(
         follow_symlinks: how.static_symlinks,
         cache_room: Arc::clone(cache_room),
         cache_file_bytes_max: how.static_cache_file_bytes_max,
-        ..Options::new(&folder)
-    };
-    Folder::open(options)
-        .map_err(|error| format!("the folder {} cannot be served: {error}", folder.display()))
+        ..Options::new(how.place(folder))
+    }
 }
 
 /// What is served: the sites of a file, or those of a command line.

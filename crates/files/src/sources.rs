@@ -1,0 +1,102 @@
+//! Files that are run and not shown: another route of the site runs them, and no folder sends their text.
+//!
+//! A file is judged when it is opened, and not again while it is in the cache: by its path from the top, as it was asked for
+//! and with all links resolved, so that it is known under whichever path it is found. A hard link is a file of its own.
+//! A name and a mode that no such file has cost nothing more.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use adyton_compress::CODINGS;
+use adyton_sys::fs::{Meta, Symlinks};
+
+/// What a route of the site runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// The folder that they are in, from the top.
+    pub folder: PathBuf,
+    /// How their names end, in capital or small letters; if there are none, all executable files are run.
+    pub ends: Vec<Vec<u8>>,
+}
+
+impl Sources {
+    /// Whether it may be about a file with such a name, wherever that is.
+    fn may_have(&self, name: &[u8], is_executable: bool) -> bool {
+        if self.ends.is_empty() { is_executable } else { self.ends.iter().any(|end| ends_with(name, end)) }
+    }
+
+    /// Whether it is about the file at this path from the top.
+    fn has(&self, file: &Path, is_executable: bool) -> bool {
+        let is_beneath = |folder: &Path| file.starts_with(folder);
+        self.may_have(file.as_os_str().as_bytes(), is_executable)
+            && (is_beneath(&self.folder) || is_beneath(&resolved(&self.folder)))
+    }
+}
+
+/// The files of a folder that are not sent, because other routes run them.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept<'a> {
+    pub(crate) sources: &'a [Sources],
+    /// The folder, from the top.
+    pub(crate) root: &'a Path,
+    pub(crate) links: Symlinks,
+}
+
+impl Kept<'_> {
+    /// Whether a file, by its path beneath the folder, is run, or is a compressed copy of one that is.
+    pub(crate) fn has(self, relative: &[u8], meta: &Meta) -> bool {
+        let original = without_coding(relative);
+        let may_copy = |source: &Sources| original.is_some_and(|name| source.may_have(name, true));
+        let may_have = |source: &Sources| {
+            self.follows() || source.may_have(relative, meta.is_executable) || may_copy(source)
+        };
+        let is_kept = |path: &PathBuf| self.has_path(path, meta.is_executable) || self.is_copy(path);
+        self.sources.iter().any(may_have) && self.paths(relative).iter().any(is_kept)
+    }
+
+    /// Whether a file, by its path beneath the folder, is run.
+    pub(crate) fn is_run(self, relative: &[u8], meta: &Meta) -> bool {
+        let may_have = |source: &Sources| self.follows() || source.may_have(relative, meta.is_executable);
+        self.sources.iter().any(may_have)
+            && self.paths(relative).iter().any(|path| self.has_path(path, meta.is_executable))
+    }
+
+    /// Whether a name may stand for a file with another name.
+    fn follows(self) -> bool {
+        self.links == Symlinks::Follow
+    }
+
+    fn has_path(self, path: &Path, is_executable: bool) -> bool {
+        self.sources.iter().any(|source| source.has(path, is_executable))
+    }
+
+    fn is_copy(self, path: &Path) -> bool {
+        let Some(original) = without_coding(path.as_os_str().as_bytes()) else { return false };
+        let original = Path::new(OsStr::from_bytes(original));
+        let mode = fs::metadata(original).map_or(0, |found| found.permissions().mode());
+        self.has_path(original, mode & 0o111 != 0)
+    }
+
+    /// The paths of a file from the top: as its folder is named, and with all links resolved.
+    fn paths(self, relative: &[u8]) -> [PathBuf; 2] {
+        let named = self.root.join(OsStr::from_bytes(relative));
+        [resolved(&named), named]
+    }
+}
+
+/// A path without links. One that leads nowhere is left as it is.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The name of the file of which one with this name is a compressed copy.
+fn without_coding(name: &[u8]) -> Option<&[u8]> {
+    CODINGS.iter().find_map(|coding| name.strip_suffix(coding.suffix().as_bytes()))
+}
+
+fn ends_with(name: &[u8], end: &[u8]) -> bool {
+    name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end)
+}
