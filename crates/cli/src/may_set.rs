@@ -5,13 +5,14 @@
 pub struct MaySet(u16);
 
 /// The words, and the keys that each stands for.
-const WORDS: [(&str, &[&str]); 6] = [
+const WORDS: [(&str, &[&str]); 7] = [
     ("allow", &["allow", "deny"]),
     ("auth", &["auth", "auth-realm", "auth-users", "auth-groups", "auth-group-file", "auth-satisfy"]),
     ("headers", &["headers", "add-headers", "remove-headers"]),
     ("cache-control", &["cache-control"]),
     ("errors", &["error-pages"]),
     ("redirect", &["redirects"]),
+    ("cgi", &["cgi"]),
 ];
 
 impl MaySet {
@@ -46,9 +47,15 @@ impl MaySet {
         words.any(|(number, (_, keys))| self.0 & (1 << number) != 0 && keys.contains(&key))
     }
 
-    /// The word that stands for a key, if folders may ever say it.
-    pub(crate) fn word_of(key: &str) -> Option<&'static str> {
-        WORDS.iter().find(|(_, keys)| keys.contains(&key)).map(|(word, _)| *word)
+    /// Whether folders may say that files in them are run.
+    pub fn lets_run(self) -> bool {
+        self.has("cgi")
+    }
+
+    /// The word that stands for a key, and the key, if folders may ever say it.
+    pub(crate) fn word_of(key: &str) -> Option<(&'static str, &'static str)> {
+        let mut all = WORDS.iter().flat_map(|(word, keys)| keys.iter().map(|own| (*word, *own)));
+        all.find(|(_, own)| *own == key)
     }
 
     /// The keys that folders may say.
@@ -69,12 +76,12 @@ mod tests {
 
         assert_eq!(vec!["allow", "deny"], some.keys().collect::<Vec<_>>());
         assert_eq!(
-            Err("the words are allow, auth, headers, cache-control, errors, redirect".to_owned()),
+            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi".to_owned()),
             some.add("files")
         );
         for (word, keys) in WORDS {
             assert_eq!(Ok(()), some.add(word));
-            assert!(keys.iter().all(|key| some.has(key) && MaySet::word_of(key) == Some(word)));
+            assert!(keys.iter().all(|key| some.has(key) && MaySet::word_of(key) == Some((word, *key))));
         }
         assert_eq!(MaySet::ALL, some);
         assert!(!some.has("files") && MaySet::word_of("app").is_none());

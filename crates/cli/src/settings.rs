@@ -135,6 +135,8 @@ pub struct Settings {
     pub cgi_user_processes_max: u64,
     /// Variables of scripts; one without a value has the server's own.
     pub cgi_environment: Vec<(String, Option<String>)>,
+    /// Programs that folders may have run their scripts.
+    pub cgi_interpreters: Vec<PathBuf>,
 
     /// Proxies that are believed; of their fields, these; if there are none, the usual ones.
     pub trusted_proxies: Networks,
@@ -332,6 +334,8 @@ pub struct Site {
     pub hosts: Vec<HostPattern>,
     /// The group at whose own addresses it is found, by its number among [`Sites::groups`]; `None`: at those of the server.
     pub bound: Option<usize>,
+    /// The folder that its routes are relative to, if it has one.
+    pub root: Option<PathBuf>,
     /// Paths that nobody gets.
     pub denied: DeniedPaths,
     /// How paths are changed before routes are looked for.
@@ -620,6 +624,11 @@ impl Settings {
     /// Whether folders may say anything themselves, in an `.adyton.toml` or an `.htaccess`.
     pub fn lets_folders_speak(&self) -> bool {
         !(self.may_set.is_empty() && self.htaccess.is_empty())
+    }
+
+    /// Whether folders may say that their programs are run.
+    pub fn lets_folders_run(&self) -> bool {
+        self.may_set.lets_run() || self.htaccess.lets_run()
     }
 }
 

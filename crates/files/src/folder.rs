@@ -93,10 +93,7 @@ impl Folder {
 
     /// Answers one request. `out` gets the head, and the body too when it is in memory.
     pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
-        if self.server != ask.identity.server {
-            self.server = ask.identity.server.to_vec();
-            self.cache.clear();
-        }
+        self.keep_identity(ask);
         if let Some(answer) = self.replay(ask, out) {
             self.hits += 1;
             return answer;
@@ -107,6 +104,36 @@ impl Folder {
         let is_unwritten = matches!(answer, FileAnswer::FallThrough | FileAnswer::Named(_));
         debug_assert!(!is_unwritten || out.len() == start);
         answer
+    }
+
+    /// The same in a folder where some files are run. One that is, by its name, is named and never sent.
+    pub fn answer_unless(
+        &mut self,
+        is_run: impl Fn(&[u8]) -> bool,
+        ask: &Ask<'_>,
+        out: &mut Vec<u8>,
+    ) -> FileAnswer {
+        if !matches!(ask.request.method(), Method::Get | Method::Head) {
+            return self.answer_by_method(ask, out);
+        }
+        self.keep_identity(ask);
+        let answer = match self.find(ask) {
+            Resolved::File(path) | Resolved::Index(path) if is_run(last_name(path.relative())) => {
+                FileAnswer::Named(path.relative().to_vec())
+            }
+            found => self.answer_found(found, ask, out),
+        };
+        self.guest = None;
+        answer
+    }
+
+    /// Cached heads are those of the server that answers.
+    #[inline]
+    fn keep_identity(&mut self, ask: &Ask<'_>) {
+        if self.server != ask.identity.server {
+            self.server = ask.identity.server.to_vec();
+            self.cache.clear();
+        }
     }
 
     /// Whether a missing file is [`FileAnswer::FallThrough`], and not a 404.
@@ -144,6 +171,7 @@ impl Folder {
         let Asked { version, keep_alive, .. } = ask.asked;
         let is_plain = matches!(ask.request.method(), Method::Get | Method::Head)
             && keep_alive
+            && !ask.is_absent
             && matches!(version, Version::Http11)
             && !is_conditional(ask.request);
         if !is_plain {
@@ -177,7 +205,12 @@ impl Folder {
     }
 
     fn read(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
-        match self.find(ask) {
+        let found = self.find(ask);
+        self.answer_found(found, ask, out)
+    }
+
+    fn answer_found(&mut self, found: Resolved, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
+        match found {
             Resolved::File(path) => self.send(&path, ask, out),
             Resolved::Index(path) => self.send_other(&path, ask, out),
             Resolved::Redirect(path) => redirect(&path, ask, out),
@@ -200,6 +233,9 @@ impl Folder {
             Err(PathError::Malformed(detail)) => return Resolved::Nothing(400, detail),
             Err(PathError::Unpublished) => return nothing_there(),
         };
+        if ask.is_absent {
+            return nothing_there();
+        }
         match self.bring(&path, ask) {
             Ok(Brought::File) if path.names_folder() => nothing_there(),
             Ok(Brought::File) => Resolved::File(path),
@@ -393,6 +429,11 @@ fn loader<'a>(options: &'a Options, root: &'a Root, links: Symlinks) -> Loader<'
 static NO_FILE: LazyLock<ErrorPage> = LazyLock::new(|| ErrorPage::new(404, NO_FILE_DETAIL));
 
 const NO_FILE_DETAIL: &str = "There is no such file.";
+
+/// The last segment of a path.
+fn last_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
+}
 
 fn nothing_there() -> Resolved {
     Resolved::Nothing(404, NO_FILE_DETAIL)

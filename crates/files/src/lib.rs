@@ -42,6 +42,7 @@ pub mod programs;
 pub mod ranges;
 mod replies;
 mod room;
+pub mod runs;
 pub mod scripts;
 mod send;
 mod types;

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use adyton_sys::fs::{Fault, Kind, Root, Symlinks};
 
 use crate::path::is_meant;
+use crate::runs::{Runs, Way};
 
 /// Programs beneath a folder, which requests run. All threads share it.
 #[derive(Debug)]
@@ -30,6 +31,22 @@ pub struct Program {
     pub name_bytes: usize,
 }
 
+/// What a path names in a folder where some files are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A program.
+    Program(Program),
+    /// A file that is not run, a folder, or nothing.
+    Other,
+}
+
+/// What runs a file.
+enum Runner {
+    Itself,
+    By(PathBuf),
+    Nothing,
+}
+
 /// Why a path names no program, as an answer: its status, and a sentence for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoProgram {
@@ -47,6 +64,10 @@ const fn no_program(status: u16, detail: &'static str) -> NoProgram {
 }
 
 const ABSENT: NoProgram = no_program(404, "There is no such script.");
+
+const UNEXECUTABLE: NoProgram = no_program(403, "This file is not executable.");
+
+const UNNAMED: NoProgram = no_program(403, "Files with such a name are not run.");
 
 impl Programs {
     /// Opens a folder, which need not be there yet. `interpreters` are ends of names, as `.pl`, and what runs such files.
@@ -81,6 +102,37 @@ impl Programs {
     ///
     /// [`NoProgram`].
     pub fn find(&self, path: &[u8]) -> Result<Program, NoProgram> {
+        match self.first_file(path, |name, executes| self.runner(name, executes))? {
+            Found::Program(program) => Ok(program),
+            Found::Other => Err(ABSENT),
+        }
+    }
+
+    /// The same where the names of files say which of them are run.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProgram`]: a file that is to be run may not, or it is not known which file it is.
+    pub fn find_among(&self, path: &[u8], runs: &Runs) -> Result<Found, NoProgram> {
+        let runner = |name: &[u8], executes: bool| match runs.way(name) {
+            Way::Sent => Ok(Runner::Nothing),
+            Way::Refused => Err(UNNAMED),
+            Way::Run(Some(program)) => Ok(Runner::By(program.clone())),
+            Way::Run(None) if executes => Ok(Runner::Itself),
+            Way::Run(None) => Err(UNEXECUTABLE),
+        };
+        match self.first_file(path, runner) {
+            Err(ABSENT) => Ok(Found::Other),
+            found => found,
+        }
+    }
+
+    /// Finds the first file on a path, and what runs it.
+    fn first_file(
+        &self,
+        path: &[u8],
+        runner: impl Fn(&[u8], bool) -> Result<Runner, NoProgram>,
+    ) -> Result<Found, NoProgram> {
         if memchr::memchr(0, path).is_some() {
             return Err(no_program(400, "The path holds a NUL."));
         }
@@ -101,10 +153,14 @@ impl Programs {
             match root.program_beneath(&so_far, self.links) {
                 Ok((Kind::Folder, _)) => start = end + 1,
                 Ok((Kind::File, executes)) => {
-                    let interpreter = self.interpreter(name, executes)?;
+                    let interpreter = match runner(name, executes)? {
+                        Runner::Nothing => return Ok(Found::Other),
+                        Runner::By(program) => Some(program),
+                        Runner::Itself => None,
+                    };
                     let path = root.path().join(std::ffi::OsStr::from_bytes(&relative[..end]));
                     let path = path.as_os_str().as_bytes().to_vec();
-                    return Ok(Program { path, interpreter, name_bytes: before + end });
+                    return Ok(Found::Program(Program { path, interpreter, name_bytes: before + end }));
                 }
                 Ok(_) => return Err(ABSENT),
                 Err(error) => return Err(why(&error)),
@@ -114,13 +170,13 @@ impl Programs {
     }
 
     /// What runs a file of this name.
-    fn interpreter(&self, name: &[u8], executes: bool) -> Result<Option<PathBuf>, NoProgram> {
+    fn runner(&self, name: &[u8], executes: bool) -> Result<Runner, NoProgram> {
         if self.interpreters.is_empty() {
-            return if executes { Ok(None) } else { Err(no_program(403, "This file is not executable.")) };
+            return if executes { Ok(Runner::Itself) } else { Err(UNEXECUTABLE) };
         }
         match self.interpreters.iter().find(|(end, _)| name.ends_with(end)) {
-            Some((_, interpreter)) => Ok(Some(interpreter.clone())),
-            None => Err(no_program(403, "Files with such a name are not run.")),
+            Some((_, interpreter)) => Ok(Runner::By(interpreter.clone())),
+            None => Err(UNNAMED),
         }
     }
 }

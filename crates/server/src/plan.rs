@@ -62,6 +62,17 @@ impl Action {
     }
 }
 
+impl Action {
+    /// Whether it may run scripts.
+    fn runs_scripts(&self) -> bool {
+        match self {
+            Action::Cgi(_) => true,
+            Action::Folders(folders) => folders.cgi().is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// An answer that is always the same.
 pub struct Fixed {
     /// Its status, which allows a body.
@@ -476,6 +487,7 @@ impl Site {
                 // As in `Loop::route`.
                 Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
                     if has_missed => {}
+                Action::Folders(ref own) if own.cgi().is_some() => return Fate::Script,
                 // A folder in it may ask who the client is, which may take longer than to read the body.
                 Action::Folders(_) if request.has(Known::Authorization) => {
                     return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
@@ -514,7 +526,7 @@ impl Site {
 
     /// Whether a script may answer a path, which wants all of a body before it begins.
     fn leads_to_script(&self, path: &[u8]) -> bool {
-        self.routes.of(path).any(|(_, _, route)| matches!(route.action, Action::Cgi(_)))
+        self.routes.of(path).any(|(_, _, route)| route.action.runs_scripts())
     }
 }
 
@@ -652,7 +664,7 @@ impl Plan {
     /// Whether any site has scripts.
     pub(crate) fn has_scripts(&self) -> bool {
         let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
-        routes.any(|(_, route)| matches!(route.action, Action::Cgi(_)))
+        routes.any(|(_, route)| route.action.runs_scripts())
     }
 
     /// Whether all of its folders are among `count`.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use adyton_files::runs::Runs;
 use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::{Asked, Head};
@@ -544,6 +545,14 @@ struct Inside<'p> {
     own_bytes: usize,
 }
 
+impl Inside<'_> {
+    /// Whether the request was at this route before: a folder that has no file for it, and need not be asked again.
+    fn has_passed(&self, number: usize, route: &Route) -> bool {
+        let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
+        route.action.is_folder() && before.any(|(other, ..)| other == number)
+    }
+}
+
 /// Answers with a file; nothing, if there is no such file.
 fn answer_with_file(
     answer: &mut Answer,
@@ -583,12 +592,44 @@ fn answer_in(
         found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
         return Some(Routed::Answered);
     }
+    if let Some(runs) = &place.runs
+        && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
+    {
+        return Some(routed);
+    }
     let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
     let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
     if served.is_none() {
         answer.outbox().terms = Arc::clone(&site.terms);
     }
     served
+}
+
+/// Has a program answer that a path names in a folder where some files are run; nothing, if it names none.
+fn run_in(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, place, runs): (&Folders, &Place, &Arc<Runs>),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (request, ..) = asking;
+    let Inside { number, path, own_bytes, .. } = inside;
+    let cgi = folders.cgi().filter(|_| !is_for_server(request))?;
+    let wanted = match cgi.wanted_among(path, own_bytes, runs) {
+        Ok(wanted) => wanted?,
+        Err(missing) => {
+            Reply::new(answer, to.0, to.1).fail(missing.status, missing.detail);
+            return Some(Routed::Answered);
+        }
+    };
+    // What is said of its name counts for what stands behind that, too.
+    if let Some(refusal) = wanted.name().get(own_bytes..).and_then(|name| place.refusal(name)) {
+        refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+        return Some(Routed::Answered);
+    }
+    let led = lead_behind(answer, inside, wanted.name(), asking, to);
+    Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
 /// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
@@ -622,7 +663,7 @@ fn serve_at(
     let Inside { site, route, path, own_bytes, .. } = inside;
     let (request, ..) = asking;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
-    let mut names_others = route.names_others();
+    let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.is_some());
     loop {
         let mut reply = Reply::new(answer, common, date);
         let how = FileWay { place, looks, names_others };
@@ -634,7 +675,11 @@ fn serve_at(
                     refusal.answer(&mut reply, (request, prefix_bytes));
                     return Some(Routed::Answered);
                 }
+                let is_run = place.is_some_and(|place| place.is_run(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
+                if is_run {
+                    return Some(rewritten(inside, &name, asking));
+                }
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
                     return Some(routed);
                 }
@@ -733,7 +778,7 @@ fn other<'p>(
         if found == number {
             return Ok(Other::Nothing);
         }
-        if !route.takes(request, client, &mut methods) {
+        if inside.has_passed(found, route) || !route.takes(request, client, &mut methods) {
             continue;
         }
         if !matches!(route.action, Action::Redirect(..)) {
@@ -880,6 +925,7 @@ pub(crate) fn serve_file(
                 fresh: looks,
                 as_stored: false,
                 names_others: false,
+                is_absent: false,
             },
             out,
         )
@@ -916,9 +962,14 @@ fn serve_in(
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
     let as_stored = place.is_some_and(|place| place.is_as_stored);
+    let is_absent = place.is_some_and(|place| place.is_absent);
     let made = reply.render(|out, asked, identity| {
-        let ask = FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others };
-        folder.answer(&ask, out)
+        let ask =
+            FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
+        match place.filter(|place| place.runs.is_some()) {
+            Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
+            None => folder.answer(&ask, out),
+        }
     });
     let page = made.status().and_then(|status| place?.page_of(status));
     let is_taken = match (page, made) {

@@ -88,10 +88,10 @@ fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
 }
 
 /// What a key does something for.
-type Use = fn(&Sites, &SiteAction) -> bool;
+type Use = fn(&Sites, &SiteRoute) -> bool;
 
 /// Keys that a route says for itself, and what they do something for.
-const USES: [(&str, &str, Use); 15] = [
+const USES: [(&str, &str, Use); 16] = [
     ("static-listing", "files", is_files),
     ("static-404", "files", is_files),
     ("static-fallback", "files", is_files),
@@ -107,26 +107,32 @@ const USES: [(&str, &str, Use); 15] = [
     ("cgi-memory-limit", "cgi", is_cgi),
     ("cgi-user-processes-max", "cgi", is_cgi),
     ("cgi-environment", "cgi", is_cgi),
+    ("cgi-interpreters", "files with may-set = [\"cgi\"]", has_programs),
 ];
 
-fn is_files(_: &Sites, action: &SiteAction) -> bool {
-    matches!(action, SiteAction::Files(_))
+fn is_files(_: &Sites, route: &SiteRoute) -> bool {
+    matches!(route.action, SiteAction::Files(_))
 }
 
-fn is_app(sites: &Sites, action: &SiteAction) -> bool {
-    matches!(action, SiteAction::App(number) if !matches!(sites.apps[*number].target, Target::Scripts(_)))
+fn is_app(sites: &Sites, route: &SiteRoute) -> bool {
+    matches!(&route.action, SiteAction::App(number) if !matches!(sites.apps[*number].target, Target::Scripts(_)))
 }
 
-fn is_called(_: &Sites, action: &SiteAction) -> bool {
-    matches!(action, SiteAction::App(_))
+fn is_called(_: &Sites, route: &SiteRoute) -> bool {
+    matches!(route.action, SiteAction::App(_))
 }
 
-fn is_program(_: &Sites, action: &SiteAction) -> bool {
-    matches!(action, SiteAction::App(_) | SiteAction::Cgi(_))
+fn is_program(sites: &Sites, route: &SiteRoute) -> bool {
+    is_called(sites, route) || is_cgi(sites, route)
 }
 
-fn is_cgi(_: &Sites, action: &SiteAction) -> bool {
-    matches!(action, SiteAction::Cgi(_))
+fn is_cgi(sites: &Sites, route: &SiteRoute) -> bool {
+    matches!(route.action, SiteAction::Cgi(_)) || has_programs(sites, route)
+}
+
+/// Whether folders of a route may say that their programs are run.
+fn has_programs(sites: &Sites, route: &SiteRoute) -> bool {
+    is_files(sites, route) && route.settings.lets_folders_run()
 }
 
 /// Keys of routes that do nothing for what answers there.
@@ -145,7 +151,7 @@ fn idle_keys(sites: &Sites) -> Vec<Fault> {
             for (name, whose, uses) in USES {
                 let at = route.settings.said_at(name);
                 let is_own = at.is_in_file() && !at.is_same(&site.settings.said_at(name));
-                if is_own && !of_table().any(|route| uses(sites, &route.action)) {
+                if is_own && !of_table().any(|route| uses(sites, route)) {
                     let what = format!("{name}: it has no effect here: it is only for {whose}; leave it out");
                     all.push(Fault { at, what });
                 }

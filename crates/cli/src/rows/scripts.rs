@@ -81,7 +81,26 @@ pub(super) const ROWS: &[Row] = &[
         scope: Scope::Route,
         ..GROUP
     },
+    Row {
+        name: "cgi-interpreters",
+        kind: Kind::Form { shape: "PROGRAM", set: interpreter },
+        example: "/usr/bin/perl",
+        repeatable: true,
+        help: "program that may run CGI scripts of folders",
+        detail: "For folders with `may-set = [\"cgi\"]`: `cgi = { \"*.pl\" = \"/usr/bin/perl\" }` in an `.adyton.toml` counts only if the \
+                 program is named here. Without it, a folder has programs run that are executable, and no others.",
+        scope: Scope::Route,
+        ..GROUP
+    },
 ];
+
+fn interpreter(settings: &mut Settings, text: &str) -> Result<(), String> {
+    if !text.starts_with('/') {
+        return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
+    }
+    settings.cgi_interpreters.push(text.into());
+    Ok(())
+}
 
 fn variable(settings: &mut Settings, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));

@@ -8,7 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::complete::{REDIRECT_STATUS, with};
 use super::document::{Document, Given, Reader, RouteTable, Said, read};
-use super::keys::{Keys, Place};
+use super::folder_runs::{self, FolderRuns};
+use super::keys::{FOLDER, Keys, Place};
 use super::mistake::{Lines, failure};
 use super::path;
 use super::rows::RouteDraft;
@@ -27,6 +28,8 @@ pub struct FolderSettings {
     pub settings: Settings,
     /// Paths beneath it that no file answers.
     pub redirects: Vec<FolderRedirect>,
+    /// Which of its files are run.
+    pub runs: FolderRuns,
 }
 
 /// Paths that no file answers.
@@ -114,7 +117,8 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
         return Err(sentences(failure(file, &Lines::new(text), wrong)));
     }
     let mut mistakes = Vec::new();
-    let mut folder = FolderSettings { settings: unsaid(), redirects: Vec::new() };
+    let mut folder =
+        FolderSettings { settings: unsaid(), redirects: Vec::new(), runs: FolderRuns::default() };
     let mut sites = document.sites.into_iter();
     let (Some(site), None, true) = (sites.next(), sites.next(), document.groups.is_empty()) else {
         return Err(vec!["it says more than a folder can".to_owned()]);
@@ -186,7 +190,7 @@ fn allowed(given: Vec<Said>, may: MaySet, mistakes: &mut Vec<String>) -> Vec<Sai
 
 fn not_allowed(name: &str) -> String {
     match MaySet::word_of(name) {
-        Some(word) => format!("{name}: the site would have to allow it with htaccess = [{word:?}]"),
+        Some((word, _)) => format!("{name}: the site would have to allow it with htaccess = [{word:?}]"),
         None => format!("{name}: a folder cannot say this"),
     }
 }
@@ -195,8 +199,9 @@ impl Reader<'_> {
     fn folder(&mut self, file: &Path, table: &DeTable<'_>, may: MaySet) -> FolderSettings {
         let (place, children): (_, &[&str]) = (Place::Folder(may), &["redirects"]);
         let children = if may.has("redirects") { children } else { &[] };
-        let keys = Keys { at: 0, table, name: "a folder", place, children };
-        let given = self.keys::<()>(&keys, &[], &mut ());
+        let keys = Keys { at: 0, table, name: FOLDER, place, children };
+        let mut runs = FolderRuns::default();
+        let given = self.keys(&keys, folder_runs::rows(may), &mut runs);
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let redirects = match find("redirects").filter(|_| !children.is_empty()) {
             Some((_, value)) => self.redirects(file, value),
@@ -213,7 +218,7 @@ impl Reader<'_> {
             let what = "auth = off: what is asked around this folder is asked here, too; leave it out";
             self.note(key.span(), what.to_owned());
         }
-        FolderSettings { settings, redirects }
+        FolderSettings { settings, redirects, runs }
     }
 
     fn redirects(&mut self, file: &Path, value: &Spanned<DeValue<'_>>) -> Vec<FolderRedirect> {

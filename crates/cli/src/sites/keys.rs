@@ -7,6 +7,9 @@ use crate::may_set::MaySet;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
 
+/// What the table of a folder is called in messages.
+pub(super) const FOLDER: &str = "a folder";
+
 /// A table, and which of its keys were found.
 pub(super) struct Keys<'k, 't> {
     /// Where the table begins, in bytes.

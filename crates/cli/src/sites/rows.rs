@@ -644,16 +644,24 @@ fn script_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// A program for files whose names end so; nothing, if it is none.
+pub(super) fn interpreter(text: &str) -> Result<Option<(String, PathBuf)>, String> {
+    let Some((end, program)) = text.strip_prefix('*').and_then(|rest| rest.split_once('=')) else {
+        return Ok(None);
+    };
+    if end.len() < 2 || !end.starts_with('.') || end.contains('/') {
+        return Err("write the end of a name as *.pl".to_owned());
+    }
+    if !program.starts_with('/') {
+        return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
+    }
+    Ok(Some((end.to_owned(), program.into())))
+}
+
 /// A folder, or a program for files whose names end so.
 fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
-    if let Some((end, program)) = text.strip_prefix('*').and_then(|rest| rest.split_once('=')) {
-        if end.len() < 2 || !end.starts_with('.') || end.contains('/') {
-            return Err("write the end of a name as *.pl".to_owned());
-        }
-        if !program.starts_with('/') {
-            return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
-        }
-        route.interpreters.push((end.to_owned(), program.into()));
+    if let Some(interpreter) = interpreter(text)? {
+        route.interpreters.push(interpreter);
         return Ok(());
     }
     let folder = text.strip_prefix("folder=").unwrap_or(text);

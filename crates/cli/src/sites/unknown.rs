@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::keys::{Keys, Place, is_of};
+use super::keys::{FOLDER, Keys, Place, is_of};
 use super::rows::{ACTIONS, GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 use crate::elsewhere::{self, Here};
 use crate::may_set::MaySet;
@@ -121,11 +121,12 @@ fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<Hint> {
 
 /// The same, in a file in a folder.
 fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static [Row<S>])) -> Unknown {
-    let forbidden = MaySet::word_of(name).filter(|_| rows.is_empty());
-    if let (Some(word), Some(row)) = (forbidden, Row::find(name)) {
+    // A table inside it may say nothing of this.
+    let forbidden = MaySet::word_of(name).filter(|_| table == FOLDER);
+    if let Some((word, key)) = forbidden {
         let what =
             format!("{name} may not be said in a folder here; the site would have to allow it with {word:?}");
-        return Unknown { what, meant: vec![row.name] };
+        return Unknown { what, meant: vec![key] };
     }
     let Hint { text, meant } = near(name, || rows.iter().map(|row| row.name).chain(may.keys()));
     Unknown { what: format!("{name} is no key of {table}{text}"), meant }

@@ -10,6 +10,7 @@ use adyton_cli::{
 };
 use adyton_files::mime_type;
 use adyton_files::path::is_published;
+use adyton_files::runs::is_shown;
 use adyton_import::{Import, Kind, import};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
@@ -20,16 +21,18 @@ use adyton_server::{
 use adyton_sys::fs::open_regular;
 
 use super::failure::Failure;
+use super::folder_runs::run_rule;
+use super::scripts::programs;
 
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
-/// nothing. `url` is the path of the route.
+/// nothing. `url` is the path of the route, `root` the folder of its site.
 pub(super) fn folders(
     (number, place): (usize, &Path),
     url: &PathPattern,
-    settings: &Settings,
+    (settings, root): (&Settings, Option<&Path>),
 ) -> Result<Option<Folders>, Failure> {
     let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
     let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
@@ -37,11 +40,22 @@ pub(super) fn folders(
         return Ok(None);
     }
     check_links(settings).map_err(|why| Failure::Said(why, 2))?;
-    let reader = Reader { may_set: settings.may_set, htaccess: settings.htaccess, guards: Mutex::default() };
+    let reader = Reader {
+        may_set: settings.may_set,
+        htaccess: settings.htaccess,
+        interpreters: settings.cgi_interpreters.clone(),
+        guards: Mutex::default(),
+    };
     let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
     let folders = Folders::open((number, place), url, forms, Arc::new(reader));
     let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
-    folders.map(Some).map_err(wrong)
+    let folders = folders.map_err(wrong)?;
+    if !settings.lets_folders_run() {
+        return Ok(Some(folders));
+    }
+    // A folder at the top is that of its site.
+    let root = root.or(if url.is_empty() { Some(place) } else { None });
+    Ok(Some(folders.running(programs(place, root, settings)?)))
 }
 
 /// Whether links are followed where folders may speak, so that one would lead around what they say.
@@ -58,6 +72,8 @@ pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
 struct Reader {
     may_set: MaySet,
     htaccess: MaySet,
+    /// Programs that folders may have run others.
+    interpreters: Vec<PathBuf>,
     /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
     guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
 }
@@ -75,17 +91,31 @@ impl FolderReader for Reader {
 }
 
 impl Reader {
+    /// Whether folders may say that files are run.
+    fn may_run(&self) -> bool {
+        self.may_set.lets_run() || self.htaccess.lets_run()
+    }
+
     fn rules(&self, file: &FolderFile<'_>, said: FolderSettings) -> Result<FolderRules, String> {
-        let FolderSettings { settings, redirects } = said;
+        let FolderSettings { settings, redirects, runs } = said;
         let admission = settings.admission();
         let mut rules = FolderRules {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
             guard: self.guard(file, &settings)?,
             edits: settings.head_edits(),
+            runs: run_rule(&runs, &self.interpreters)?,
             ..FolderRules::default()
         };
         for (status, page) in &settings.error_pages {
             let place = file.folder.join(page);
+            // In a folder above it programs may be run, of which no page is to be the text.
+            if self.may_run() && !page.file_name().is_some_and(|name| is_shown(name.as_encoded_bytes())) {
+                return Err(format!(
+                    "error-pages: {status}={}: no such file is sent where folders may have files run; name \
+                                    it as page.html",
+                    page.display()
+                ));
+            }
             rules.pages.push(read_page(*status, page, &place)?);
             rules.others.push(place);
         }

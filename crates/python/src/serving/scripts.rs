@@ -1,7 +1,7 @@
 //! What a route of CGI scripts becomes: the folder, opened, and what scripts have of the environment.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adyton_cli::{ScriptFolder, Settings};
@@ -27,14 +27,31 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
     let interpreters =
         interpreters.map(|(end, program)| (end.clone().into_bytes(), program.clone())).collect();
     let programs = Programs::open(&folder, settings.static_symlinks, interpreters).map_err(wrong)?;
-    Ok(Arc::new(Cgi {
+    Ok(Arc::new(cgi(programs, scripts.root.as_deref().map(place), settings)))
+}
+
+/// The programs in the folder of a route with these settings whose folders say themselves which files are run. `place` is where
+/// that folder is, and `root` that of the site.
+pub(super) fn programs(place: &Path, root: Option<&Path>, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = absolute(place);
+    let wrong =
+        |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
+    let programs = Programs::open(&folder, false, Vec::new()).map_err(wrong)?;
+    let root = root.map(|root| absolute(&settings.place(root)));
+    Ok(Arc::new(cgi(programs, root, settings)))
+}
+
+/// Programs that run as these settings say.
+fn cgi(programs: Programs, root: Option<PathBuf>, settings: &Settings) -> Cgi {
+    Cgi {
         programs,
         timeout_ms: settings.cgi_timeout_ms,
         memory_bytes_max: settings.cgi_memory_limit_bytes,
         user_processes_max: settings.cgi_user_processes_max,
         environment: environment(settings),
-        root: scripts.root.as_deref().map(place),
-    }))
+        root,
+    }
 }
 
 /// The variables that scripts get beside those of a request; of two of a name the last counts.

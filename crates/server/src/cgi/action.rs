@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_files::programs::{CHANGING, NoProgram, Program, Programs};
+use adyton_files::programs::{CHANGING, Found, NoProgram, Program, Programs};
+use adyton_files::runs::Runs;
 
 /// The scripts of a route.
 pub struct Cgi {
@@ -26,6 +27,8 @@ pub struct Cgi {
 pub(crate) struct WantedScript {
     pub(crate) cgi: Arc<Cgi>,
     pub(crate) program: Program,
+    /// What folders say, if they say which files are run.
+    pub(crate) runs: Option<Arc<Runs>>,
     /// The path of the request, decoded.
     pub(crate) path: Vec<u8>,
     /// How much of it has named the script.
@@ -46,7 +49,25 @@ impl Cgi {
         let program = self.programs.find(path.get(prefix_bytes..).unwrap_or_default())?;
         let name_bytes = prefix_bytes + program.name_bytes;
         let cgi = Arc::clone(self);
-        Ok(Box::new(WantedScript { cgi, program, path: path.to_vec(), name_bytes }))
+        Ok(Box::new(WantedScript { cgi, program, runs: None, path: path.to_vec(), name_bytes }))
+    }
+
+    /// The same where folders say which files are run; nothing, if the path wants none of these.
+    ///
+    /// # Errors
+    ///
+    /// A file that is to be run may not.
+    pub(crate) fn wanted_among(
+        self: &Arc<Self>,
+        path: &[u8],
+        prefix_bytes: usize,
+        runs: &Arc<Runs>,
+    ) -> Result<Option<Box<WantedScript>>, NoProgram> {
+        let rest = path.get(prefix_bytes..).unwrap_or_default();
+        let Found::Program(program) = self.programs.find_among(rest, runs)? else { return Ok(None) };
+        let name_bytes = prefix_bytes + program.name_bytes;
+        let (cgi, runs) = (Arc::clone(self), Some(Arc::clone(runs)));
+        Ok(Some(Box::new(WantedScript { cgi, program, runs, path: path.to_vec(), name_bytes })))
     }
 }
 
@@ -58,7 +79,14 @@ impl WantedScript {
     /// No script stands there, or other names on the way to one.
     pub(crate) fn look_again(&mut self) -> Result<(), NoProgram> {
         let prefix_bytes = self.name_bytes - self.program.name_bytes;
-        let program = self.cgi.programs.find(self.path.get(prefix_bytes..).unwrap_or_default())?;
+        let path = self.path.get(prefix_bytes..).unwrap_or_default();
+        let program = match &self.runs {
+            None => self.cgi.programs.find(path)?,
+            Some(runs) => match self.cgi.programs.find_among(path, runs)? {
+                Found::Program(program) => program,
+                Found::Other => return Err(CHANGING),
+            },
+        };
         if program.name_bytes != self.program.name_bytes {
             // Routes for that name were not asked.
             return Err(CHANGING);

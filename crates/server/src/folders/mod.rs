@@ -6,12 +6,13 @@
 //! where folders say anything, so no path leads around one.
 //!
 //! What was found for a path counts for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at, one by one,
-//! and those that have changed are read again. A path that leads to nothing is looked for each time: what is put there later is
-//! never served as if its folder said nothing.
+//! and those that have changed are read again. A path that leads to nothing is looked for each time, and no file answers it: what is
+//! put there later is never served as if its folder said nothing, nor is what a link leads to that stands in the place of a folder.
 
 mod level;
 mod place;
 mod rules;
+mod runs;
 
 use std::collections::HashMap;
 use std::io;
@@ -24,12 +25,14 @@ use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
 use self::place::Outer;
+use crate::cgi::Cgi;
 use crate::changes::Changes;
 use crate::lock::lock;
 use crate::terms::Terms;
 
 pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form};
+pub use self::runs::RunRule;
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -49,6 +52,8 @@ pub struct Folders {
     /// What its route changes in answers.
     changes: Option<Arc<Changes>>,
     reader: Arc<dyn FolderReader>,
+    /// What runs programs of these folders, if these may say that some are run.
+    cgi: Option<Arc<Cgi>>,
     known: Mutex<Known>,
 }
 
@@ -72,7 +77,15 @@ impl Folders {
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
         let known = Known { root: Root::open(root)?, levels: HashMap::default(), places: HashMap::default() };
-        Ok(Folders { number, url: url.into(), forms, changes: None, reader, known: Mutex::new(known) })
+        Ok(Folders {
+            number,
+            url: url.into(),
+            forms,
+            changes: None,
+            reader,
+            cgi: None,
+            known: Mutex::new(known),
+        })
     }
 
     /// The same, beneath what the route changes in its answers.
@@ -80,6 +93,18 @@ impl Folders {
     pub(crate) fn beneath(mut self, changes: Option<Arc<Changes>>) -> Folders {
         self.changes = changes;
         self
+    }
+
+    /// The same, but they may say that programs in them are run, as this says.
+    #[must_use]
+    pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
+        self.cgi = Some(cgi);
+        self
+    }
+
+    /// What runs programs of these folders.
+    pub(crate) fn cgi(&self) -> Option<&Arc<Cgi>> {
+        self.cgi.as_ref()
     }
 
     /// What counts for a path, without that of the route and in its one spelling; `terms` are those of the site.
@@ -124,20 +149,24 @@ impl Folders {
             }
         }
         let outer = Outer { changes: self.changes.as_ref(), terms };
-        let place = Arc::new(Place::of(rules, &outer));
-        if exists {
-            if known.places.len() >= REMEMBERED_MAX {
-                known.places.clear();
-            }
-            known.places.insert(path.into(), (Arc::clone(&place), since_ms));
+        let place = Place::of(rules, &outer);
+        if !exists {
+            return Arc::new(place.absent());
         }
+        let place = Arc::new(place);
+        if known.places.len() >= REMEMBERED_MAX {
+            known.places.clear();
+        }
+        known.places.insert(path.into(), (Arc::clone(&place), since_ms));
         place
     }
 
     /// What a folder says itself; `since_ms` is at most when it was looked at.
     fn level(&self, known: &mut Known, folder: &[u8], (now_ms, since_ms): (u64, &mut u64)) -> Seen {
         let before = known.levels.remove(folder);
-        let is_due = |level: &Level| now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
+        // A program may have come with the file that says that it is one.
+        let is_due =
+            |level: &Level| self.cgi.is_some() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
         let kept = before.as_ref().is_some_and(|level| !is_due(level) || level.is_current(&known.root));
         let looked = match before {
             Some(level) if kept => Ok(level),

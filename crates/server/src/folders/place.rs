@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use adyton_files::runs::Runs;
 use adyton_route::{HeadEdits, Routes};
 
 use super::rules::{FolderAnswer, FolderRules};
+use super::runs::{followed_by, is_run};
 use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
@@ -20,6 +22,8 @@ pub(super) struct Outer<'o> {
 pub(crate) struct Place {
     /// Whether a folder on the way is wrong: then nothing beneath it is served.
     pub(crate) is_wrong: bool,
+    /// Whether nothing was found at the path: then no file answers, whatever has come there since.
+    pub(crate) is_absent: bool,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
     /// Of the folders that keep somebody out, the outermost first.
@@ -32,6 +36,8 @@ pub(crate) struct Place {
     pages_of_site: usize,
     /// What answers in the place of files, the innermost first, with how many bytes of the path are their folder's.
     answers: Vec<(usize, Routes<FolderAnswer>)>,
+    /// Which files are run, if any are.
+    pub(crate) runs: Option<Arc<Runs>>,
 }
 
 impl Place {
@@ -39,13 +45,20 @@ impl Place {
     pub(super) fn wrong(changes: Option<Arc<Changes>>) -> Place {
         Place {
             is_wrong: true,
+            is_absent: false,
             is_as_stored: false,
             guarded: Vec::new(),
             changes,
             terms: None,
             pages_of_site: 0,
             answers: Vec::new(),
+            runs: None,
         }
+    }
+
+    /// The same where nothing was found.
+    pub(super) fn absent(self) -> Place {
+        Place { is_absent: true, ..self }
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
@@ -56,6 +69,9 @@ impl Place {
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
             pages.extend(own.pages.iter().cloned());
+            if let Some(rule) = &own.runs {
+                place.runs = followed_by(place.runs.take(), rule);
+            }
             if !own.answers.is_empty() {
                 // A path beneath the folder begins with a slash, which stands behind the folder's own.
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
@@ -74,6 +90,12 @@ impl Place {
             place.terms = Some(Arc::new(outer.terms.with_more_pages(pages)));
         }
         place
+    }
+
+    /// Whether a file of this path is never sent, because it is one that is run.
+    pub(crate) fn is_run(&self, path: &[u8]) -> bool {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        self.runs.as_ref().is_some_and(|runs| is_run(runs, name))
     }
 
     /// The page that a folder has for a status.

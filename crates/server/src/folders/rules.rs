@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use adyton_route::{Admission, HeadEdits, Location, PathPattern};
 
+use super::runs::RunRule;
 use crate::guard::Guard;
 use crate::terms::StatusPage;
 
@@ -64,6 +65,8 @@ pub struct FolderRules {
     pub pages: Vec<StatusPage>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
+    /// Which of its files are run, if it says that.
+    pub runs: Option<RunRule>,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.

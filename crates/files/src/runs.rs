@@ -1,0 +1,239 @@
+//! Files that are run, as the folders on their way say: which of them are, by their names alone.
+//!
+//! Names decide whether a file is a program, and its mode only whether it may run. So a program whose mode is wrong, or that is
+//! being written, is refused, and never sent as a text.
+
+use std::path::PathBuf;
+
+use adyton_compress::CODINGS;
+
+/// Which files are run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// Ends of names in small letters, as `.pl`, and what runs the files that have them; the first that fits counts. Nothing: they
+    /// run themselves.
+    pub ends: Vec<(Vec<u8>, Option<PathBuf>)>,
+    /// What becomes of other files.
+    pub others: Others,
+}
+
+/// What becomes of files whose names have none of the ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Others {
+    /// They are sent.
+    #[default]
+    Sent,
+    /// Pages, pictures and the like ([`is_shown`]) are sent, and all others run.
+    ShownAreSent,
+    /// They are run, whatever their names are.
+    Run,
+}
+
+/// What becomes of a file of this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way<'r> {
+    /// It is sent.
+    Sent,
+    /// It is run, by this program or by itself.
+    Run(Option<&'r PathBuf>),
+    /// Neither: it may be the source of a program.
+    Refused,
+}
+
+impl Runs {
+    /// Whether no file is run.
+    pub fn is_empty(&self) -> bool {
+        *self == Runs::default()
+    }
+
+    /// What a folder says inside of one that says this: its ends count first, and no file is sent that would be run without it.
+    #[must_use]
+    pub fn with(&self, inner: &Runs) -> Runs {
+        let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
+        let others = match (self.others, inner.others) {
+            (outer, Others::Sent) => outer,
+            (Others::Run, _) => Others::Run,
+            (_, inner) => inner,
+        };
+        Runs { ends, others }
+    }
+
+    /// What becomes of a file of this name.
+    pub fn way(&self, name: &[u8]) -> Way<'_> {
+        let small = name.to_ascii_lowercase();
+        if let Some((_, program)) = self.ends.iter().find(|(end, _)| small.ends_with(end)) {
+            return Way::Run(program.as_ref());
+        }
+        // As `a.pl.gz` and `a.pl.old`: a copy of a program. Apache would run some of them.
+        let is_within = |end: &Vec<u8>| {
+            let mut places = memchr::memmem::find_iter(&small, end);
+            places.any(|at| small.get(at + end.len()) == Some(&b'.'))
+        };
+        if self.ends.iter().any(|(end, _)| is_within(end)) {
+            return Way::Refused;
+        }
+        match self.others {
+            Others::Run => Way::Run(None),
+            Others::Sent => Way::Sent,
+            Others::ShownAreSent => {
+                let plain = without_codings(&small);
+                match (is_shown(plain), plain.len() < small.len()) {
+                    (true, _) => Way::Sent,
+                    (false, true) => Way::Refused,
+                    (false, false) => Way::Run(None),
+                }
+            }
+        }
+    }
+}
+
+/// A name without what is added to it when its file is compressed.
+fn without_codings(name: &[u8]) -> &[u8] {
+    let mut plain = name;
+    while let Some(shorter) = CODINGS.iter().find_map(|coding| plain.strip_suffix(coding.suffix().as_bytes()))
+    {
+        plain = shorter;
+    }
+    plain
+}
+
+/// Whether files of this name are what pages are made of and what people take home: text, pictures, sound, fonts, archives.
+pub fn is_shown(name: &[u8]) -> bool {
+    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
+    let end = &name[dot + 1..];
+    SHOWN_ENDS.iter().any(|shown| shown.as_bytes().eq_ignore_ascii_case(end))
+}
+
+/// What stands behind the last dot of such names.
+const SHOWN_ENDS: &[&str] = &[
+    "7z",
+    "aac",
+    "apng",
+    "atom",
+    "avif",
+    "bmp",
+    "bz2",
+    "css",
+    "csv",
+    "deb",
+    "doc",
+    "docx",
+    "eot",
+    "epub",
+    "flac",
+    "gif",
+    "htm",
+    "html",
+    "ico",
+    "ics",
+    "iso",
+    "jpeg",
+    "jpg",
+    "js",
+    "json",
+    "m3u8",
+    "m4a",
+    "m4v",
+    "map",
+    "md",
+    "mjs",
+    "mov",
+    "mp3",
+    "mp4",
+    "mpeg",
+    "odp",
+    "ods",
+    "odt",
+    "ogg",
+    "ogv",
+    "opus",
+    "otf",
+    "pdf",
+    "png",
+    "ppt",
+    "pptx",
+    "rss",
+    "svg",
+    "tar",
+    "tgz",
+    "tif",
+    "tiff",
+    "ttf",
+    "txt",
+    "vcf",
+    "vtt",
+    "wasm",
+    "wav",
+    "webm",
+    "webmanifest",
+    "webp",
+    "woff",
+    "woff2",
+    "xhtml",
+    "xls",
+    "xlsx",
+    "xml",
+    "xz",
+    "zip",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{Others, Runs, Way};
+
+    fn ends(ends: &[&str], program: Option<&str>) -> Runs {
+        let end = |end: &&str| (end.as_bytes().to_vec(), program.map(PathBuf::from));
+        Runs { ends: ends.iter().map(end).collect(), others: Others::Sent }
+    }
+
+    /// What names say: sent, run by themselves or by a program, or refused.
+    #[test]
+    fn names() {
+        let perl = ends(&[".pl"], Some("/usr/bin/perl"));
+        let programs = Runs { others: Others::ShownAreSent, ..Runs::default() };
+        let every = Runs { others: Others::Run, ..Runs::default() };
+        let both = programs.with(&perl);
+        let shown = |way: Way<'_>| match way {
+            Way::Sent => "sent",
+            Way::Run(None) => "run",
+            Way::Run(Some(_)) => "perl",
+            Way::Refused => "refused",
+        };
+        for (name, expected) in [
+            ("a.pl", ["perl", "run", "run", "perl"]),
+            ("A.PL", ["perl", "run", "run", "perl"]),
+            ("a.pl.gz", ["refused", "refused", "run", "refused"]),
+            ("a.Pl.old", ["refused", "run", "run", "refused"]),
+            ("a.pl.html", ["refused", "sent", "run", "refused"]),
+            ("a.plain", ["sent", "run", "run", "run"]),
+            ("pl", ["sent", "run", "run", "run"]),
+            ("README", ["sent", "run", "run", "run"]),
+            ("a.sh", ["sent", "run", "run", "run"]),
+            ("a.sh.br", ["sent", "refused", "run", "refused"]),
+            ("a.css", ["sent", "sent", "run", "sent"]),
+            ("a.CSS.gz.br", ["sent", "sent", "run", "sent"]),
+            ("index.html", ["sent", "sent", "run", "sent"]),
+        ] {
+            let found = [&perl, &programs, &every, &both].map(|runs| shown(runs.way(name.as_bytes())));
+
+            assert_eq!(expected, found, "{name}");
+        }
+        assert_eq!(Way::Sent, Runs::default().way(b"a.pl"));
+        assert!(Runs::default().is_empty() && !perl.is_empty());
+    }
+
+    /// A folder inside adds to what is said around it, and takes nothing away.
+    #[test]
+    fn folders_inside() {
+        let perl = ends(&[".pl"], Some("/usr/bin/perl"));
+        let own = ends(&[".pl", ".cgi"], None);
+        let every = Runs { others: Others::Run, ..Runs::default() };
+
+        assert_eq!(Way::Run(None), perl.with(&own).way(b"a.pl"));
+        assert_eq!(Way::Run(perl.ends[0].1.as_ref()), own.with(&perl).way(b"a.pl"));
+        assert_eq!(Way::Run(None), every.with(&perl).way(b"a.html"));
+        assert_eq!(perl, perl.with(&Runs::default()));
+    }
+}

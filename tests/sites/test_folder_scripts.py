@@ -1,0 +1,398 @@
+"""Folders that say themselves that their files are run: which are, what they are told, and that no source is sent."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import BCRYPT, write
+from sites.scripts import variables
+from sites.test_auth import PASSWORD, credentials
+from support.client import chunked, request
+from support.server import run, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.client import Response
+    from support.server import Server, Servers
+
+FILE = """
+[[sites]]
+root = "public"
+
+[[sites.routes]]
+files = "."
+cgi-interpreters = ["/bin/sh", "/usr/bin/perl"]
+cgi-environment = ["LANG=C"]
+may-set = {may}
+{more}
+"""
+
+MAY = '["cgi", "auth", "allow", "headers", "errors", "redirect"]'
+
+OWN = ".adyton.toml"
+
+SOURCE = b"TOP SECRET"
+"""Stands in each program, and in no answer of one."""
+
+SAY_ALL = f"""#!/bin/sh
+# {SOURCE.decode()}
+printf 'Content-Type: text/plain\\r\\n\\r\\n'; env; echo "cwd=$PWD args=$#"; cat
+"""
+
+PERL = f"""#!/usr/bin/perl
+# {SOURCE.decode()}
+print "Content-Type: text/plain\\r\\n\\r\\n", "perl of $ENV{{SCRIPT_NAME}}|", $ENV{{PATH_INFO}} // "";
+"""
+
+
+@pytest.fixture
+def public(project: Path) -> Path:
+    """Return a folder with programs and other files in three levels."""
+    public = project / "public"
+    for name in ("tools", "tools/in", "tools/in/deep", "plain"):
+        (public / name).mkdir()
+        program(public / name / "say.cgi", SAY_ALL)
+        program(public / name / "text.sh", SAY_ALL, mode=0o644)
+        (public / name / "page.html").write_text(f"<p>{name}", encoding="utf-8")
+    program(public / "tools/say.pl", PERL, mode=0o644)
+    return public
+
+
+def program(file: Path, text: str, mode: int = 0o755) -> Path:
+    """Write a program, all at once."""
+    part = file.with_name(".part")
+    part.write_text(text, encoding="utf-8")
+    part.chmod(mode)
+    return part.replace(file)
+
+
+def say(folder: Path, text: str, name: str = OWN) -> None:
+    """Have a folder say something, all at once."""
+    part = folder / ".part"
+    part.write_text(text, encoding="utf-8")
+    part.replace(folder / name)
+
+
+def start(serve: Servers, project: Path, may: str = MAY, more: str = "") -> Server:
+    """Serve the folder."""
+    return serve(write(project, FILE.format(may=may, more=more)).name, cwd=project)
+
+
+def get(server: Server, target: str, **how: object) -> Response:
+    """Return the answer to a request, which is not the source of a program."""
+    response = server.fetch(target, lint_answers=False, **how)  # type: ignore[arg-type]
+
+    assert SOURCE not in response.body, target
+
+    return response
+
+
+def shown(server: Server, target: str) -> str:
+    """Return what has become of a request: the name of the program that ran, or else the status."""
+    response = get(server, target)
+    if response.status != 200:
+        return str(response.status)
+    if response.body.startswith(b"perl of "):
+        return response.body.decode()
+    found = variables(response)
+    return f"{found['SCRIPT_NAME']}|{found.get('PATH_INFO', '')}" if "SCRIPT_NAME" in found else "sent"
+
+
+def test_what_a_program_is_told(serve: Servers, project: Path, public: Path) -> None:
+    """A program is told what that of a route is, with the folder of the site as its root."""
+    say(public / "tools", "cgi = true\n")
+    server = start(serve, project)
+    body = b"name=value"
+    response = get(server, "/tools/say.cgi/a%20b/c?x=%31", method="POST", body=body)
+    found = variables(response)
+
+    assert 200 == response.status
+    assert response.body.endswith(f"cwd={public}/tools args=0\n".encode() + body)
+    for name, value in {
+        "DOCUMENT_ROOT": str(public),
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "LANG": "C",
+        "PATH_INFO": "/a b/c",
+        "PATH_TRANSLATED": f"{public}/a b/c",
+        "QUERY_STRING": "x=%31",
+        "REQUEST_METHOD": "POST",
+        "REQUEST_URI": "/tools/say.cgi/a%20b/c?x=%31",
+        "SCRIPT_FILENAME": f"{public}/tools/say.cgi",
+        "SCRIPT_NAME": "/tools/say.cgi",
+    }.items():
+        assert value == found.get(name), name
+
+
+RULES = [
+    ("cgi = true", "/tools/say.cgi", "/tools/say.cgi|"),
+    ("cgi = true", "/tools/say.cgi/x/y", "/tools/say.cgi|/x/y"),
+    ("cgi = true", "/tools/say.cgi/", "/tools/say.cgi|/"),
+    ("cgi = true", "/tools//say.cgi//x", "/tools/say.cgi|/x"),
+    ("cgi = true", "/tools/s%61y.cgi", "/tools/say.cgi|"),
+    ("cgi = true", "/tools%2Fsay.cgi%2Fx", "/tools/say.cgi|/x"),
+    ("cgi = true", "/tools/in/say.cgi", "/tools/in/say.cgi|"),
+    ("cgi = true", "/tools/in/deep/say.cgi", "/tools/in/deep/say.cgi|"),
+    ("cgi = true", "/plain/page.html", "sent"),
+    ("cgi = true", "/tools/page.html", "sent"),
+    ("cgi = true", "/tools/page.html/x", "404"),
+    ("cgi = true", "/tools/text.sh", "403"),
+    ("cgi = true", "/tools/text.sh/x", "403"),
+    ("cgi = true", "/tools/say.pl", "403"),
+    ("cgi = true", "/tools/none.cgi", "404"),
+    ("cgi = true", "/tools/in", "404"),
+    ("cgi = true", "/tools/.adyton.toml", "404"),
+    ('cgi = { "*.pl" = "/usr/bin/perl" }', "/tools/say.pl", "perl of /tools/say.pl|"),
+    ('cgi = { "*.pl" = "/usr/bin/perl" }', "/tools/say.pl/x", "perl of /tools/say.pl|/x"),
+    ('cgi = { "*.pl" = "/usr/bin/perl" }', "/tools/say.PL", "404"),
+    ('cgi = { "*.pl" = "/usr/bin/perl" }', "/tools/page.html", "sent"),
+    ('cgi = { "*.sh" = "/bin/sh" }', "/tools/text.sh", "/tools/text.sh|"),
+    ('cgi = { "*.sh" = "/bin/sh" }', "/tools/in/text.sh/y", "/tools/in/text.sh|/y"),
+    ('cgi = { "*.SH" = "/bin/sh" }', "/tools/text.sh", "/tools/text.sh|"),
+]
+
+
+@pytest.mark.parametrize("may", [MAY, '["cgi"]'])
+def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: str) -> None:
+    """Names say which files are run; what stands behind one is for it, and others are served."""
+    server = start(serve, project, may)
+    for rule in dict.fromkeys(rule for rule, *_ in RULES):
+        say(public / "tools", rule)
+        for target, expected in [(target, expected) for other, target, expected in RULES if other == rule]:
+            assert until(lambda target=target, expected=expected: ran(server, target) == expected), (
+                rule,
+                target,
+                ran(server, target),
+            )
+
+
+def ran(server: Server, target: str) -> str:
+    """Return what has become of a request, whatever the answer is made of: a rule may be changed meanwhile."""
+    response = server.fetch(target, lint_answers=False)
+    if SOURCE in response.body:
+        return "source"
+    return shown(server, target)
+
+
+LEAKS = [
+    "/tools/say.cgi",
+    "/tools/say.cgi.gz",
+    "/tools/say.cgi.br",
+    "/tools/text.sh",
+    "/tools/text.sh.gz",
+    "/tools/text.sh/",
+    "/tools/text.sh/page.html",
+    "/tools//text.sh",
+    "/tools/./text.sh",
+    "/tools/../tools/text.sh",
+    "/tools/%74ext.sh",
+    "/tools/text.sh%00.html",
+    "/tools/text.sh%00",
+    "/tools/text.sh%20",
+    "/tools/text.sh;x",
+    "/tools/text.sh?x",
+    "/tools\\text.sh",
+    "/tools/text%2Esh",
+    "/tools%2ftext.sh",
+    "/tools/in/../text.sh",
+    "/tools/TEXT.SH",
+    "/tools/Upper.SH",
+    "/tools/odd",
+    "/tools/odd.unknown",
+    "/tools/",
+    "/tools",
+    "/tools/copy.sh.txt.sh",
+]
+
+
+ASKED = [
+    ("GET", []),
+    ("GET", [("Accept-Encoding", "gzip, br, zstd"), ("Accept", "text/html")]),
+    ("GET", [("Range", "bytes=0-100")]),
+    ("GET", [("If-None-Match", '"x"'), ("If-Range", "x")]),
+    ("POST", []),
+    ("PUT", []),
+    ("OPTIONS", []),
+    ("TRACE", []),
+]
+
+BY_ENDS = 'cgi = { "*.sh" = "/bin/sh", "*.cgi" = "/bin/sh" }'
+
+
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [
+        ("cgi = true", ""),
+        ("cgi = true", "static-listing = true\n"),
+        ("cgi = true", 'static-fallback = "tools/text.sh"\nstatic-listing = true\n'),
+        ("cgi = true", 'compress = true\nstatic-fallback = "tools/page.html"\n'),
+        (BY_ENDS, ""),
+        (BY_ENDS, 'compress = true\nstatic-fallback = "tools/text.sh"\n'),
+    ],
+)
+def test_no_source_is_sent(serve: Servers, project: Path, public: Path, rule: str, more: str) -> None:
+    """Whatever a client spells, and by whatever means: the text of a program never goes out."""
+    # By their ends, names without one are no programs.
+    others = () if rule == BY_ENDS else ("odd", "odd.unknown")
+    for name in ("Upper.SH", "copy.sh.txt.sh", *others):
+        program(public / "tools" / name, SAY_ALL, mode=0o644)
+    for name in ("say.cgi", "text.sh"):
+        data = (public / "tools" / name).read_bytes()
+        (public / "tools" / f"{name}.gz").write_bytes(gzip.compress(data))
+        (public / "tools" / f"{name}.br").write_bytes(data)
+    say(public / "tools", rule)
+    server = start(serve, project, more=more)
+    for target in LEAKS:
+        for method, fields in ASKED:
+            body = b"x" if method in {"POST", "PUT"} else None
+            response = server.fetch(target, method=method, fields=fields, body=body, lint_answers=False)
+            text = response.body
+            text = gzip.decompress(text) if text.startswith(b"\x1f\x8b") else text
+
+            assert SOURCE not in text, (target, method, fields)
+
+
+def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
+    """What a folder says counts for those inside; these add to it, or end it."""
+    say(public / "tools", 'cgi = { "*.cgi" = "/bin/sh" }\n')
+    say(public / "tools/in", 'cgi = { "*.sh" = "/bin/sh" }\n')
+    say(public / "tools/in/deep", "cgi = false\n")
+    server = start(serve, project)
+    for target, expected in [
+        ("/tools/say.cgi", "/tools/say.cgi|"),
+        ("/tools/in/say.cgi", "/tools/in/say.cgi|"),
+        ("/tools/in/text.sh", "/tools/in/text.sh|"),
+        ("/plain/page.html", "sent"),
+    ]:
+        assert expected == shown(server, target), target
+    for target in ("/tools/in/deep/say.cgi", "/tools/in/deep/text.sh", "/plain/say.cgi", "/tools/text.sh"):
+        assert SAY_ALL.encode() == server.fetch(target, lint_answers=False).body, target
+
+
+def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
+    """Passwords, addresses, fields, pages and redirects of folders count before a program runs, and around its answer."""
+    (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
+    rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
+    say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
+    say(public / "tools/in", 'deny = ["127.0.0.1"]\n')
+    server = start(serve, project)
+    named = credentials("ann", PASSWORD)
+    response = get(server, "/tools/say.cgi/x", fields=named)
+    found = variables(response)
+
+    assert (200, "ann", "Basic") == (response.status, found["REMOTE_USER"], found["AUTH_TYPE"])
+    assert ["tools"] == response.values("X-Folder")
+    assert "HTTP_AUTHORIZATION" not in found
+    assert [401, 401] == [get(server, target).status for target in ("/tools/say.cgi", "/tools/say.cgi/x")]
+    assert 403 == get(server, "/tools/in/say.cgi", fields=named).status
+    assert 307 == get(server, "/tools/old.cgi", fields=named).status
+    assert 200 == get(server, "/tools/say.cgi", fields=named, method="POST", body=b"x" * 100_000).status
+
+
+def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> None:
+    """A file that answers for its folder, or for files that are not there, is run if its name says so."""
+    program(public / "tools/app.cgi", SAY_ALL)
+    say(public / "tools", "cgi = true\n")
+    server = start(serve, project, more='static-fallback = "tools/app.cgi"\n')
+    response = get(server, "/tools/nothing/here", fields=[("Accept", "text/html")])
+
+    assert "/tools/app.cgi" == variables(response)["SCRIPT_NAME"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "may", "mistake"),
+    [
+        ("cgi = true", '["headers"]', "cgi may not be said in a folder here"),
+        ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for ends of names, as *.pl"),
+        ('cgi = "cgi-bin"', MAY, "cgi = cgi-bin: write true, false, or programs"),
+        ('cgi = { "*.sh" = "sh" }', MAY, "write the path of a program from the top"),
+        (
+            'cgi = { "*.py" = "/usr/bin/env" }',
+            MAY,
+            "cgi: *.py: the site would have to allow /usr/bin/env with cgi-interpreters",
+        ),
+        ('cgi = { "*.html" = "/bin/sh" }', MAY, "cgi: *.html: files with such names are sent; choose another end"),
+        ('cgi = [true, "*.sh=/bin/sh"]', MAY, "true and false stand alone"),
+        ("error-pages = { 404 = \"say.cgi\" }", MAY, "error-pages: 404=say.cgi: no such file is sent where"),
+        ("cgi = {}", MAY, "cgi = {}: an empty list says neither all nor none"),
+    ],
+)
+def test_mistakes_close_a_folder(
+    serve: Servers, project: Path, public: Path, rule: str, may: str, mistake: str
+) -> None:
+    """A folder that says what it may not is closed, with a line in the log; others go on."""
+    say(public / "tools", rule)
+    server = start(serve, project, may)
+    for target in ("/tools/say.cgi", "/tools/page.html", "/tools/in/say.cgi"):
+        assert 500 == get(server, target).status, target
+
+    assert 200 == get(server, "/plain/page.html").status
+    assert mistake in server.wait_for_log("ADY225")
+    assert "tools/.adyton.toml" in server.log()
+
+
+def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: Path) -> None:
+    """A change counts within a second; a folder that closes before it stops to run shows no source in between."""
+    server = start(serve, project)
+    folder = public / "plain"
+    for _ in range(3):
+        say(folder, "cgi = true\n")
+
+        assert until(lambda: ran(server, "/plain/say.cgi") == "/plain/say.cgi|")
+
+        say(folder, 'deny = ["all"]\n')
+        assert until(lambda: shown(server, "/plain/say.cgi") == "403")
+        say(folder, 'cgi = true\ndeny = ["all"]\n')
+        assert until(lambda: shown(server, "/plain/say.cgi") == "403")
+
+
+def test_a_program_that_comes_with_its_rule(serve: Servers, project: Path, public: Path) -> None:
+    """A program that is put into a folder behind the rule is never sent, however lately its folder was looked at."""
+    server = start(serve, project)
+    for number in range(30):
+        folder = public / f"new{number % 3}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        (folder / "page.html").write_text("<p>", encoding="utf-8")
+
+        assert 200 == get(server, f"/{folder.name}/page.html").status
+
+        say(folder, "cgi = true\n")
+        program(folder / f"say{number}.cgi", SAY_ALL)
+
+        assert f"/{folder.name}/say{number}.cgi|" == shown(server, f"/{folder.name}/say{number}.cgi")
+
+
+def test_a_body_in_chunks(serve: Servers, project: Path, public: Path) -> None:
+    """A program has the whole body, with its length."""
+    say(public / "tools", "cgi = true\n")
+    server = start(serve, project)
+    with server.connect() as connection:
+        fields = [("Transfer-Encoding", "chunked")]
+        connection.send(request("/tools/say.cgi", method="POST", fields=fields) + chunked(b"one", b"two"))
+        response = connection.receive("POST")
+
+    assert response.body.endswith(b"onetwo")
+    assert "6" == variables(response)["CONTENT_LENGTH"]
+
+
+def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
+    """A folder on a command line may let its folders speak as well."""
+    say(public / "tools", "cgi = true\n")
+    server = serve(str(public), "--may-set", "cgi", cwd=project)
+
+    assert "/tools/say.cgi|/x" == shown(server, "/tools/say.cgi/x")
+    assert str(public) == variables(get(server, "/tools/say.cgi"))["DOCUMENT_ROOT"]
+
+
+def test_check(project: Path, public: Path) -> None:
+    """The words are known to `check`, and those that do nothing are named."""
+    assert public.is_dir()
+    file = write(project, FILE.format(may='["headers"]', more=""))
+    found = run("check", file.name, cwd=project)
+
+    assert "cgi-interpreters: it has no effect here" in found.stdout + found.stderr
