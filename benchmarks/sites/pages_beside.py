@@ -4,7 +4,7 @@
 Flask and psycopg (`make peers`); PostgreSQL is Debian's. Servers have one process with 16 threads on CPU 0,
 the load is on CPU 1. The pages are asked for at half of the rate that a server has shown for them alone (an
 open loop); a second load is what goes on beside: 50 clients that send uploads a byte at a time, 50 that read
-an answer of 1 MB slowly, one page that computes. A round asks for all rows; figures are medians of the rounds.
+an answer of 1 MB slowly, one page that computes. A round asks for all rows; figures are medians of rounds.
 """
 
 from __future__ import annotations
