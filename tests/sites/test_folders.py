@@ -671,8 +671,8 @@ def test_command_line(serve: Servers, project: Path, public: Path) -> None:
 def test_example(serve: Servers, project: Path) -> None:
     """What the guide has a folder say is right as it stands."""
     guide = (Path(__file__).parents[2] / "docs/folders.md").read_text(encoding="utf-8")
-    site, _ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    (own,) = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    site, *_ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    own, *_ = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     folder = project / "public/static"
     (folder / "missing.html").write_text("missing", encoding="utf-8")
     protect(folder)

@@ -38,6 +38,8 @@ pub struct Scripts {
     pub index: String,
     /// Whether symbolic links are followed that stay in the folder.
     pub follow_symlinks: bool,
+    /// Whether folders in it say which of its files are scripts; else all are.
+    pub is_asked_for: bool,
 }
 
 impl Target {

@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::Form { shape: "PROGRAM", set: interpreter },
         example: "/usr/bin/perl",
         repeatable: true,
-        help: "program that folders may have run their CGI scripts",
+        help: "program that may run CGI scripts of folders",
         detail: "For folders with `may-set = [\"cgi\"]`: `cgi = { \"*.pl\" = \"/usr/bin/perl\" }` in an `.adyton.toml` counts only if the \
                  program is named here. Without it, a folder has programs run that are executable, and no others.",
         scope: Scope::Route,

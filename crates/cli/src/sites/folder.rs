@@ -117,7 +117,8 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
         return Err(sentences(failure(file, &Lines::new(text), wrong)));
     }
     let mut mistakes = Vec::new();
-    let mut folder = FolderSettings { settings: unsaid(), redirects: Vec::new(), runs: FolderRuns::default() };
+    let mut folder =
+        FolderSettings { settings: unsaid(), redirects: Vec::new(), runs: FolderRuns::default() };
     let mut sites = document.sites.into_iter();
     let (Some(site), None, true) = (sites.next(), sites.next(), document.groups.is_empty()) else {
         return Err(vec!["it says more than a folder can".to_owned()]);

@@ -32,11 +32,7 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
 
 /// The programs in the folder of a route with these settings whose folders say themselves which files are run. `place` is where
 /// that folder is, and `root` that of the site.
-pub(super) fn programs(
-    place: &Path,
-    root: Option<&Path>,
-    settings: &Settings,
-) -> Result<Arc<Cgi>, Failure> {
+pub(super) fn programs(place: &Path, root: Option<&Path>, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = absolute(place);
     let wrong =

@@ -21,10 +21,13 @@ use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
 
+use adyton_files::scripts::Scripts;
 use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
 use self::place::Outer;
+use self::runs::Pages;
+use crate::app::App;
 use crate::cgi::Cgi;
 use crate::changes::Changes;
 use crate::lock::lock;
@@ -32,7 +35,7 @@ use crate::terms::Terms;
 
 pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form};
-pub use self::runs::RunRule;
+pub use self::runs::{PageRule, RunRule};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -54,6 +57,8 @@ pub struct Folders {
     reader: Arc<dyn FolderReader>,
     /// What runs programs of these folders, if these may say that some are run.
     cgi: Option<Arc<Cgi>>,
+    /// Their Python pages, if they may say that files are such.
+    pages: Option<Pages>,
     known: Mutex<Known>,
 }
 
@@ -77,7 +82,16 @@ impl Folders {
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
         let known = Known { root: Root::open(root)?, levels: HashMap::default(), places: HashMap::default() };
-        Ok(Folders { number, url: url.into(), forms, changes: None, reader, cgi: None, known: Mutex::new(known) })
+        Ok(Folders {
+            number,
+            url: url.into(),
+            forms,
+            changes: None,
+            reader,
+            cgi: None,
+            pages: None,
+            known: Mutex::new(known),
+        })
     }
 
     /// The same, beneath what the route changes in its answers.
@@ -92,6 +106,23 @@ impl Folders {
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
         self
+    }
+
+    /// The same, but they may say that Python files in them are pages: `files` finds these, and `app` is all of them.
+    #[must_use]
+    pub fn with_pages(mut self, files: Scripts, app: Arc<dyn App>) -> Folders {
+        self.pages = Some(Pages { files, app });
+        self
+    }
+
+    /// The pages of these folders.
+    pub(crate) fn pages(&self) -> Option<&Pages> {
+        self.pages.as_ref()
+    }
+
+    /// Whether these folders may say that files in them are run.
+    fn has_files_run(&self) -> bool {
+        self.cgi.is_some() || self.pages.is_some()
     }
 
     /// What runs programs of these folders.
@@ -155,14 +186,14 @@ impl Folders {
     fn level(&self, known: &mut Known, folder: &[u8], (now_ms, since_ms): (u64, &mut u64)) -> Seen {
         let before = known.levels.remove(folder);
         // A program may have come with the file that says that it is one.
-        let is_due = |level: &Level| {
-            self.cgi.is_some() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS
-        };
+        let is_due =
+            |level: &Level| self.has_files_run() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
         let kept = before.as_ref().is_some_and(|level| !is_due(level) || level.is_current(&known.root));
         let looked = match before {
             Some(level) if kept => Ok(level),
             before => {
-                Level::look(&known.root, folder, (&self.forms, &self.url), &*self.reader, before.as_ref())
+                let asked = (&*self.forms, &*self.url, self.has_files_run());
+                Level::look(&known.root, folder, asked, &*self.reader, before.as_ref())
             }
         };
         match looked {

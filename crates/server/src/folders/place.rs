@@ -7,7 +7,7 @@ use adyton_files::runs::Runs;
 use adyton_route::{HeadEdits, Routes};
 
 use super::rules::{FolderAnswer, FolderRules};
-use super::runs::{followed_by, is_run};
+use super::runs::{PageRule, followed_by, is_run};
 use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
@@ -36,6 +36,8 @@ pub(crate) struct Place {
     answers: Vec<(usize, Routes<FolderAnswer>)>,
     /// Which files are run, if any are.
     pub(crate) runs: Option<Arc<Runs>>,
+    /// Which Python files are pages.
+    pub(crate) python: PageRule,
 }
 
 impl Place {
@@ -50,6 +52,7 @@ impl Place {
             pages_of_site: 0,
             answers: Vec::new(),
             runs: None,
+            python: PageRule::default(),
         }
     }
 
@@ -61,6 +64,7 @@ impl Place {
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
             pages.extend(own.pages.iter().cloned());
+            place.python = place.python.followed_by(own.python);
             if let Some(rule) = &own.runs {
                 place.runs = followed_by(place.runs.take(), rule);
             }
@@ -88,6 +92,11 @@ impl Place {
     pub(crate) fn is_run(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         self.runs.as_ref().is_some_and(|runs| is_run(runs, name))
+    }
+
+    /// Whether programs may run.
+    pub(crate) fn may_run(&self) -> bool {
+        self.runs.as_ref().is_some_and(|runs| runs.may_run())
     }
 
     /// The page that a folder has for a status.
