@@ -9,6 +9,7 @@ import contextlib
 import http.client
 import json
 import os
+import platform
 import signal
 import statistics
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 GROUPS = Path("/sys/fs/cgroup/cpuacct")
 START_S = 60.0
@@ -29,7 +30,7 @@ PidFile {folder}/pid-{port}
 ErrorLog {folder}/error-{port}.log
 Listen 127.0.0.1:{port}
 ServerName localhost
-LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule mpm_{mpm}_module {modules}/mod_mpm_{mpm}.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 User www-data
 Group www-data
@@ -76,19 +77,21 @@ def serving(
     port: int,
     command: list[str | Path],
     cpu: int | None = None,
+    said: Path | None = None,
 ) -> Iterator[Server]:
-    """Run a server, perhaps on one CPU, until the end of the `with`; its output goes nowhere."""
+    """Run a server, perhaps on one CPU, until the end of the `with`; its output goes to a file or nowhere."""
     place = GROUPS / f"adyton-{name.replace(' ', '-')}-{os.getpid()}"
     place.mkdir()
     pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
     enter = f'echo $$ > {place}/cgroup.procs; exec "$@"'
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", enter, "sh", *pinned, *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with (said or Path(os.devnull)).open("wb") as output:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", enter, "sh", *pinned, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
     server = Server(port, place, process)
     try:
         yield server
@@ -103,6 +106,52 @@ def serving(
         while server.pids():
             time.sleep(0.05)
         place.rmdir()
+
+
+class Page:
+    """Lines in Markdown, which are printed as they come, and may be kept in a file."""
+
+    def __init__(self, title: str, adyton: str) -> None:
+        """Begin with the title, and with what was measured where."""
+        self.lines: list[str] = []
+        cpus = [
+            line.partition(": ")[2]
+            for line in Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
+            if line.startswith("model name")
+        ]
+        asked = subprocess.run([adyton, "--version"], capture_output=True, text=True, check=True)
+        self.say(f"# {title}, {time.strftime('%Y-%m-%d', time.gmtime())}", "")
+        self.say(f"- machine: {cpus[0] if cpus else platform.machine()}, {os.cpu_count()} CPUs")
+        self.say(f"- kernel: {platform.release()}")
+        self.say(f"- adyton: {asked.stdout.strip()}")
+
+    def say(self, *lines: str) -> None:
+        """Print lines, and keep them."""
+        self.lines += lines
+        print(*lines, sep="\n", flush=True)
+
+    def head(self, *titles: str) -> None:
+        """Begin a table."""
+        self.say("", f"| {' | '.join(titles)} |", f"|{' --- |' * len(titles)}")
+
+    def row(self, *cells: object) -> None:
+        """Add a row to a table."""
+        self.say(f"| {' | '.join(map(str, cells))} |")
+
+    def must(self, what: str, *, kept: bool) -> None:
+        """Say what must be, and whether it is."""
+        self.say(f"- {what}: {'yes' if kept else 'NO'}")
+
+    def write(self, file: Path | None) -> None:
+        """Write all lines to a file, if there is one."""
+        if file:
+            file.write_text("\n".join([*self.lines, ""]), encoding="utf-8")
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """Return the median of rounds, and the least and the most of them."""
+    told = (format(value, form) for value in (statistics.median(values), min(values), max(values)))
+    return "{} ({}..{})".format(*told)
 
 
 def ask(port: int, path: str, body: bytes, count: int = 1) -> None:
@@ -130,9 +179,10 @@ def await_start(port: int, path: str, body: bytes) -> None:
 
 
 def httpd(folder: Path, port: int, more: str, **values: str) -> list[str | Path]:
-    """Write a configuration of Apache; return the command that serves it."""
+    """Write a configuration of Apache, with the event MPM or `mpm`; return the command that serves it."""
     file = folder / f"httpd-{port}.conf"
-    known = {"folder": folder, "port": port, "modules": "/usr/lib/apache2/modules", **values}
+    modules = "/usr/lib/apache2/modules"
+    known = {"folder": folder, "port": port, "modules": modules, "mpm": "event", **values}
     file.write_text((HTTPD + more).format(**known), encoding="ascii")
     return ["/usr/sbin/apache2", "-DFOREGROUND", "-f", file]
 

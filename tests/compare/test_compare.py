@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from adyton._processes import of_sessions, stat_of
-from adyton.compare.command import choose
+from adyton.compare.command import choose, keys_of_ways
 from adyton.compare.pages import BODIES, PLACES, USUAL, application_of
 from adyton.compare.peers import Peer, PeerError, replaced
 from adyton.compare.report import FIGURES, Page, markdown, text
@@ -131,6 +131,22 @@ def test_quick() -> None:
     ]
 
 
+def test_quick_has_the_ways() -> None:
+    """A comparison in a hurry has every row of the table of ways, of each server the first that can run."""
+    here = [replace(peer, needs=(), modules=(), paths=()) for peer in PEERS.values()]
+    lacking = [replace(peer, needs=("nothing",)) if "wsgi-6" in peer.key else peer for peer in here]
+    newest = {"adyton-cgi", "adyton-script", "adyton-group", "apache-cgi", "mod-wsgi-6-htaccess"}
+
+    also = keys_of_ways(MECHANISMS, here)
+    taken = choose(here, None, older=False, quick=True, also=also)
+
+    assert not isinstance(taken, str)
+    assert newest <= also <= {peer.key for peer in taken}
+    assert "mod-wsgi-htaccess" not in also
+    assert "mod-wsgi-htaccess" in keys_of_ways(MECHANISMS, lacking)
+    assert frozenset() == keys_of_ways(CONCURRENCY, here)
+
+
 def test_order_of_loads() -> None:
     """Loads come in an order of each round; those that are multiples of another's rate come behind it."""
     orders = {tuple(load.name for load in in_turn(FAILURE.loads, str(seed))) for seed in range(20)}
@@ -227,7 +243,8 @@ def test_variables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_every_page_of_ours() -> None:
     """Adyton's own modes have every page right; a folder that is not there has none."""
     asked = {page for places in PLACES.values() for page in places if application_of(page) == USUAL}
-    for key in ("adyton-wsgi", "adyton-handler", "adyton-static"):
+    ours = ("adyton-wsgi", "adyton-handler", "adyton-static", "adyton-group", "adyton-script", "adyton-cgi")
+    for key in ours:
         with running(PEERS[key], asked, SIZE, SEATS.server) as server:
             assert PEERS[key].places.keys() & asked == server.urls.keys()
 
@@ -330,6 +347,7 @@ def test_scenarios_have_peers() -> None:
     for scenario in SCENARIOS.values():
         assert set(scenario.figures) <= FIGURES.keys()
         assert scenario.classics.keys() <= PEERS.keys()
+        assert {key for way in scenario.ways for key in (*way.ours, *way.theirs)} <= PEERS.keys()
         for load in scenario.loads:
             assert not load.half or "poisson" in load.half
             assert 2 <= len([peer for peer in PEERS.values() if load.asked <= peer.places.keys()])

@@ -388,6 +388,56 @@ cgi = { "*.txt" = "/bin/sh" }
     assert "cgi public/cgi-bin" in routed
 
 
+BEHIND_FILES = """
+{groups}
+
+[[sites]]
+root = "public"
+
+[[sites.routes]]
+files = "."
+cgi = {{ "*.sh" = "/bin/sh" }}
+try = ["files", "cgi"]
+{group}
+
+[[sites.routes]]
+path = "/own.sh"
+respond = 410
+"""
+
+IN_A_GROUP = ("[groups.back]\nprocesses = 1", 'group = "back"')
+
+
+@pytest.mark.parametrize("place", [("", ""), IN_A_GROUP], ids=["here", "group"])
+def test_behind_files(serve: Servers, project: Path, place: tuple[str, str]) -> None:
+    """Where files are tried first, a script answers what is behind its name, unless that has a route."""
+    for name in ("a.sh", "own.sh", "sub/b.sh", "sub/c.sh/d.sh"):
+        script(project, f"../{name}", SAY_ALL)
+    (project / "public/note").write_text("note", encoding="utf-8")
+    groups, group = place
+    workers = {"ADYTON_PROCESSES": "1"} if groups else {}
+    file = write(project, BEHIND_FILES.format(groups=groups, group=group))
+    server = serve(file.name, cwd=project, env=workers)
+    with server.connect() as connection:
+        for target, name, rest in [
+            ("/a.sh/x", "/a.sh", "/x"),
+            ("/a.sh/", "/a.sh", "/"),
+            ("//a.sh/x%2Fy?q", "/a.sh", "/x/y"),
+            ("/sub/b.sh/c.sh", "/sub/b.sh", "/c.sh"),
+            ("/sub/c.sh/d.sh/own.sh", "/sub/c.sh/d.sh", "/own.sh"),
+        ]:
+            found = variables(connection.get(target))
+
+            assert (name, rest) == (found["SCRIPT_NAME"], found["PATH_INFO"]), target
+        assert b"note" == connection.get("/note").body
+        assert 404 == connection.get("/none.sh/x").status
+        assert 410 == connection.get("/own.sh/x").status
+    told = run("route", "site.toml", "GET", "/a.sh/x", cwd=project, env=workers).stdout
+    assert "the script" not in told, "it has nothing else around it"
+    told = run("route", "site.toml", "GET", "/own.sh/x", cwd=project, env=workers).stdout
+    assert "and if that is the script /own.sh" in told
+
+
 def test_environment(serve: Servers, project: Path) -> None:
     """Scripts have of the server's environment what is named, and what is set for them."""
     script(project, "say.sh", SAY_ALL)

@@ -289,6 +289,50 @@ def test_what_comes_is_protected_at_once(server: Server, public: Path) -> None:
         assert 403 == status(server, target)
 
 
+@pytest.mark.parametrize("inner", ["", "/b", "/b/c"])
+@pytest.mark.parametrize("rules", ["inside", "around"])
+def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner: str, rules: str) -> None:
+    """A link in the place of a folder ends what is served beneath it, even what was sent before and is the same file."""
+    folder, moved = public / f"a{inner}", public / "open/moved"
+    targets = [f"/a{inner}/x.txt", f"/a{inner}/", f"/a{inner}/index.html", f"/a{inner}"]
+    for _ in range(3):
+        assert [200, 200, 200, 301] == [status(server, target) for target in targets]
+    folder.rename(moved)
+    say(moved if rules == "inside" else public / "open", 'deny = ["127.0.0.1"]\n')
+    folder.symlink_to(moved)
+    assert until(lambda: status(server, targets[0]) != 200)
+    for _ in range(3):
+        for method in ("GET", "HEAD"):
+            assert [404] * 4 == [get(server, target, method=method).status for target in targets]
+        conditional = [("If-Modified-Since", "Thu, 01 Jan 2037 00:00:00 GMT")]
+        for fields in (conditional, [("Range", "bytes=0-3")], [("Connection", "close")]):
+            assert 404 == server.fetch(targets[0], fields=fields, lint_answers=False).status
+    assert 403 == status(server, "/open/moved/x.txt")
+
+    folder.unlink()
+    moved.rename(folder)
+    expected = 403 if rules == "inside" else 200
+    assert until(lambda: status(server, targets[0]) == expected)
+
+
+def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path) -> None:
+    """A link to a folder with a file of the same name, or with the same file, opens nothing of it."""
+    protect(public / "secret")
+    twin = public / "secret/twin.txt"
+    twin.write_text("twin\n", encoding="utf-8")
+    (public / "a/twin.txt").hardlink_to(twin)
+    assert [200, 200] == [status(server, target) for target in ("/a/twin.txt", "/a/x.txt")]
+    (public / "a").rename(public / "away")
+    (public / "a").symlink_to("secret")
+    seen = set()
+    assert until(lambda: seen.add(status(server, "/a/twin.txt")) or 404 in seen)
+    assert {200, 404} >= seen
+    for target in ("/a/x.txt", "/a/twin.txt", "/a/", "/a/deep/x.txt", "/a"):
+        for user in ("", "ann"):
+            answer = get(server, target, user)
+            assert (404, False) == (answer.status, b"of secret" in answer.body), (target, user)
+
+
 def test_another_root(serve: Servers, project: Path, public: Path) -> None:
     """A folder that is swapped as a whole says what the new one says."""
     (project / "next").mkdir()

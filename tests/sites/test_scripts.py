@@ -138,6 +138,23 @@ def test_files_first(serve: Servers, folder: Path) -> None:
     assert 404 == server.fetch("/pages/none.txt").status
 
 
+def test_files_first_beside_another_rule(serve: Servers, folder: Path) -> None:
+    """A rule for one page changes nothing for the others: they stand where they stood."""
+    page(folder, "own.py", SAY_ALL)
+    rule = '[[sites.routes]]\npath = ["/pages/own.py", "/other/index.py"]\nrespond = 410'
+    server = start(serve, folder, route=f'files = "pages"\ntry = ["files", "scripts"]\n\n{rule}')
+    for target, name, rest in [
+        ("/pages/all.py/x", "/pages/all.py", "/x"),
+        ("/pages/sub/all.py/x", "/pages/sub/all.py", "/x"),
+        ("/pages/", "/pages", "/"),
+        ("/pages/sub/", "/pages/sub", "/"),
+    ]:
+        found = variables(server.fetch(target))
+
+        assert (name, rest) == (found["SCRIPT_NAME"], found["PATH_INFO"]), target
+    assert [410, 410] == [server.fetch(f"/pages/own.py{rest}").status for rest in ("", "/x")]
+
+
 def test_a_folder_without_its_slash(serve: Servers, folder: Path) -> None:
     """Clients are sent to its address with one, and to no other host."""
     page(folder, "a b/index.py", SAY_ALL)

@@ -23,6 +23,9 @@ pub struct Ask<'r> {
     pub as_stored: bool,
     /// Whether a file that another path names (an index, a fallback) is to be named, and not sent: [`FileAnswer::Named`].
     pub names_others: bool,
+    /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent before. A
+    /// link may stand in the place of a folder by now, or a folder may have come a moment ago of which the caller knows nothing.
+    pub is_absent: bool,
 }
 
 /// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last two.

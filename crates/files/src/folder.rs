@@ -171,6 +171,7 @@ impl Folder {
         let Asked { version, keep_alive, .. } = ask.asked;
         let is_plain = matches!(ask.request.method(), Method::Get | Method::Head)
             && keep_alive
+            && !ask.is_absent
             && matches!(version, Version::Http11)
             && !is_conditional(ask.request);
         if !is_plain {
@@ -232,6 +233,9 @@ impl Folder {
             Err(PathError::Malformed(detail)) => return Resolved::Nothing(400, detail),
             Err(PathError::Unpublished) => return nothing_there(),
         };
+        if ask.is_absent {
+            return nothing_there();
+        }
         match self.bring(&path, ask) {
             Ok(Brought::File) if path.names_folder() => nothing_there(),
             Ok(Brought::File) => Resolved::File(path),

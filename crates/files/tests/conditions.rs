@@ -173,7 +173,16 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
     let date = b"Sun, 06 Nov 2022 08:49:37 GMT";
     let identity = Identity { date, server: b"", lines: b"" };
     let (asked, request) = (head.asked(), head.of(request.as_bytes()));
-    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1, as_stored: false, names_others: false };
+    let ask = Ask {
+        request,
+        prefix: b"",
+        asked,
+        identity,
+        fresh: 1,
+        as_stored: false,
+        names_others: false,
+        is_absent: false,
+    };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {
         Ok(FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. }) => {

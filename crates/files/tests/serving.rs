@@ -296,6 +296,38 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
     assert_eq!(405, client.ask("POST /users/17 HTTP/1.1\r\n").status);
 }
 
+/// Whoever asks may know better than the cache: beneath a link in the place of a folder is nothing.
+#[test]
+fn what_the_caller_has_not_found_is_not_there() {
+    let folder = TempFolder::with(&[
+        ("a/index.html", "index"),
+        ("a/b.txt", "b"),
+        ("404.html", "no"),
+        ("app.html", "app"),
+    ]);
+    let targets = ["/a/", "/a/index.html", "/a/b.txt", "/a"];
+    let mut client = folder.client_with(|options| options.not_found_page = Some("404.html".into()));
+    for target in targets {
+        assert_ne!(404, client.get(target).status, "{target}");
+    }
+    client.is_absent = true;
+    for target in targets {
+        assert_eq!((404, "no"), client.get(target).brief(), "{target}");
+        assert_eq!(404, client.get_with(target, "Range: bytes=0-0").status, "{target}");
+        assert_eq!(405, client.ask(&format!("POST {target} HTTP/1.1\r\n")).status, "{target}");
+    }
+    assert_eq!(400, client.get("/a%00").status);
+    client.is_absent = false;
+    assert_eq!((200, "b"), client.get("/a/b.txt").brief());
+
+    let mut client = folder.client_with(|options| options.spa_fallback = Some("app.html".into()));
+    client.is_absent = true;
+    assert_eq!((200, "app"), client.get_with("/a/", "Accept: text/html").brief());
+    let mut client = folder.client_with(|options| options.fall_through = true);
+    client.is_absent = true;
+    assert!(client.get("/a/b.txt").fell_through);
+}
+
 #[test]
 fn what_is_not_there_falls_through_to_the_application() {
     let folder = TempFolder::with(&[("a.txt", "a"), ("empty/.keep", "")]);

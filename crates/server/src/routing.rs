@@ -548,6 +548,14 @@ struct Inside<'p> {
     own_bytes: usize,
 }
 
+impl Inside<'_> {
+    /// Whether the request was at this route before: a folder that has no file for it, and need not be asked again.
+    fn has_passed(&self, number: usize, route: &Route) -> bool {
+        let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
+        route.action.is_folder() && before.any(|(other, ..)| other == number)
+    }
+}
+
 /// Answers with a file; nothing, if there is no such file.
 fn answer_with_file(
     answer: &mut Answer,
@@ -826,7 +834,7 @@ fn other<'p>(
         if found == number {
             return Ok(Other::Nothing);
         }
-        if !route.takes(request, client, &mut methods) {
+        if inside.has_passed(found, route) || !route.takes(request, client, &mut methods) {
             continue;
         }
         if !matches!(route.action, Action::Redirect(..)) {
@@ -973,6 +981,7 @@ pub(crate) fn serve_file(
                 fresh: looks,
                 as_stored: false,
                 names_others: false,
+                is_absent: false,
             },
             out,
         )
@@ -1009,8 +1018,10 @@ fn serve_in(
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
     let as_stored = place.is_some_and(|place| place.is_as_stored);
+    let is_absent = place.is_some_and(|place| place.is_absent);
     let made = reply.render(|out, asked, identity| {
-        let ask = FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others };
+        let ask =
+            FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
         match place.filter(|place| place.runs.is_some()) {
             Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
             None => folder.answer(&ask, out),

@@ -29,7 +29,7 @@ from adyton.compare.running import Seats
 from adyton.compare.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from adyton.compare.rows import Row
     from adyton.compare.scenarios import Scenario
@@ -70,11 +70,12 @@ def run(words: Sequence[str]) -> int:
         return refuse(wrong)
     if options.list:
         return list_peers(peers)
+    scenario, seats = SCENARIOS[options.scenario], Seats.of_this_machine()
     is_quick = not options.publish and options.time is None
-    chosen = choose(peers, options.peers, older=options.publish, quick=is_quick)
+    also = keys_of_ways(scenario, peers)
+    chosen = choose(peers, options.peers, older=options.publish, quick=is_quick, also=also)
     if isinstance(chosen, str):
         return refuse(chosen)
-    scenario, seats = SCENARIOS[options.scenario], Seats.of_this_machine()
     rows = rows_of(chosen, scenario, seats, TWICE)
     if not rows:
         return refuse(f"none of these peers has what {scenario.name} asks for")
@@ -204,14 +205,29 @@ def named(word: str) -> tuple[str, str]:
     return name, path
 
 
-def choose(peers: list[Peer], names: str | None, *, older: bool, quick: bool) -> list[Peer] | str:
+def keys_of_ways(scenario: Scenario, peers: list[Peer]) -> frozenset[str]:
+    """Returns the keys of the peers of the scenario's table of ways: of each the first that can run."""
+    here = {peer.key for peer in peers if not peer.missing} if scenario.ways else frozenset()
+    sides = [side for way in scenario.ways for side in (way.ours, way.theirs)]
+    return frozenset(key for side in sides for key in [key for key in side if key in here][:1])
+
+
+def choose(
+    peers: list[Peer],
+    names: str | None,
+    *,
+    older: bool,
+    quick: bool,
+    also: Container[str] = frozenset(),
+) -> list[Peer] | str:
     """Returns the peers that take part, or what is wrong with the names.
 
     Where none is named these are all, but for those of an ``older`` vintage, and for those that a ``quick``
-    comparison leaves out, unless that is asked for.
+    comparison leaves out, unless that is asked for. It does not leave out those that are ``also`` asked for.
     """
     if names is None:
-        asked = [peer for peer in peers if (older or not peer.older) and (peer.quick or not quick)]
+        quicker = [peer for peer in peers if not quick or peer.quick or peer.key in also]
+        asked = [peer for peer in quicker if older or not peer.older]
         return [peer for peer in asked if not peer.missing] or "none of the peers is installed"
     chosen = []
     for name in dict.fromkeys(each.strip() for each in names.split(",")):

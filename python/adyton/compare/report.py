@@ -23,6 +23,7 @@ from adyton.compare.figures import (
 )
 from adyton.compare.rows import FLOOR
 from adyton.compare.times import Time
+from adyton.compare.ways import sides_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
     from adyton.compare.rows import Discarded, Row, Shot
     from adyton.compare.running import Seats
     from adyton.compare.scenarios import Load, Scenario
+    from adyton.compare.ways import Side, Sides
 
 WIDTH = 110
 """Of text below the tables."""
+SERVER = "server"
+"""What stands above names of rows that have a version."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,8 @@ class Page:
     rounds: Mapping[str, Any]
     discarded: Mapping[str, Any]
     """What was measured and does not count, by row and load."""
+    ways: list[Sides] = field(default_factory=list)
+    """Ways to run Python beside the classic table."""
     interrupted: bool = False
     """Whether it ends before its time."""
 
@@ -162,7 +168,9 @@ class Page:
             row.name: {load: [without_count(each) for each in found] for load, found in row.discarded.items()}
             for row in rows
         }
-        return cls(scenario, lines, noises, facts, configurations(rows), rounds, discarded, interrupted)
+        ways = sides_of(scenario, rows)
+        told = (configurations(rows), rounds, discarded, ways)
+        return cls(scenario, lines, noises, facts, *told, interrupted=interrupted)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the page for programs, every report of every round in it."""
@@ -173,6 +181,7 @@ class Page:
             "facts": self.facts,
             "noise": {load: finite(dict(noises)) for load, noises in self.noise.items()},
             "lines": [finite(asdict(each)) for each in self.lines],
+            "ways": [asdict(each) for each in self.ways],
             "configurations": [asdict(each) for each in self.configurations],
             "rounds": self.rounds,
             "discarded": self.discarded,
@@ -458,7 +467,9 @@ class Table:
     head: list[str]
     rows: list[list[str]]
     note: str = ""
-    """How far two runs of the same peer differ in these figures."""
+    """How far two runs of the same peer differ in these figures; or of what they are."""
+    first: str = SERVER
+    """What the names are of."""
 
 
 def tables(page: Page) -> list[Table]:
@@ -466,7 +477,8 @@ def tables(page: Page) -> list[Table]:
     figures, loads = page.scenario.figures, page.scenario.loads
     if len(loads) == 1:
         rows = [[each.name, *cells(each, figures)] for each in page.lines]
-        return [Table("", list(figures), rows, noise_text(page.noise.get(loads[0].name, {})))]
+        of_peers = Table("", list(figures), rows, noise_text(page.noise.get(loads[0].name, {})))
+        return [of_peers, *tables_of_ways(page.ways)]
     by_group: dict[str, list[Load]] = {}
     for load in loads:
         by_group.setdefault(load.group, []).append(load)
@@ -488,6 +500,39 @@ def table(page: Page, figure: str, loads: Sequence[Load]) -> Table:
     }
     title = f"{loads[0].group}: {figure}" if loads[0].group else figure
     return Table(title, list(heads.values()), rows, noise_text(differ))
+
+
+WAYS_TITLE = "Ways to run Python"
+WAYS: dict[str, Callable[[Side], str]] = {
+    "errors": lambda side: f"{side.errors:,} of {side.due:,}" if side.errors else "0",
+    "of 1000": lambda side: number(side.of_thousand, ".0f"),
+    "per CPU s": lambda side: f"{side.per_cpu_s:,.0f}",
+    "per CPU s, of 1000": lambda side: number(side.per_cpu_s_of_thousand, ".0f"),
+}
+"""Columns of the table of ways, each of which both servers have."""
+
+
+def tables_of_ways(ways: Sequence[Sides]) -> list[Table]:
+    """Returns the table of ways beside the classic one; none without ways."""
+    if not ways:
+        return []
+    head = [f"{server}: {title}" for title in WAYS for server in ("Adyton", "Apache")]
+    rows = [[each.way, number(each.classic, "d"), *cells_of_sides(each)] for each in ways]
+    names = {side.name: None for each in ways for side in (each.ours, each.theirs) if side}
+    note = f"Rows of the table above that these are: {'; '.join(names)}."
+    return [Table(WAYS_TITLE, ["classic", *head], rows, note, first="way")]
+
+
+def cells_of_sides(each: Sides) -> list[str]:
+    """Returns the figures of both servers in turn: nothing of one that took no part, INVALID if wrong."""
+    found = []
+    for place, figure in enumerate(WAYS.values()):
+        for side in (each.ours, each.theirs):
+            if side and side.problems:
+                found.append("" if place else "INVALID")
+            else:
+                found.append(figure(side) if side else "")
+    return found
 
 
 def noise_text(differ: Mapping[str, float | None]) -> str:
@@ -605,12 +650,15 @@ def markdown(page: Page) -> str:
     out += [f"- {name}: {fact}" for name, fact in page.facts.items()]
     for each in tables(page):
         out += ["", f"## {each.title}"] if each.title else []
+        firsts = (SERVER, "version") if each.first == SERVER else (each.first,)
         out += [
             "",
-            f"| server | version | {' | '.join(each.head)} |",
-            "| --- | --- |" + " ---: |" * len(each.head),
+            f"| {' | '.join((*firsts, *each.head))} |",
+            "|" + " --- |" * len(firsts) + " ---: |" * len(each.head),
         ]
-        out += [f"| {row[0]} | {versions[row[0]]} | {' | '.join(row[1:])} |" for row in each.rows]
+        for name, *figures in each.rows:
+            names = (name, versions[name]) if each.first == SERVER else (name,)
+            out.append(f"| {' | '.join((*names, *figures))} |")
         out += ["", each.note] if each.note else []
     out += ["", *[f"{note}\n" for note in notes(page)], page.scenario.classic, "", "## Command lines", ""]
     out += [f"- {name} {version}: `{command}`" for name, version, command in commands(page)]

@@ -65,6 +65,17 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A way to run Python, and the peers that have it: of each server the first one that has figures."""
+
+    name: str
+    ours: tuple[str, ...]
+    """Keys of Adyton's peers."""
+    theirs: tuple[str, ...]
+    """Keys of Apache's, of which the classic table is."""
+
+
+@dataclass(frozen=True)
 class Scenario:
     """One question."""
 
@@ -87,6 +98,8 @@ class Scenario:
     """The column by which each peer is compared with ours."""
     classics: Mapping[str, int] = field(default_factory=dict)
     """The figures of the classic table, by the keys of peers."""
+    ways: tuple[Way, ...] = ()
+    """Rows of a table that has each server's own static files for its measure; these are the last of them."""
 
     @property
     def asked(self) -> set[str]:
@@ -127,7 +140,9 @@ MECHANISMS = Scenario(
         "The classic table (CGI 10, mod_python 400, mod_wsgi daemon 700, .htaccess 850, embedded 900, "
         "static files 1000) is requests a second of one client that waits for each answer, with a new "
         "connection for each: the inverse of the time of one request, and no capacity. `classic` has its "
-        "figures, to be read beside `of 1000`."
+        "figures, to be read beside `of 1000`. The table of ways has them beside those of Adyton and of "
+        "Apache, each of which has its own static files for the thousand: first by requests a second, then "
+        "by requests for each second of CPU time of all processes, which a quick network does not hide."
     ),
     classics={
         "apache-static": 1000,
@@ -140,6 +155,14 @@ MECHANISMS = Scenario(
         "mod-wsgi-embedded": 900,
         "mod-wsgi-6-embedded": 900,
     },
+    ways=(
+        Way("CGI", ("adyton-cgi",), ("apache-cgi",)),
+        Way("handler", ("adyton-handler",), ("mod-python",)),
+        Way("WSGI in processes of its own", ("adyton-group",), ("mod-wsgi-6-daemon", "mod-wsgi-daemon")),
+        Way("script with .htaccess", ("adyton-script",), ("mod-wsgi-6-htaccess", "mod-wsgi-htaccess")),
+        Way("WSGI embedded", ("adyton-wsgi",), ("mod-wsgi-6-embedded", "mod-wsgi-embedded")),
+        Way("static files", ("adyton-static",), ("apache-static",)),
+    ),
 )
 CONCURRENCY = Scenario(
     name="concurrency",

@@ -267,7 +267,7 @@ impl Sites {
             return;
         }
         for name in self.other_names(route, path, own_bytes) {
-            let told = self.explain_other(asking, &name, number);
+            let told = self.explain_other(asking, &name, (number, path));
             if told.is_empty() {
                 continue;
             }
@@ -283,14 +283,18 @@ impl Sites {
         }
     }
 
-    /// What is around the path of a file that this route would answer with; nothing, if that is nothing else.
-    fn explain_other(&self, asking: &Asking<'_>, name: &[u8], number: usize) -> String {
+    /// What is around the path of a file that this route would answer with, in the place of another path; nothing, if that is
+    /// nothing else.
+    fn explain_other(&self, asking: &Asking<'_>, name: &[u8], (number, path): (usize, &[u8])) -> String {
         let mut told = String::new();
         if let Some(denied) = asking.site.denied.find(name) {
             let _ = writeln!(told, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
             return told;
         }
-        for (found, pattern, route) in asking.site.table().of(name) {
+        let table = asking.site.table();
+        let before: Vec<usize> =
+            table.of(path).map(|(other, ..)| other).take_while(|other| *other != number).collect();
+        for (found, pattern, route) in table.of(name) {
             let route = &asking.site.routes[*route];
             if found == number {
                 if !told.is_empty() {
@@ -298,7 +302,8 @@ impl Sites {
                 }
                 return told;
             }
-            if route.when.takes(asking.request, asking.client) != Taken::Yes {
+            let is_passed = matches!(route.action, SiteAction::Files(_)) && before.contains(&found);
+            if is_passed || route.when.takes(asking.request, asking.client) != Taken::Yes {
                 continue;
             }
             if !matches!(route.action, SiteAction::Redirect(..)) {

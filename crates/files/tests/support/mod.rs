@@ -90,6 +90,8 @@ pub(crate) struct Client {
     pub(crate) arrive_together: bool,
     /// Whether files that other paths name are named, and not sent.
     pub(crate) names_others: bool,
+    /// Whether the caller has found nothing at the path.
+    pub(crate) is_absent: bool,
 }
 
 /// An answer, read to its end.
@@ -106,7 +108,15 @@ pub(crate) struct Reply {
 impl Client {
     pub(crate) fn new(site: Folder) -> Client {
         let date = httpdate::fmt_http_date(SystemTime::now());
-        Client { site, prefix: "", date, fresh: 0, arrive_together: false, names_others: false }
+        Client {
+            site,
+            prefix: "",
+            date,
+            fresh: 0,
+            arrive_together: false,
+            names_others: false,
+            is_absent: false,
+        }
     }
 
     /// Lets the wall clock of the answers run on.
@@ -146,6 +156,7 @@ impl Client {
             fresh,
             as_stored: false,
             names_others: self.names_others,
+            is_absent: self.is_absent,
         };
         // Bytes of an earlier answer stand in front, as when requests are pipelined.
         let mut out = b"before".to_vec();

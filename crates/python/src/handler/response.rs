@@ -222,8 +222,16 @@ fn answer_path(
     let request = call.request;
     let made = call.reply.render(|out, asked, identity| {
         let mark = out.len();
-        let ask =
-            Ask { request, prefix: b"", asked, identity, fresh: 0, as_stored: false, names_others: false };
+        let ask = Ask {
+            request,
+            prefix: b"",
+            asked,
+            identity,
+            fresh: 0,
+            as_stored: false,
+            names_others: false,
+            is_absent: false,
+        };
         answer_file(&ask, &file, &meta, &content_type, &extra, out).inspect_err(|_| out.truncate(mark))
     });
     let answer = made.map_err(|error| PyValueError::new_err(error.to_string()))?;

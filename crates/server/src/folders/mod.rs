@@ -6,8 +6,8 @@
 //! where folders say anything, so no path leads around one.
 //!
 //! What was found for a path counts for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at, one by one,
-//! and those that have changed are read again. A path that leads to nothing is looked for each time: what is put there later is
-//! never served as if its folder said nothing.
+//! and those that have changed are read again. A path that leads to nothing is looked for each time, and no file answers it: what is
+//! put there later is never served as if its folder said nothing, nor is what a link leads to that stands in the place of a folder.
 
 mod level;
 mod place;
@@ -172,13 +172,15 @@ impl Folders {
             }
         }
         let outer = Outer { changes: self.changes.as_ref(), terms };
-        let place = Arc::new(Place::of(rules, &outer));
-        if exists {
-            if known.places.len() >= REMEMBERED_MAX {
-                known.places.clear();
-            }
-            known.places.insert(path.into(), (Arc::clone(&place), since_ms));
+        let place = Place::of(rules, &outer);
+        if !exists {
+            return Arc::new(place.absent());
         }
+        let place = Arc::new(place);
+        if known.places.len() >= REMEMBERED_MAX {
+            known.places.clear();
+        }
+        known.places.insert(path.into(), (Arc::clone(&place), since_ms));
         place
     }
 

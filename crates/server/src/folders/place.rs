@@ -22,6 +22,8 @@ pub(super) struct Outer<'o> {
 pub(crate) struct Place {
     /// Whether a folder on the way is wrong: then nothing beneath it is served.
     pub(crate) is_wrong: bool,
+    /// Whether nothing was found at the path: then no file answers, whatever has come there since.
+    pub(crate) is_absent: bool,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
     /// Of the folders that keep somebody out, the outermost first.
@@ -45,6 +47,7 @@ impl Place {
     pub(super) fn wrong(changes: Option<Arc<Changes>>) -> Place {
         Place {
             is_wrong: true,
+            is_absent: false,
             is_as_stored: false,
             guarded: Vec::new(),
             changes,
@@ -54,6 +57,11 @@ impl Place {
             runs: None,
             python: PageRule::default(),
         }
+    }
+
+    /// The same where nothing was found.
+    pub(super) fn absent(self) -> Place {
+        Place { is_absent: true, ..self }
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
