@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -708,3 +709,26 @@ def test_check_takes_the_words(project: Path, public: Path) -> None:
     checked = run("check", file.name, cwd=project)
 
     assert 0 == checked.returncode, checked.stdout + checked.stderr
+
+
+def test_a_rule_that_is_written_in_its_place(serve: Servers, project: Path, public: Path) -> None:
+    """An editor that empties a file before it writes it again has no program sent in between."""
+    rule = public / "tools" / OWN
+    rule.write_text("cgi = true\n", encoding="utf-8")
+    server = start(serve, project)
+    is_over = threading.Event()
+
+    def rewrite() -> None:
+        while not is_over.is_set():
+            rule.write_text("cgi = true\n", encoding="utf-8")
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    try:
+        statuses = {get(server, "/tools/text.sh").status for _ in range(300)}
+    finally:
+        is_over.set()
+        writer.join()
+
+    assert statuses <= {403, 500}
+    assert until(lambda: shown(server, "/tools/text.sh") == "403")

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use adyton_files::programs::CHANGING;
 use adyton_files::runs::Runs;
 use adyton_files::scripts::Unnamed;
 use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
@@ -631,8 +632,13 @@ fn run_in(
             return Some(Routed::Answered);
         }
     };
+    let name = wanted.name().get(own_bytes..).unwrap_or_default();
+    if !place.is_file(name) {
+        Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+        return Some(Routed::Answered);
+    }
     // What is said of its name counts for what stands behind that, too.
-    if let Some(refusal) = wanted.name().get(own_bytes..).and_then(|name| place.refusal(name)) {
+    if let Some(refusal) = place.refusal(name) {
         refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
         return Some(Routed::Answered);
     }
@@ -664,7 +670,12 @@ fn ask_page(
                 return Some(Routed::Answered);
             }
             let name = [&path[..own_bytes], &file].concat();
-            let led = if path.starts_with(&name) {
+            let is_on_the_way = path.starts_with(&name);
+            if is_on_the_way && !place.is_file(&file) || place.is_absent && !is_on_the_way {
+                Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+                return Some(Routed::Answered);
+            }
+            let led = if is_on_the_way {
                 lead_behind(answer, inside, &name, asking, to)
             } else {
                 lead(answer, inside, &name, asking, to)

@@ -185,15 +185,17 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
         return Err("it is no regular file".to_owned());
     }
     let opened = root.open_beneath(name, Symlinks::Refuse).map_err(refused)?;
+    let changed = || Err("it was changed while it was read".to_owned());
     if stat(opened.as_fd()).map_err(refused)? != *meta {
-        return Err("it was changed while it was read".to_owned());
+        return changed();
     }
     let mut text = String::new();
     let length = File::from(opened).take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(refused)?;
     if length as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    Ok(text)
+    // Who writes a file in its place empties it first.
+    if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
 /// Whether a file has changed so lately that another change may have the same time.

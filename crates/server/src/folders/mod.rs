@@ -152,7 +152,7 @@ impl Folders {
         }
         let mut rules = Vec::new();
         // It counts for as long as what it is made of.
-        let (mut exists, mut since_ms) = (true, now_ms);
+        let (mut exists, mut since_ms, mut file_bytes) = (true, now_ms, None);
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let ends = std::iter::once(0).chain(ends).chain([path.len()].into_iter().filter(|&end| end > 0));
         for end in ends {
@@ -163,6 +163,7 @@ impl Folders {
                 // What a client writes behind the name of a file may be anything.
                 Seen::File => {
                     exists = end == path.len();
+                    file_bytes = Some(end);
                     break;
                 }
                 Seen::Nothing => {
@@ -172,7 +173,8 @@ impl Folders {
             }
         }
         let outer = Outer { changes: self.changes.as_ref(), terms };
-        let place = Place::of(rules, &outer);
+        let mut place = Place::of(rules, &outer);
+        place.file_bytes = file_bytes;
         if !exists {
             return Arc::new(place.absent());
         }

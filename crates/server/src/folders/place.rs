@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) is_wrong: bool,
     /// Whether nothing was found at the path: then no file answers, whatever has come there since.
     pub(crate) is_absent: bool,
+    /// How much of the path is that of a file, from behind the slash in front, if there is one on the way.
+    pub(super) file_bytes: Option<usize>,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
     /// Of the folders that keep somebody out, the outermost first.
@@ -48,6 +50,7 @@ impl Place {
         Place {
             is_wrong: true,
             is_absent: false,
+            file_bytes: None,
             is_as_stored: false,
             guarded: Vec::new(),
             changes,
@@ -100,6 +103,12 @@ impl Place {
     pub(crate) fn is_run(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         self.runs.as_ref().is_some_and(|runs| is_run(runs, name))
+    }
+
+    /// Whether a path, without that of the route, is the one of the file on the way that was found: only for that one it is known
+    /// what folders say.
+    pub(crate) fn is_file(&self, path: &[u8]) -> bool {
+        self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
     }
 
     /// Whether programs may run.
