@@ -12,7 +12,7 @@ import pytest
 from sites.conftest import BCRYPT, write
 from sites.scripts import variables
 from sites.test_auth import PASSWORD, credentials
-from support.client import chunked, request
+from support.client import chunked, fetch, request
 from support.server import run, until
 
 if TYPE_CHECKING:
@@ -732,3 +732,44 @@ def test_a_rule_that_is_written_in_its_place(serve: Servers, project: Path, publ
 
     assert statuses <= {403, 500}
     assert until(lambda: shown(server, "/tools/text.sh") == "403")
+
+
+BOUND = """
+[groups.shop]
+processes = 1
+env = {{ MARK = "of the group" }}
+
+[[sites]]
+hosts = ["door.example"]
+[[sites.routes]]
+respond = 404
+
+[[sites]]
+hosts = ["shop.example"]
+bind = ["127.0.0.1:0"]
+root = "public"
+cgi-environment = ["MARK"]
+
+[[sites.routes]]
+files = "."
+may-set = {may}
+
+[[sites.routes]]
+path = "/app/"
+app = "shop:application"
+group = "shop"
+"""
+
+
+def test_a_group_with_an_address(serve: Servers, project: Path, pages: Path) -> None:
+    """Where a group answers all of a site, programs and pages of its folders run in it."""
+    say(pages / "tools", "scripts = true\ncgi = true\n")
+    wrote(pages / "tools/mark.py", 'import os\ndef handler(request):\n    return os.environ["MARK"]\n')
+    file = write(project, BOUND.format(may=PAGES))
+    server = serve(file.name, "--processes=1", cwd=project, listeners=2)
+    shop = server.addresses[1]
+    page, program = (fetch(shop, f"/tools/{name}", lint_answers=False) for name in ("mark.py", "say.cgi"))
+
+    assert (200, b"of the group") == (page.status, page.body)
+    assert "of the group" == variables(program)["MARK"]
+    assert run("check", "--processes=1", file.name, cwd=project).returncode == 0
