@@ -1,9 +1,10 @@
-"""Folders that say themselves that their files are run: which are, what they are told; no source is sent."""
+"""Folders that say that their files are run: which are, what they are told, and that no source is sent."""
 
 from __future__ import annotations
 
 import gzip
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from sites.conftest import BCRYPT, write
 from sites.scripts import variables
 from sites.test_auth import PASSWORD, credentials
-from support.client import chunked, request
+from support.client import chunked, fetch, request
 from support.server import run, until
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: s
 
 
 def ran(server: Server, target: str) -> str:
-    """Return what has become of a request, whatever the answer is made of: a rule may change meanwhile."""
+    """Return what has become of a request, whose answer may be a source: rules change meanwhile."""
     response = server.fetch(target, lint_answers=False)
     if SOURCE in response.body:
         return "source"
@@ -274,7 +275,7 @@ def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
-    """Passwords, addresses, fields, pages and redirects of folders count before a program runs, and after."""
+    """Passwords, addresses, fields and redirects of folders count before a program runs, and around it."""
     (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
     say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
@@ -355,7 +356,7 @@ def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: P
 
 
 def test_a_program_that_comes_with_its_rule(serve: Servers, project: Path, public: Path) -> None:
-    """A program that is put into a folder behind the rule is never sent, however new its folder is."""
+    """A program that comes behind its rule is never sent, however lately its folder was looked at."""
     server = start(serve, project)
     for number in range(30):
         folder = public / f"new{number % 3}"
@@ -400,3 +401,375 @@ def test_check(project: Path, public: Path) -> None:
     found = run("check", file.name, cwd=project)
 
     assert "cgi-interpreters: it has no effect here" in found.stdout + found.stderr
+
+
+PAGES = '["scripts", "cgi", "auth", "allow", "headers", "redirect"]'
+
+HANDLER = """
+# TOP SECRET
+def handler(request):
+    return "handler " + request.path
+"""
+
+WSGI = """
+# TOP SECRET
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    names = ("SCRIPT_NAME", "PATH_INFO", "SCRIPT_FILENAME")
+    return ["|".join(environ.get(name, "") for name in names).encode()]
+"""
+
+
+def wrote(file: Path, text: str) -> None:
+    """Write a page, all at once."""
+    program(file, text, mode=0o644)
+
+
+@pytest.fixture
+def pages(public: Path) -> Path:
+    """Return the same folder, with Python files in it."""
+    for name in ("tools", "tools/in", "tools/in/deep", "plain"):
+        wrote(public / name / "hello.py", HANDLER)
+        wrote(public / name / "page.wsgi", WSGI)
+    wrote(public / "tools/in/index.py", WSGI)
+    wrote(public / "tools/_private.py", WSGI)
+    wrote(public / "tools/broken.py", "# TOP SECRET\n1 / 0\n")
+    return public
+
+
+def text(server: Server, target: str) -> str:
+    """Return what has become of a request: the text of an answer, or else the status."""
+    response = get(server, target)
+    return response.body.decode() if response.status == 200 else str(response.status)
+
+
+def test_pages(serve: Servers, project: Path, pages: Path) -> None:
+    """Python files are pages there and in folders inside, an index answers for its folder."""
+    say(pages / "tools", "scripts = true\n")
+    say(pages / "tools/in/deep", "scripts = false\n")
+    server = start(serve, project, PAGES)
+    folder = f"{pages}/tools"
+    for target, expected in [
+        ("/tools/hello.py", "handler /tools/hello.py"),
+        ("/tools/hello.py/x", "handler /tools/hello.py/x"),
+        ("/tools/page.wsgi", f"/tools/page.wsgi||{folder}/page.wsgi"),
+        ("/tools/page.wsgi/x/y", f"/tools/page.wsgi|/x/y|{folder}/page.wsgi"),
+        ("/tools//p%61ge.wsgi/x", f"/tools/page.wsgi|/x|{folder}/page.wsgi"),
+        ("/tools/in/page.wsgi", f"/tools/in/page.wsgi||{folder}/in/page.wsgi"),
+        ("/tools/in/", f"/tools/in|/|{folder}/in/index.py"),
+        ("/tools/in", "308"),
+        ("/tools/page.html", "<p>tools"),
+        ("/tools/_private.py", "404"),
+        ("/tools/none.py", "404"),
+        ("/tools/none.py/x", "404"),
+        ("/tools/broken.py", "500"),
+        ("/tools/PAGE.WSGI", "404"),
+        ("/tools/page.wsgi.gz", "404"),
+        ("/tools/", "404"),
+        ("/tools/in/deep/page.wsgi", "404"),
+        ("/tools/in/deep/page.html", "<p>tools/in/deep"),
+        ("/plain/page.wsgi", "404"),
+        ("/plain/hello.py", "404"),
+    ]:
+        assert expected == text(server, target), target
+
+
+def test_pages_beside_programs(serve: Servers, project: Path, pages: Path) -> None:
+    """Both may be in one folder: Python files are pages then."""
+    say(pages / "tools", "scripts = true\ncgi = true\n")
+    server = start(serve, project, PAGES)
+
+    assert "/tools/say.cgi|/x" == shown(server, "/tools/say.cgi/x")
+    assert "handler /tools/hello.py" == text(server, "/tools/hello.py")
+    assert "403" == text(server, "/tools/text.sh")
+
+
+def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
+    """A changed page answers with its new version, a broken one with the old one; a new file is a page."""
+    say(pages / "tools", "scripts = true\n")
+    server = start(serve, project, PAGES)
+    for number in range(3):
+        wrote(
+            pages / "tools/hello.py", f'# TOP SECRET\ndef handler(request):\n    return "version {number}"\n'
+        )
+
+        assert f"version {number}" == text(server, "/tools/hello.py")
+
+    wrote(pages / "tools/hello.py", "# TOP SECRET\n(\n")
+
+    assert "version 2" == text(server, "/tools/hello.py")
+
+    wrote(pages / "tools/new.py", HANDLER)
+
+    assert "handler /tools/new.py" == text(server, "/tools/new.py")
+
+
+def test_what_folders_say_counts_for_pages(serve: Servers, project: Path, pages: Path) -> None:
+    """A client has to be let in, fields are changed, and a large body comes whole."""
+    (pages / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
+    say(pages / "tools", 'scripts = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n')
+    wrote(
+        pages / "tools/length.py", 'def handler(request):\n    return f"{request.user} {len(request.body)}"\n'
+    )
+    server = start(serve, project, PAGES)
+    named = credentials("ann", PASSWORD)
+
+    assert 401 == get(server, "/tools/length.py").status
+    response = get(server, "/tools/length.py", fields=named, method="POST", body=b"x" * 300_000)
+    assert (200, b"ann 300000") == (response.status, response.body)
+    assert ["tools"] == response.values("X-Folder")
+
+
+def test_pages_begin_and_stop(serve: Servers, project: Path, pages: Path) -> None:
+    """A change of the rule counts within a second, and no source is sent in either state."""
+    server = start(serve, project, PAGES)
+    for rule, expected in [
+        ("true", "handler /plain/hello.py"),
+        ("false", "404"),
+        ("true", "handler /plain/hello.py"),
+    ]:
+        say(pages / "plain", f"scripts = {rule}\n")
+
+        assert until(lambda expected=expected: text(server, "/plain/hello.py") == expected)
+
+
+def test_pages_where_the_site_does_not_say_so(serve: Servers, project: Path, pages: Path) -> None:
+    """Without the word, the folder is closed."""
+    say(pages / "tools", "scripts = true\n")
+    server = start(serve, project)
+
+    assert 500 == get(server, "/tools/hello.py").status
+    assert "scripts may not be said in a folder here" in server.wait_for_log("ADY225")
+
+
+def test_pages_and_groups(project: Path, public: Path) -> None:
+    """Pages run in the processes that serve files; if applications of the site do not, that is wrong."""
+    assert public.is_dir()
+    group = '[groups.shop]\nprocesses = 1\n[[sites.routes]]\npath = "/app/"\napp = "shop:application"\n'
+    text = FILE.format(may='["scripts"]', more="").replace("[[sites]]", '[[sites]]\ngroup = "shop"')
+    file = write(project, text + group)
+    found = run("check", file.name, cwd=project)
+
+    assert found.returncode != 0
+    assert "run in the group shop" in found.stdout + found.stderr
+
+
+ADD = "Options +ExecCGI\nAddHandler cgi-script .cgi .pl\n"
+"""How most folders of Apache say that their programs are run."""
+
+APACHE = [
+    (ADD, "", "/tools/say.cgi", "/tools/say.cgi|"),
+    (ADD, "", "/tools/say.cgi/x", "/tools/say.cgi|/x"),
+    (ADD, "", "/tools/Upper.CGI", "/tools/Upper.CGI|"),
+    (ADD, "", "/tools/in/deep/say.cgi", "/tools/in/deep/say.cgi|"),
+    (ADD, "", "/tools/say.pl", "403"),
+    (ADD, "", "/tools/say.cgi.txt", "403"),
+    (ADD, "", "/tools/say.cgi.old/x", "403"),
+    (ADD, "", "/tools/page.html", "sent"),
+    (ADD, "", "/tools/text.sh", "source"),
+    (ADD, "RemoveHandler .cgi", "/tools/say.cgi", "/tools/say.cgi|"),
+    (ADD, "RemoveHandler .cgi", "/tools/in/say.cgi", "source"),
+    (ADD, "Options -ExecCGI", "/tools/in/say.cgi", "403"),
+    (ADD, "Options -ExecCGI", "/tools/in/page.html", "sent"),
+    (ADD, "Options Indexes", "/tools/in/say.cgi", "403"),
+    (ADD, "SetHandler default-handler", "/tools/in/say.cgi", "source"),
+    (ADD, "SetHandler none", "/tools/in/say.cgi", "/tools/in/say.cgi|"),
+    ("AddHandler cgi-script .cgi", "", "/tools/say.cgi", "403"),
+    ("AddHandler cgi-script .cgi", "Options +ExecCGI", "/tools/in/say.cgi", "/tools/in/say.cgi|"),
+    ("Options +ExecCGI", "AddHandler cgi-script cgi", "/tools/in/say.cgi", "/tools/in/say.cgi|"),
+    ("Options +ExecCGI", "AddHandler cgi-script cgi", "/tools/say.cgi", "source"),
+    ("options +execcgi\naddhandler CGI-Script .CGI", "", "/tools/say.cgi", "/tools/say.cgi|"),
+    (
+        "<IfModule mod_mime.c>\nOptions +ExecCGI\nAddHandler cgi-script .cgi\n</IfModule>",
+        "",
+        "/tools/say.cgi",
+        "/tools/say.cgi|",
+    ),
+    ("Options +ExecCGI\nSetHandler cgi-script", "", "/tools/say.cgi", "/tools/say.cgi|"),
+    ("Options +ExecCGI\nSetHandler cgi-script", "", "/tools/page.html", "403"),
+    ("Options +ExecCGI\nSetHandler cgi-script", "", "/tools/text.sh", "403"),
+    (
+        "Options +ExecCGI\nSetHandler cgi-script",
+        "RemoveHandler .cgi",
+        "/tools/in/say.cgi",
+        "/tools/in/say.cgi|",
+    ),
+    ("Options +ExecCGI\nSetHandler cgi-script", "SetHandler none", "/tools/in/page.html", "sent"),
+    ("SetHandler cgi-script", "", "/tools/say.cgi", "403"),
+    ("Options +ExecCGI\nAddHandler wsgi-script .wsgi", "", "/tools/page.wsgi/x", "page /tools/page.wsgi|/x"),
+    ("Options +ExecCGI\nAddHandler wsgi-script .wsgi", "", "/tools/hello.py", "404"),
+    ("Options +ExecCGI\nAddHandler wsgi-script .wsgi .py", "", "/tools/hello.py", "handler /tools/hello.py"),
+    ("AddHandler wsgi-script .wsgi", "", "/tools/page.wsgi", "403"),
+    ("Options +ExecCGI\nSetHandler wsgi-script", "", "/tools/page.wsgi", "page /tools/page.wsgi|"),
+    ("Options +ExecCGI\nSetHandler wsgi-script", "", "/tools/page.html", "403"),
+    ("Options +ExecCGI\nSetHandler wsgi-script", "SetHandler none", "/tools/in/page.wsgi", "404"),
+    ("Options +ExecCGI\nAddHandler wsgi-script .app", "", "/tools/page.html", "500"),
+    ("AddHandler mod_python .py\nPythonHandler x", "", "/tools/page.html", "500"),
+    ("AddHandler application/x-httpd-php .php", "", "/tools/page.html", "500"),
+    ("SetHandler server-parsed", "", "/tools/page.html", "500"),
+    ("Options +ExecCGI\nAddHandler cgi-script .html", "", "/tools/page.html", "500"),
+    ('<Files "say.cgi">\nSetHandler cgi-script\n</Files>', "", "/tools/say.cgi", "closed"),
+    ('<FilesMatch "\\.cgi$">\nSetHandler cgi-script\n</FilesMatch>', "", "/tools/say.cgi", "closed"),
+    ('<If "true">\nSetHandler cgi-script\n</If>', "", "/tools/say.cgi", "closed"),
+    ("AddType application/x-httpd-cgi .cgi", "", "/tools/say.cgi", "closed"),
+]
+
+
+def of_apache(server: Server, target: str, expected: str) -> bool:
+    """Tell whether that has become of a request."""
+    response = server.fetch(target, lint_answers=False)
+    if expected == "closed":
+        return response.status in {403, 500}
+    if expected == "source":
+        return SOURCE in response.body
+    if expected.startswith("page "):
+        return response.body.decode().startswith(expected.removeprefix("page "))
+    if expected.startswith("handler "):
+        return response.body.decode() == expected
+    return SOURCE not in response.body and shown(server, target) == expected
+
+
+@pytest.fixture
+def apache(pages: Path) -> Path:
+    """Return the folder with pages and copies of programs."""
+    program(pages / "tools/Upper.CGI", SAY_ALL)
+    for name in ("say.cgi.txt", "say.cgi.old"):
+        program(pages / "tools" / name, SAY_ALL)
+    return pages
+
+
+def test_files_of_apache(serve: Servers, project: Path, apache: Path) -> None:
+    """What an `.htaccess` says of handlers counts as in Apache, and never sends more."""
+    more = 'htaccess = ["cgi", "scripts"]\n'
+    server = start(serve, project, more=more)
+    for outer, inner in dict.fromkeys((outer, inner) for outer, inner, *_ in APACHE):
+        say(apache / "tools", f"{outer}\n", ".htaccess")
+        say(apache / "tools/in", f"{inner}\n", ".htaccess")
+        for target, expected in [(row[2], row[3]) for row in APACHE if row[:2] == (outer, inner)]:
+            assert until(lambda target=target, expected=expected: of_apache(server, target, expected)), (
+                outer,
+                inner,
+                target,
+                expected,
+                server.fetch(target, lint_answers=False),
+            )
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "target"),
+    [
+        ('["headers"]', ADD, "/tools/say.cgi"),
+        ('["scripts"]', ADD, "/tools/say.cgi"),
+        ('["cgi"]', "Options +ExecCGI\nAddHandler wsgi-script .wsgi\n", "/tools/page.wsgi"),
+    ],
+)
+def test_files_of_apache_that_may_not(
+    serve: Servers, project: Path, apache: Path, words: str, text: str, target: str
+) -> None:
+    """Without the word, a folder whose files would be run is closed."""
+    say(apache / "tools", text, ".htaccess")
+    server = start(serve, project, more=f"htaccess = {words}\n")
+
+    assert [500, 500] == [get(server, path).status for path in (target, "/tools/page.html")]
+    assert "tools/.htaccess" in server.wait_for_log("ADY225")
+
+
+def test_route_tells_the_files_of_folders(project: Path, public: Path) -> None:
+    """`adyton route` names the files that count on the way, and says that files are run."""
+    say(public, 'headers = { X-All = "1" }\n')
+    say(public / "tools", 'scripts = true\ncgi = { "*.pl" = "/usr/bin/perl" }\n')
+    say(public / "tools", "AddHandler cgi-script .cgi\n", ".htaccess")
+    say(public / "tools/in", "cgi = 7\n")
+    file = write(project, FILE.format(may=PAGES, more='htaccess = ["cgi"]\n'))
+    for target, lines in [
+        ("/plain/page.html", ["as public/.adyton.toml says"]),
+        (
+            "/tools/say.pl/x",
+            [
+                "as public/.adyton.toml says",
+                "as public/tools/.adyton.toml says: *.pl is run by /usr/bin/perl, Python files are pages",
+                "as public/tools/.htaccess says",
+            ],
+        ),
+        (
+            "/tools/in/say.cgi",
+            ["as public/tools/in/.adyton.toml says, which is wrong, so it is answered 500"],
+        ),
+    ]:
+        told = run("route", file.name, "GET", target, cwd=project)
+        found = [line.strip() for line in told.stdout.splitlines() if " says" in line]
+
+        assert lines == found[-len(lines) :], told.stdout
+
+
+def test_check_takes_the_words(project: Path, public: Path) -> None:
+    """A file of sites with both words is right, whatever Python files lie in the folder."""
+    wrote(public / "plain/broken.py", "(\n")
+    file = write(project, FILE.format(may=PAGES, more='htaccess = ["cgi", "scripts"]\n'))
+    checked = run("check", file.name, cwd=project)
+
+    assert 0 == checked.returncode, checked.stdout + checked.stderr
+
+
+def test_a_rule_that_is_written_in_its_place(serve: Servers, project: Path, public: Path) -> None:
+    """An editor that empties a file before it writes it again has no program sent in between."""
+    rule = public / "tools" / OWN
+    rule.write_text("cgi = true\n", encoding="utf-8")
+    server = start(serve, project)
+    is_over = threading.Event()
+
+    def rewrite() -> None:
+        while not is_over.is_set():
+            rule.write_text("cgi = true\n", encoding="utf-8")
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    try:
+        statuses = {get(server, "/tools/text.sh").status for _ in range(300)}
+    finally:
+        is_over.set()
+        writer.join()
+
+    assert statuses <= {403, 500}
+    assert until(lambda: shown(server, "/tools/text.sh") == "403")
+
+
+BOUND = """
+[groups.shop]
+processes = 1
+env = {{ MARK = "of the group" }}
+
+[[sites]]
+hosts = ["door.example"]
+[[sites.routes]]
+respond = 404
+
+[[sites]]
+hosts = ["shop.example"]
+bind = ["127.0.0.1:0"]
+root = "public"
+cgi-environment = ["MARK"]
+
+[[sites.routes]]
+files = "."
+may-set = {may}
+
+[[sites.routes]]
+path = "/app/"
+app = "shop:application"
+group = "shop"
+"""
+
+
+def test_a_group_with_an_address(serve: Servers, project: Path, pages: Path) -> None:
+    """Where a group answers all of a site, programs and pages of its folders run in it."""
+    say(pages / "tools", "scripts = true\ncgi = true\n")
+    wrote(pages / "tools/mark.py", 'import os\ndef handler(request):\n    return os.environ["MARK"]\n')
+    file = write(project, BOUND.format(may=PAGES))
+    server = serve(file.name, "--processes=1", cwd=project, listeners=2)
+    shop = server.addresses[1]
+    page, program = (fetch(shop, f"/tools/{name}", lint_answers=False) for name in ("mark.py", "say.cgi"))
+
+    assert (200, b"of the group") == (page.status, page.body)
+    assert "of the group" == variables(program)["MARK"]
+    assert run("check", "--processes=1", file.name, cwd=project).returncode == 0

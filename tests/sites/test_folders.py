@@ -292,7 +292,7 @@ def test_what_comes_is_protected_at_once(server: Server, public: Path) -> None:
 @pytest.mark.parametrize("inner", ["", "/b", "/b/c"])
 @pytest.mark.parametrize("rules", ["inside", "around"])
 def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner: str, rules: str) -> None:
-    """A link in the place of a folder ends what is served beneath it, even the same file, sent before."""
+    """A link in the place of a folder ends what is served beneath it, even what was sent before and is the same file."""
     folder, moved = public / f"a{inner}", public / "open/moved"
     targets = [f"/a{inner}/x.txt", f"/a{inner}/", f"/a{inner}/index.html", f"/a{inner}"]
     for _ in range(3):
@@ -715,8 +715,8 @@ def test_command_line(serve: Servers, project: Path, public: Path) -> None:
 def test_example(serve: Servers, project: Path) -> None:
     """What the guide has a folder say is right as it stands."""
     guide = (Path(__file__).parents[2] / "docs/folders.md").read_text(encoding="utf-8")
-    site, _, _ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    own, _ = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    site, *_ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    own, *_ = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     folder = project / "public/static"
     (folder / "missing.html").write_text("missing", encoding="utf-8")
     protect(folder)

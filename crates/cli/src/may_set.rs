@@ -5,7 +5,7 @@
 pub struct MaySet(u16);
 
 /// The words, and the keys that each stands for.
-const WORDS: [(&str, &[&str]); 7] = [
+const WORDS: [(&str, &[&str]); 8] = [
     ("allow", &["allow", "deny"]),
     ("auth", &["auth", "auth-realm", "auth-users", "auth-groups", "auth-group-file", "auth-satisfy"]),
     ("headers", &["headers", "add-headers", "remove-headers"]),
@@ -13,6 +13,7 @@ const WORDS: [(&str, &[&str]); 7] = [
     ("errors", &["error-pages"]),
     ("redirect", &["redirects"]),
     ("cgi", &["cgi"]),
+    ("scripts", &["scripts"]),
 ];
 
 impl MaySet {
@@ -47,9 +48,14 @@ impl MaySet {
         words.any(|(number, (_, keys))| self.0 & (1 << number) != 0 && keys.contains(&key))
     }
 
-    /// Whether folders may say that files in them are run.
+    /// Whether folders may say that programs in them are run.
     pub fn lets_run(self) -> bool {
         self.has("cgi")
+    }
+
+    /// Whether folders may say that their Python files are pages.
+    pub fn lets_have_pages(self) -> bool {
+        self.has("scripts")
     }
 
     /// The word that stands for a key, and the key, if folders may ever say it.
@@ -76,7 +82,8 @@ mod tests {
 
         assert_eq!(vec!["allow", "deny"], some.keys().collect::<Vec<_>>());
         assert_eq!(
-            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi".to_owned()),
+            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi, scripts"
+                .to_owned()),
             some.add("files")
         );
         for (word, keys) in WORDS {

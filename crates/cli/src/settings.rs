@@ -394,6 +394,8 @@ pub struct SiteRoute {
     pub mount: Mount,
     /// What answers.
     pub action: SiteAction,
+    /// The application that is all pages of its folders, by its number among [`Sites::apps`], if these may have any.
+    pub pages: Option<usize>,
     /// The site's settings, but for what the route says otherwise.
     pub settings: Settings,
     /// The line of the file where it begins.
@@ -629,6 +631,11 @@ impl Settings {
     /// Whether folders may say that their programs are run.
     pub fn lets_folders_run(&self) -> bool {
         self.may_set.lets_run() || self.htaccess.lets_run()
+    }
+
+    /// Whether folders may say that their Python files are pages.
+    pub fn lets_folders_have_pages(&self) -> bool {
+        self.may_set.lets_have_pages() || self.htaccess.lets_have_pages()
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Scripts {
     pub follow_symlinks: bool,
     /// Patterns of those that are loaded before a worker serves, as paths in the folder in which `*` stands for anything.
     pub preload: Vec<String>,
+    /// Whether folders in it say which of its files are scripts; else all are.
+    pub is_asked_for: bool,
 }
 
 impl Target {

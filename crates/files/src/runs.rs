@@ -7,26 +7,37 @@ use std::path::PathBuf;
 
 use adyton_compress::CODINGS;
 
-/// Which files are run.
+/// Which files are run, as one folder says it, or all on the way to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// Ends of names in small letters, as `.pl`, and what runs the files that have them; the first that fits counts. Nothing: they
-    /// run themselves.
-    pub ends: Vec<(Vec<u8>, Option<PathBuf>)>,
-    /// What becomes of other files.
-    pub others: Others,
+    /// Ends of names in small letters, as `.pl`; the first that fits counts.
+    pub ends: Vec<(Vec<u8>, ByEnd)>,
+    /// What becomes of other files; nothing: what does around the folder, and at the top they are sent.
+    pub others: Option<Others>,
+    /// Whether programs may run at all; nothing: if they may around the folder.
+    pub may: Option<bool>,
+}
+
+/// What becomes of files whose names have an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ByEnd {
+    /// They are run, by this program or by themselves.
+    Run(Option<PathBuf>),
+    /// What becomes of others.
+    AsOthers,
 }
 
 /// What becomes of files whose names have none of the ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// They are sent.
-    #[default]
     Sent,
     /// Pages, pictures and the like ([`is_shown`]) are sent, and all others run.
     ShownAreSent,
     /// They are run, whatever their names are.
     Run,
+    /// They are neither sent nor run.
+    Refused,
 }
 
 /// What becomes of a file of this name.
@@ -41,41 +52,55 @@ pub enum Way<'r> {
 }
 
 impl Runs {
-    /// Whether no file is run.
-    pub fn is_empty(&self) -> bool {
-        *self == Runs::default()
-    }
-
-    /// What a folder says inside of one that says this: its ends count first, and no file is sent that would be run without it.
+    /// What a folder says inside of one that says this: its ends count first, and no file is sent that would be run without it,
+    /// unless it says that of all.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
         let others = match (self.others, inner.others) {
-            (outer, Others::Sent) => outer,
-            (Others::Run, _) => Others::Run,
-            (_, inner) => inner,
+            (outer @ Some(Others::Run | Others::Refused), None | Some(Others::ShownAreSent)) => outer,
+            (outer, inner) => inner.or(outer),
         };
-        Runs { ends, others }
+        Runs { ends, others, may: inner.may.or(self.may) }
+    }
+
+    /// Whether programs may run.
+    pub fn may_run(&self) -> bool {
+        self.may == Some(true)
     }
 
     /// What becomes of a file of this name.
     pub fn way(&self, name: &[u8]) -> Way<'_> {
+        match self.meant(name) {
+            Way::Run(_) if !self.may_run() => Way::Refused,
+            way => way,
+        }
+    }
+
+    /// The same where programs may run.
+    fn meant(&self, name: &[u8]) -> Way<'_> {
         let small = name.to_ascii_lowercase();
-        if let Some((_, program)) = self.ends.iter().find(|(end, _)| small.ends_with(end)) {
+        let found = self.ends.iter().find(|(end, _)| small.ends_with(end));
+        if let Some((_, ByEnd::Run(program))) = found {
             return Way::Run(program.as_ref());
         }
         // As `a.pl.gz` and `a.pl.old`: a copy of a program. Apache would run some of them.
-        let is_within = |end: &Vec<u8>| {
+        let is_within = |end: &[u8]| {
             let mut places = memchr::memmem::find_iter(&small, end);
             places.any(|at| small.get(at + end.len()) == Some(&b'.'))
         };
-        if self.ends.iter().any(|(end, _)| is_within(end)) {
+        let is_run = |end: &[u8]| {
+            let found = self.ends.iter().find(|(other, _)| other == end);
+            matches!(found, Some((_, ByEnd::Run(_))))
+        };
+        if self.ends.iter().any(|(end, _)| is_within(end) && is_run(end)) {
             return Way::Refused;
         }
         match self.others {
-            Others::Run => Way::Run(None),
-            Others::Sent => Way::Sent,
-            Others::ShownAreSent => {
+            None | Some(Others::Sent) => Way::Sent,
+            Some(Others::Run) => Way::Run(None),
+            Some(Others::Refused) => Way::Refused,
+            Some(Others::ShownAreSent) => {
                 let plain = without_codings(&small);
                 match (is_shown(plain), plain.len() < small.len()) {
                     (true, _) => Way::Sent,
@@ -181,19 +206,22 @@ const SHOWN_ENDS: &[&str] = &[
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Others, Runs, Way};
+    use super::{ByEnd, Others, Runs, Way};
 
     fn ends(ends: &[&str], program: Option<&str>) -> Runs {
-        let end = |end: &&str| (end.as_bytes().to_vec(), program.map(PathBuf::from));
-        Runs { ends: ends.iter().map(end).collect(), others: Others::Sent }
+        let end = |end: &&str| (end.as_bytes().to_vec(), ByEnd::Run(program.map(PathBuf::from)));
+        Runs { ends: ends.iter().map(end).collect(), others: None, may: Some(true) }
+    }
+
+    fn others(others: Others) -> Runs {
+        Runs { others: Some(others), may: Some(true), ..Runs::default() }
     }
 
     /// What names say: sent, run by themselves or by a program, or refused.
     #[test]
     fn names() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));
-        let programs = Runs { others: Others::ShownAreSent, ..Runs::default() };
-        let every = Runs { others: Others::Run, ..Runs::default() };
+        let (programs, every) = (others(Others::ShownAreSent), others(Others::Run));
         let both = programs.with(&perl);
         let shown = |way: Way<'_>| match way {
             Way::Sent => "sent",
@@ -221,7 +249,7 @@ mod tests {
             assert_eq!(expected, found, "{name}");
         }
         assert_eq!(Way::Sent, Runs::default().way(b"a.pl"));
-        assert!(Runs::default().is_empty() && !perl.is_empty());
+        assert_eq!(Way::Refused, others(Others::Refused).way(b"a.html"));
     }
 
     /// A folder inside adds to what is said around it, and takes nothing away.
@@ -229,11 +257,21 @@ mod tests {
     fn folders_inside() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));
         let own = ends(&[".pl", ".cgi"], None);
-        let every = Runs { others: Others::Run, ..Runs::default() };
+        let (every, programs) = (others(Others::Run), others(Others::ShownAreSent));
+        let by_perl = PathBuf::from("/usr/bin/perl");
+        let removed = Runs { ends: vec![(b".pl".to_vec(), ByEnd::AsOthers)], ..Runs::default() };
+        let barred = Runs { may: Some(false), ..Runs::default() };
 
         assert_eq!(Way::Run(None), perl.with(&own).way(b"a.pl"));
-        assert_eq!(Way::Run(perl.ends[0].1.as_ref()), own.with(&perl).way(b"a.pl"));
-        assert_eq!(Way::Run(None), every.with(&perl).way(b"a.html"));
+        assert_eq!(Way::Run(Some(&by_perl)), own.with(&perl).way(b"a.pl"));
+        assert_eq!(Way::Run(None), every.with(&perl).with(&programs).way(b"a.html"));
         assert_eq!(perl, perl.with(&Runs::default()));
+        assert_eq!(Way::Sent, perl.with(&removed).way(b"a.pl"));
+        assert_eq!(Way::Sent, perl.with(&removed).way(b"a.pl.x"));
+        assert_eq!(Way::Run(None), every.with(&removed).way(b"a.pl"));
+        assert_eq!(Way::Run(None), programs.with(&removed).way(b"a.pl"));
+        assert_eq!(Way::Refused, perl.with(&barred).way(b"a.pl"));
+        assert_eq!(Way::Sent, perl.with(&barred).way(b"a.txt"));
+        assert_eq!(Way::Sent, every.with(&others(Others::Sent)).way(b"a.txt"));
     }
 }

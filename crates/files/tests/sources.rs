@@ -58,7 +58,7 @@ fn by_mode_and_by_name() {
     client.warm("/cgi/note");
     fs::set_permissions(folder.path("cgi/note"), Permissions::from_mode(0o755)).unwrap();
     assert_eq!(404, client.get("/cgi/note").status, "it is executable by now");
-    assert_eq!(404, client.get_with("/cgi/note", "Accept-Encoding: gzip\r\n").status);
+    assert_eq!(404, client.get_with("/cgi/note", "Accept-Encoding: gzip").status);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_stands_for_them() {
         options.spa_fallback = Some("a.pl".into());
         options.index = "a.pl".into();
     });
-    let html = "Accept: text/html\r\n";
+    let html = "Accept: text/html";
     assert_eq!(404, client.get_with("/none", html).status);
     assert_eq!(404, client.get("/").status);
     // Whoever asks by their names is told them: another route may run them.

@@ -12,6 +12,7 @@ mod apache;
 mod believed;
 mod fields;
 mod finish;
+mod folder_handlers;
 mod glob;
 mod gunicorn;
 mod include;
@@ -31,6 +32,7 @@ mod write;
 
 use std::sync::Arc;
 
+pub use folder_handlers::{FolderHandlers, Handler};
 pub use glob::matches;
 pub use include::Found;
 pub use model::{Loss, Mistake, Place};
@@ -127,10 +129,31 @@ pub fn import(
     text: &str,
     include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
 ) -> Result<Import, Mistake> {
+    make(kind, (name, text), include, None).map(|(import, _)| import)
+}
+
+/// Reads the `.htaccess` of a folder. What it says of files that are run is apart, and not in the file of sites.
+///
+/// # Errors
+///
+/// As those of [`import`].
+pub fn import_folder(name: &str, text: &str) -> Result<(Import, FolderHandlers), Mistake> {
+    let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
+    let (import, handlers) = make(Kind::Apache, (name, text), &mut include, Some(FolderHandlers::default()))?;
+    Ok((import, handlers.unwrap_or_default()))
+}
+
+fn make(
+    kind: Kind,
+    (name, text): (&str, &str),
+    include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
+    handlers: Option<FolderHandlers>,
+) -> Result<(Import, Option<FolderHandlers>), Mistake> {
     let file: Arc<str> = model::plain(name).into();
     let mut includes = Includes::new(include);
     includes.begin(&file, text)?;
     let mut draft = Draft::default();
+    draft.handlers = handlers;
     match kind {
         Kind::Nginx => nginx::read(&file, text, &mut includes, &mut draft)?,
         Kind::Unit => unit::read(&file, text, &mut draft)?,
@@ -141,5 +164,5 @@ pub fn import(
     pages::without_absent(&mut draft, &mut includes)?;
     finish::finish(&mut draft, &Place { file, line: 1 });
     let text = write::write(&draft, name);
-    Ok(Import { text, losses: draft.losses })
+    Ok((Import { text, losses: draft.losses }, draft.handlers))
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::folder_handlers::FolderHandlers;
+
 /// A line of a file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -264,6 +266,8 @@ pub(crate) struct Draft {
     pub(crate) losses: Vec<Loss>,
     /// Why all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
+    /// What the file of a folder says of files that are run, if that is wanted apart.
+    pub(crate) handlers: Option<FolderHandlers>,
     /// The losses as they are told, each once.
     told: HashSet<String>,
 }

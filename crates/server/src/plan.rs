@@ -63,6 +63,15 @@ impl Action {
 }
 
 impl Action {
+    /// Whether an application may answer.
+    fn is_app(&self) -> bool {
+        match self {
+            Action::App(_) => true,
+            Action::Folders(folders) => folders.pages().is_some(),
+            _ => false,
+        }
+    }
+
     /// Whether it may run scripts.
     fn runs_scripts(&self) -> bool {
         match self {
@@ -429,10 +438,10 @@ impl Site {
 
     /// The application of one of its routes.
     pub(crate) fn app(&self, route: usize) -> Option<&Arc<dyn App>> {
-        if let Some(Route { action: Action::App(app), .. }) = self.routes.action(route) {
-            Some(app)
-        } else {
-            None
+        match &self.routes.action(route)?.action {
+            Action::App(app) => Some(app),
+            Action::Folders(folders) => folders.pages().map(|pages| &pages.app),
+            _ => None,
         }
     }
 
@@ -488,6 +497,7 @@ impl Site {
                 Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
                     if has_missed => {}
                 Action::Folders(ref own) if own.cgi().is_some() => return Fate::Script,
+                Action::Folders(ref own) if own.pages().is_some() => return Fate::App,
                 // A folder in it may ask who the client is, which may take longer than to read the body.
                 Action::Folders(_) if request.has(Known::Authorization) => {
                     return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
@@ -658,7 +668,7 @@ impl Plan {
     pub(crate) fn has_app(&self) -> bool {
         let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
         let asks = |route: &Route| route.guard.as_ref().is_some_and(|guard| guard.asks());
-        routes.any(|(_, route)| matches!(route.action, Action::App(_)) || asks(route))
+        routes.any(|(_, route)| route.action.is_app() || asks(route))
     }
 
     /// Whether any site has scripts.

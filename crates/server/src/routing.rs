@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use adyton_files::programs::CHANGING;
 use adyton_files::runs::Runs;
+use adyton_files::scripts::Unnamed;
 use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::{Asked, Head};
@@ -433,6 +435,8 @@ const TOO_MANY: &str = "You have sent too many requests in a short time.";
 
 const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
 
+const NOT_RUN: &str = "Files are not run here.";
+
 const NOT_ADMITTED: &str = "It is not for clients with this address.";
 
 /// The address of the client, as far as it is known.
@@ -592,6 +596,11 @@ fn answer_in(
         found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
         return Some(Routed::Answered);
     }
+    if place.python.has_any()
+        && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
+    {
+        return Some(routed);
+    }
     if let Some(runs) = &place.runs
         && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
     {
@@ -623,13 +632,71 @@ fn run_in(
             return Some(Routed::Answered);
         }
     };
+    let name = wanted.name().get(own_bytes..).unwrap_or_default();
+    if !place.is_file(name) {
+        Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+        return Some(Routed::Answered);
+    }
     // What is said of its name counts for what stands behind that, too.
-    if let Some(refusal) = wanted.name().get(own_bytes..).and_then(|name| place.refusal(name)) {
+    if let Some(refusal) = place.refusal(name) {
         refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
         return Some(Routed::Answered);
     }
     let led = lead_behind(answer, inside, wanted.name(), asking, to);
     Some(led.unwrap_or(Routed::Script(number, wanted)))
+}
+
+/// Has the Python page answer that a path names in a folder that has such; nothing, if it names none.
+fn ask_page(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, place): (&Folders, &Place),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (request, ..) = asking;
+    let Inside { number, path, own_bytes, .. } = inside;
+    let pages = folders.pages().filter(|_| !is_for_server(request))?;
+    match pages.files.find(path.get(own_bytes..)?) {
+        Ok((named, _)) if !place.python.has(&named.file) => return None,
+        Ok(_) if place.python.asks_for_programs && !place.may_run() => {
+            Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
+            return Some(Routed::Answered);
+        }
+        Ok((named, _)) => {
+            let file = [b"/", &*named.file].concat();
+            if let Some(refusal) = place.refusal(&file) {
+                refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+                return Some(Routed::Answered);
+            }
+            let name = [&path[..own_bytes], &file].concat();
+            let is_on_the_way = path.starts_with(&name);
+            if is_on_the_way && !place.is_file(&file) || place.is_absent && !is_on_the_way {
+                Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+                return Some(Routed::Answered);
+            }
+            let led = if is_on_the_way {
+                lead_behind(answer, inside, &name, asking, to)
+            } else {
+                lead(answer, inside, &name, asking, to)
+            };
+            if led.is_some() {
+                return led;
+            }
+        }
+        // The page has the slash added.
+        Err(Unnamed::Unslashed) => {}
+        Err(Unnamed::Absent(why)) if why.status == 404 => return None,
+        Err(Unnamed::Absent(why)) => {
+            Reply::new(answer, to.0, to.1).fail(why.status, why.detail);
+            return Some(Routed::Answered);
+        }
+    }
+    if is_web_socket(request) {
+        Reply::new(answer, to.0, to.1).fail(501, NO_WEB_SOCKETS);
+        return Some(Routed::Answered);
+    }
+    Some(Routed::App(number))
 }
 
 /// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.

@@ -119,7 +119,7 @@ fn is_app(sites: &Sites, route: &SiteRoute) -> bool {
 }
 
 fn is_called(_: &Sites, route: &SiteRoute) -> bool {
-    matches!(route.action, SiteAction::App(_))
+    matches!(route.action, SiteAction::App(_)) || route.pages.is_some()
 }
 
 fn is_program(sites: &Sites, route: &SiteRoute) -> bool {

@@ -39,7 +39,18 @@ impl Document {
         let bound: Vec<Option<usize>> = self.sites.iter().map(|site| self.bound_group(site)).collect();
         let folders = groups.iter().map(|group| Some(group.chdir.clone().unwrap_or_else(|| base.clone())));
         let folders = folders.collect();
-        let mut made = Maker { base, is_base_read, folders, part, groups: &groups, apps, mistakes, at: &at };
+        let mut made = Maker {
+            base,
+            is_base_read,
+            folders,
+            part,
+            groups: &groups,
+            apps,
+            mistakes,
+            at: &at,
+            of_pages: None,
+            bound: None,
+        };
         made.pythons(&self.groups);
         made.own_folders(&self.groups);
         let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::default() };
@@ -48,6 +59,11 @@ impl Document {
         for (site, bound) in self.sites.into_iter().zip(bound) {
             let of_site = with(&with(settings, &site.given, &at), &logs, &at);
             let root = site.draft.root.clone().unwrap_or_default();
+            made.of_pages = self.groups.iter().position(|group| match &site.draft.group {
+                Some(name) => group.name == *name,
+                None => group.draft.is_default,
+            });
+            made.bound = bound;
             let mut routes = Vec::new();
             for route in site.routes {
                 let of_route = with(&of_site, &route.given, &at);
@@ -174,6 +190,10 @@ struct Maker<'g> {
     groups: &'g [Group],
     apps: Vec<AppTarget>,
     mistakes: Vec<Mistake>,
+    /// The group in which applications of the site run that have none of their own.
+    of_pages: Option<usize>,
+    /// The group at whose addresses the site is.
+    bound: Option<usize>,
 }
 
 impl Maker<'_> {
@@ -243,7 +263,9 @@ impl Maker<'_> {
         let mut settings = settings.clone();
         let mut actions = Vec::new();
         let wanted = draft.actions();
+        let mut pages = None;
         if let Some(files) = draft.files.take() {
+            pages = self.pages_of_folders(places.files, &root.join(&files), &settings);
             actions.extend(self.files(places.files, &root.join(files), &settings));
         }
         actions.extend(self.other(places.other, &mut draft, (root, &settings)));
@@ -254,14 +276,17 @@ impl Maker<'_> {
             actions.push(UNKNOWN);
         }
         let route = |action: SiteAction| {
-            let is_tried = !draft.tried.is_empty() && matches!(action, SiteAction::Files(_));
+            let is_files = matches!(action, SiteAction::Files(_));
+            let is_tried = !draft.tried.is_empty() && is_files;
+            let pages = pages.filter(|_| is_files);
             let falls = settings.static_fall_through || is_tried;
             SiteRoute {
                 paths: draft.paths.clone(),
                 when: draft.when.clone(),
                 is_internal: draft.is_internal,
-                mount: draft.mount.clone(),
+                mount: if pages.is_some() { Mount::Folder } else { draft.mount.clone() },
                 action,
+                pages,
                 settings: Settings { static_fall_through: falls, ..settings.clone() },
                 line,
                 said: said.clone(),
@@ -294,6 +319,7 @@ impl Maker<'_> {
                 index,
                 follow_symlinks: settings.static_symlinks,
                 preload: std::mem::take(&mut draft.scripts_preload),
+                is_asked_for: false,
             };
             return self.scripts(at, scripts, (settings, group));
         }
@@ -378,6 +404,35 @@ impl Maker<'_> {
             known.preload.extend(preload);
         }
         Some(SiteAction::App(number))
+    }
+
+    /// The application that is all pages of the folders of a route of files, if these may have any.
+    fn pages_of_folders(&mut self, at: usize, folder: &Path, settings: &Settings) -> Option<usize> {
+        if !settings.lets_folders_have_pages()
+            || settings.is_any_unread(&["root", "may-set", "htaccess", "interface"])
+        {
+            return None;
+        }
+        if let Some(group) = self.of_pages.filter(|group| self.bound != Some(*group)) {
+            let name = &self.groups[group].name;
+            let what = format!(
+                "files: may-set lets folders have scripts, which run in the processes that serve files, and applications of this \
+                 site run in the group {name}; take \"scripts\" out, and write a route with scripts = and group = {name:?}"
+            );
+            self.mistakes.push(Mistake { at, what });
+            return None;
+        }
+        let scripts = Scripts {
+            folder: folder.to_owned(),
+            index: SCRIPTS_INDEX.to_owned(),
+            follow_symlinks: false,
+            preload: Vec::new(),
+            is_asked_for: true,
+        };
+        let (text, target) = (folder.display().to_string(), Target::Scripts(scripts));
+        let (interface, said_at) = (settings.interface, (self.at)(at));
+        let app = AppTarget { text, target, interface, factory: false, group: self.bound, said_at };
+        if let SiteAction::App(number) = self.named(app) { Some(number) } else { None }
     }
 
     /// Where a folder is that is one, or is not there yet.

@@ -8,6 +8,7 @@ use adyton_http::bytes::is_token;
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 
+use super::on_the_way::told;
 use super::path::written;
 use super::table::conditions;
 use crate::bind::Bind;
@@ -234,6 +235,7 @@ impl Sites {
             match self.hears_folders(route) {
                 Some(true) => {
                     text.push_str(FOLDERS_SPEAK);
+                    text.extend(told(route, path.get(pattern.prefix_bytes()..).unwrap_or_default()));
                     are_heard = true;
                 }
                 Some(false) if !are_heard => text.push_str(FOLDERS_UNHEARD),

@@ -13,6 +13,7 @@ mod folder;
 mod folder_runs;
 mod keys;
 mod mistake;
+mod on_the_way;
 mod path;
 mod rows;
 mod schema;

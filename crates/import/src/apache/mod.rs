@@ -6,6 +6,7 @@
 mod access;
 mod daemon;
 mod express;
+mod handlers;
 mod htaccess;
 mod known;
 mod lex;
@@ -102,6 +103,10 @@ pub(crate) fn read(
 
 /// A file for one folder: the site is that folder, where the file of sites lies.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
+    let taken = draft.handlers.as_ref().map(|_| handlers::take(lines));
+    let (handlers, others) = taken.unzip();
+    draft.handlers = handlers;
+    let lines = others.as_deref().unwrap_or(lines);
     let mut with_root = lines.to_vec();
     with_root.push(Line {
         name: "documentroot".to_owned(),

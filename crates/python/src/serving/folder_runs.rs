@@ -2,26 +2,35 @@
 
 use std::path::PathBuf;
 
-use adyton_cli::FolderRuns;
-use adyton_files::runs::{Others, Runs, is_shown};
-use adyton_server::RunRule;
+use adyton_cli::{FolderRuns, MaySet};
+use adyton_files::runs::{ByEnd, Others, Runs, is_shown};
+use adyton_import::{FolderHandlers, Handler};
+use adyton_server::{PageRule, RunRule};
 
-/// Which files of a folder are run that says this, if these programs may run them.
+/// Which files of a folder are run.
+#[derive(Default)]
+pub(super) struct Run {
+    pub(super) rule: Option<RunRule>,
+    pub(super) python: PageRule,
+}
+
+/// What an `.adyton.toml` says, where these programs may run files.
 ///
 /// # Errors
 ///
 /// It names another program, or a file that is a page for all others.
-pub(super) fn run_rule(said: &FolderRuns, programs: &[PathBuf]) -> Result<Option<RunRule>, String> {
-    let FolderRuns { cgi, interpreters } = said;
+pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String> {
+    let FolderRuns { cgi, interpreters, scripts } = said;
+    let python = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };
     if *cgi == Some(false) {
-        return Ok(Some(RunRule::Off));
+        return Ok(Run { rule: Some(RunRule::Off), python });
     }
     if cgi.is_none() && interpreters.is_empty() {
-        return Ok(None);
+        return Ok(Run { rule: None, python });
     }
-    let mut runs = Runs::default();
+    let mut runs = Runs { may: Some(true), ..Runs::default() };
     if *cgi == Some(true) {
-        runs.others = Others::ShownAreSent;
+        runs.others = Some(Others::ShownAreSent);
     }
     for (end, program) in interpreters {
         if !programs.contains(program) {
@@ -33,7 +42,68 @@ pub(super) fn run_rule(said: &FolderRuns, programs: &[PathBuf]) -> Result<Option
         if is_shown(end.as_bytes()) {
             return Err(format!("cgi: *{end}: files with such names are sent; choose another end"));
         }
-        runs.ends.push((end.to_ascii_lowercase().into_bytes(), Some(program.clone())));
+        runs.ends.push((end.to_ascii_lowercase().into_bytes(), ByEnd::Run(Some(program.clone()))));
     }
-    Ok(Some(RunRule::On(runs)))
+    Ok(Run { rule: Some(RunRule::On(runs)), python })
+}
+
+/// What an `.htaccess` says that may say this.
+///
+/// # Errors
+///
+/// What it may not say, or what is not known here: a sentence for each.
+pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<String>> {
+    let mut mistakes: Vec<String> =
+        said.unknown.iter().map(|line| format!("{line}: there is no such handler here")).collect();
+    let all = said.all.flatten();
+    let named = || said.ends.iter().map(|(_, handler)| *handler).chain(all);
+    for (handler, is_allowed, word) in
+        [(Handler::Cgi, may.lets_run(), "cgi"), (Handler::Wsgi, may.lets_have_pages(), "scripts")]
+    {
+        if named().any(|other| other == handler) && !is_allowed {
+            mistakes
+                .push(format!("files are run: the site would have to allow it with htaccess = [{word:?}]"));
+        }
+    }
+    let mut run = Run { rule: None, python: PageRule { asks_for_programs: true, ..PageRule::default() } };
+    let mut runs = Runs { may: said.executes, ..Runs::default() };
+    for (end, handler) in &said.ends {
+        if *handler == Handler::Cgi && is_shown(end.as_bytes()) {
+            mistakes.push(format!("*{end}: files with such names are sent; choose another end"));
+        }
+        let python = match end.as_str() {
+            ".py" => Some(&mut run.python.py),
+            ".wsgi" => Some(&mut run.python.wsgi),
+            _ => None,
+        };
+        match (handler, python) {
+            (Handler::Wsgi, None) => {
+                mistakes.push(format!("*{end}: names of Python pages end in .py or .wsgi here"));
+            }
+            (_, Some(python)) => *python = Some(*handler == Handler::Wsgi),
+            (_, None) => {}
+        }
+        let way = if *handler == Handler::Cgi { ByEnd::Run(None) } else { ByEnd::AsOthers };
+        // Of two lines the last counts.
+        runs.ends.insert(0, (end.clone().into_bytes(), way));
+    }
+    if said.all.is_some() {
+        let is_page = all == Some(Handler::Wsgi);
+        (run.python.py, run.python.wsgi) = (Some(is_page), Some(is_page));
+    }
+    runs.others = match said.all {
+        None | Some(Some(Handler::Default)) => None,
+        Some(None) => Some(Others::Sent),
+        Some(Some(Handler::Cgi)) => Some(Others::Run),
+        Some(Some(Handler::Wsgi)) => Some(Others::Refused),
+    };
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    run.rule = match all {
+        Some(Handler::Default) => Some(RunRule::Off),
+        _ if runs == Runs::default() => None,
+        _ => Some(RunRule::On(runs)),
+    };
+    Ok(run)
 }

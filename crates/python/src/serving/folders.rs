@@ -11,28 +11,33 @@ use adyton_cli::{
 use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_files::runs::is_shown;
-use adyton_import::{Import, Kind, import};
+use adyton_files::scripts::Scripts;
+use adyton_import::{Import, Kind, import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
+    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
     Scheme, StatusPage,
 };
 use adyton_sys::fs::open_regular;
 
 use super::failure::Failure;
-use super::folder_runs::run_rule;
+use super::folder_runs::{Run, apache, own};
 use super::scripts::programs;
+
+/// The page that answers for its folder.
+const PAGES_INDEX: &str = "index.py";
 
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
-/// nothing. `url` is the path of the route, `root` the folder of its site.
+/// nothing. `url` is the path of the route, `root` the folder of its site,
+/// `pages` the application that is all pages of these folders.
 pub(super) fn folders(
     (number, place): (usize, &Path),
     url: &PathPattern,
-    (settings, root): (&Settings, Option<&Path>),
+    (settings, root, pages): (&Settings, Option<&Path>, Option<&Arc<dyn App>>),
 ) -> Result<Option<Folders>, Failure> {
     let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
     let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
@@ -49,7 +54,16 @@ pub(super) fn folders(
     let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
     let folders = Folders::open((number, place), url, forms, Arc::new(reader));
     let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
-    let folders = folders.map_err(wrong)?;
+    let mut folders = folders.map_err(wrong)?;
+    if settings.lets_folders_have_pages() {
+        let Some(app) = pages else {
+            let what =
+                "may-set: folders have scripts where a file of sites says so; start the server with one";
+            return Err(Failure::Said(what.to_owned(), 2));
+        };
+        let files = Scripts::open(place, false, PAGES_INDEX).map_err(wrong)?;
+        folders = folders.with_pages(files, Arc::clone(app));
+    }
     if !settings.lets_folders_run() {
         return Ok(Some(folders));
     }
@@ -81,29 +95,41 @@ struct Reader {
 impl FolderReader for Reader {
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
         let path = file.folder.join(file.form.name());
-        let said = match file.form {
-            Form::Own => read_folder(&path, file.text, self.may_set)
-                .map_err(|failure| std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()),
-            Form::Htaccess => read_apache(&path, file, self.htaccess),
-        }?;
-        self.rules(file, said).map_err(|what| vec![format!("{}: {what}", path.display())])
+        let at = |what: String| vec![format!("{}: {what}", path.display())];
+        let (said, run) = match file.form {
+            Form::Own => {
+                let said = read_folder(&path, file.text, self.may_set).map_err(|failure| {
+                    std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()
+                })?;
+                let run = own(&said.runs, &self.interpreters).map_err(at)?;
+                (said, run)
+            }
+            Form::Htaccess => read_apache(&path, file, self.htaccess)?,
+        };
+        self.rules(file, (said, run)).map_err(at)
     }
 }
 
 impl Reader {
     /// Whether folders may say that files are run.
     fn may_run(&self) -> bool {
-        self.may_set.lets_run() || self.htaccess.lets_run()
+        let runs = |may: MaySet| may.lets_run() || may.lets_have_pages();
+        runs(self.may_set) || runs(self.htaccess)
     }
 
-    fn rules(&self, file: &FolderFile<'_>, said: FolderSettings) -> Result<FolderRules, String> {
-        let FolderSettings { settings, redirects, runs } = said;
+    fn rules(
+        &self,
+        file: &FolderFile<'_>,
+        (said, run): (FolderSettings, Run),
+    ) -> Result<FolderRules, String> {
+        let FolderSettings { settings, redirects, .. } = said;
         let admission = settings.admission();
         let mut rules = FolderRules {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
             guard: self.guard(file, &settings)?,
             edits: settings.head_edits(),
-            runs: run_rule(&runs, &self.interpreters)?,
+            runs: run.rule,
+            python: run.python,
             ..FolderRules::default()
         };
         for (status, page) in &settings.error_pages {
@@ -161,23 +187,34 @@ impl Reader {
 }
 
 /// Reads what Apache would.
-fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<FolderSettings, Vec<String>> {
+fn read_apache(
+    path: &Path,
+    file: &FolderFile<'_>,
+    may: MaySet,
+) -> Result<(FolderSettings, Run), Vec<String>> {
     let name = path.display().to_string();
-    let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
-    let made = import(Kind::Apache, &name, file.text, &mut include);
-    let Import { text, losses } = made.map_err(|mistake| vec![mistake.to_string()])?;
+    let (made, handlers) = if may.lets_run() || may.lets_have_pages() {
+        import_folder(&name, file.text).map(|(made, handlers)| (made, Some(handlers)))
+    } else {
+        let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
+        import(Kind::Apache, &name, file.text, &mut include).map(|made| (made, None))
+    }
+    .map_err(|mistake| vec![mistake.to_string()])?;
+    let Import { text, losses } = made;
     let opens = losses.iter().filter(|loss| loss.opens).map(|loss| format!("restriction lost: {loss}"));
     let mistakes: Vec<String> = opens.collect();
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
-    let said = read_htaccess(&text, may)
-        .map_err(|mistakes| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>())?;
+    let named =
+        |mistakes: Vec<String>| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>();
+    let said = read_htaccess(&text, may).map_err(named)?;
+    let run = handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
     // That one is told of each file: where the folder is, is known here.
     for loss in losses.iter().filter(|loss| loss.what != Form::Htaccess.name()) {
         log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
     }
-    Ok(said)
+    Ok((said, run))
 }
 
 /// What answers paths beneath the folder. Apache's are those of the site.

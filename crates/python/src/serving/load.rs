@@ -238,7 +238,10 @@ pub(crate) fn script_faults(
 ) -> PyResult<Vec<String>> {
     let mut faults = Vec::new();
     for application in applications {
-        if let Callee::Scripts(scripts, _) = &application.callee {
+        // Where folders have to say that files are pages, others are whatever they are.
+        if let Callee::Scripts(scripts, _) = &application.callee
+            && !scripts.is_asked_for
+        {
             let module = py.import("adyton._scripts")?;
             let found = module.call_method1("faults", (settings.place(&scripts.folder),))?;
             faults.extend(found.extract::<Vec<String>>()?);

@@ -273,7 +273,7 @@ fn site_of_command_line(
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
         let (path, made) = route(path, Action::Files(number));
         let made = Route { fallback: fallback(settings), ..made };
-        let made = speaking((number, &place), &path, (made, settings), None)?;
+        let made = speaking((number, &place), &path, (made, settings), (None, None))?;
         routes.push((path, made));
     }
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
@@ -340,7 +340,9 @@ fn sites_of_file(
                 let made = timed(made, site, &route.settings, (&log, &pages));
                 let made = match (&route.action, folder) {
                     (SiteAction::Files(place), Some(number)) => {
-                        speaking((number, place), path, (made, &route.settings), site.root.as_deref())?
+                        let pages = route.pages.and_then(|app| apps[app].as_ref());
+                        let around = (site.root.as_deref(), pages);
+                        speaking((number, place), path, (made, &route.settings), around)?
                     }
                     _ => made,
                 };
@@ -363,9 +365,10 @@ fn speaking(
     (number, place): (usize, &Path),
     path: &PathPattern,
     (route, settings): (Route, &Settings),
-    root: Option<&Path>,
+    (root, pages): (Option<&Path>, Option<&Arc<dyn App>>),
 ) -> Result<Route, Failure> {
-    Ok(match own_folders((number, &settings.place(place)), path, (settings, root))? {
+    let place = settings.place(place);
+    Ok(match own_folders((number, &place), path, (settings, root, pages))? {
         Some(folders) => route.with_folders(folders),
         None => route,
     })

@@ -52,7 +52,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Looks at a folder, by its path beneath the root, and reads its files; `before`: what was found there before.
+    /// Looks at a folder, by its path beneath the root, and reads its files; `before`: what was found there before. `is_wary`: its
+    /// files may have others run, whose text would be sent if they were taken not to.
     ///
     /// # Errors
     ///
@@ -60,7 +61,7 @@ impl Level {
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
-        (forms, url): (&[Form], &[u8]),
+        (forms, url, is_wary): (&[Form], &[u8], bool),
         reader: &dyn FolderReader,
         before: Option<&Level>,
     ) -> Result<Level, Seen> {
@@ -99,6 +100,10 @@ impl Level {
             level.is_settled &= meta.is_none_or(|meta| !is_young(&meta));
             level.files.push((root.locate(&name), meta));
             match text {
+                Ok(Some(text)) if is_wary && text.is_empty() && meta.is_some_and(|meta| is_young(&meta)) => {
+                    let file = path.join(form.name());
+                    level.take(Err(vec![format!("{}: it is empty, and being written", file.display())]));
+                }
                 Ok(Some(text)) => {
                     let file = FolderFile { form, folder: &path, root: root.path(), url: &url, text: &text };
                     level.take(reader.read(&file));
@@ -180,15 +185,17 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
         return Err("it is no regular file".to_owned());
     }
     let opened = root.open_beneath(name, Symlinks::Refuse).map_err(refused)?;
+    let changed = || Err("it was changed while it was read".to_owned());
     if stat(opened.as_fd()).map_err(refused)? != *meta {
-        return Err("it was changed while it was read".to_owned());
+        return changed();
     }
     let mut text = String::new();
     let length = File::from(opened).take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(refused)?;
     if length as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    Ok(text)
+    // Who writes a file in its place empties it first.
+    if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
 /// Whether a file has changed so lately that another change may have the same time.

@@ -21,10 +21,13 @@ use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
 
+use adyton_files::scripts::Scripts;
 use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
 use self::place::Outer;
+use self::runs::Pages;
+use crate::app::App;
 use crate::cgi::Cgi;
 use crate::changes::Changes;
 use crate::lock::lock;
@@ -32,7 +35,7 @@ use crate::terms::Terms;
 
 pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form};
-pub use self::runs::RunRule;
+pub use self::runs::{PageRule, RunRule};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -54,6 +57,8 @@ pub struct Folders {
     reader: Arc<dyn FolderReader>,
     /// What runs programs of these folders, if these may say that some are run.
     cgi: Option<Arc<Cgi>>,
+    /// Their Python pages, if they may say that files are such.
+    pages: Option<Pages>,
     known: Mutex<Known>,
 }
 
@@ -84,6 +89,7 @@ impl Folders {
             changes: None,
             reader,
             cgi: None,
+            pages: None,
             known: Mutex::new(known),
         })
     }
@@ -100,6 +106,23 @@ impl Folders {
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
         self
+    }
+
+    /// The same, but they may say that Python files in them are pages: `files` finds these, and `app` is all of them.
+    #[must_use]
+    pub fn with_pages(mut self, files: Scripts, app: Arc<dyn App>) -> Folders {
+        self.pages = Some(Pages { files, app });
+        self
+    }
+
+    /// The pages of these folders.
+    pub(crate) fn pages(&self) -> Option<&Pages> {
+        self.pages.as_ref()
+    }
+
+    /// Whether these folders may say that files in them are run.
+    fn has_files_run(&self) -> bool {
+        self.cgi.is_some() || self.pages.is_some()
     }
 
     /// What runs programs of these folders.
@@ -129,7 +152,7 @@ impl Folders {
         }
         let mut rules = Vec::new();
         // It counts for as long as what it is made of.
-        let (mut exists, mut since_ms) = (true, now_ms);
+        let (mut exists, mut since_ms, mut file_bytes) = (true, now_ms, None);
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let ends = std::iter::once(0).chain(ends).chain([path.len()].into_iter().filter(|&end| end > 0));
         for end in ends {
@@ -140,6 +163,7 @@ impl Folders {
                 // What a client writes behind the name of a file may be anything.
                 Seen::File => {
                     exists = end == path.len();
+                    file_bytes = Some(end);
                     break;
                 }
                 Seen::Nothing => {
@@ -149,7 +173,8 @@ impl Folders {
             }
         }
         let outer = Outer { changes: self.changes.as_ref(), terms };
-        let place = Place::of(rules, &outer);
+        let mut place = Place::of(rules, &outer);
+        place.file_bytes = file_bytes;
         if !exists {
             return Arc::new(place.absent());
         }
@@ -166,12 +191,13 @@ impl Folders {
         let before = known.levels.remove(folder);
         // A program may have come with the file that says that it is one.
         let is_due =
-            |level: &Level| self.cgi.is_some() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
+            |level: &Level| self.has_files_run() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
         let kept = before.as_ref().is_some_and(|level| !is_due(level) || level.is_current(&known.root));
         let looked = match before {
             Some(level) if kept => Ok(level),
             before => {
-                Level::look(&known.root, folder, (&self.forms, &self.url), &*self.reader, before.as_ref())
+                let asked = (&*self.forms, &*self.url, self.has_files_run());
+                Level::look(&known.root, folder, asked, &*self.reader, before.as_ref())
             }
         };
         match looked {

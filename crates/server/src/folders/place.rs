@@ -7,7 +7,7 @@ use adyton_files::runs::Runs;
 use adyton_route::{HeadEdits, Routes};
 
 use super::rules::{FolderAnswer, FolderRules};
-use super::runs::{followed_by, is_run};
+use super::runs::{PageRule, followed_by, is_run};
 use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) is_wrong: bool,
     /// Whether nothing was found at the path: then no file answers, whatever has come there since.
     pub(crate) is_absent: bool,
+    /// How much of the path is that of a file, from behind the slash in front, if there is one on the way.
+    pub(super) file_bytes: Option<usize>,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
     /// Of the folders that keep somebody out, the outermost first.
@@ -38,6 +40,8 @@ pub(crate) struct Place {
     answers: Vec<(usize, Routes<FolderAnswer>)>,
     /// Which files are run, if any are.
     pub(crate) runs: Option<Arc<Runs>>,
+    /// Which Python files are pages.
+    pub(crate) python: PageRule,
 }
 
 impl Place {
@@ -46,6 +50,7 @@ impl Place {
         Place {
             is_wrong: true,
             is_absent: false,
+            file_bytes: None,
             is_as_stored: false,
             guarded: Vec::new(),
             changes,
@@ -53,6 +58,7 @@ impl Place {
             pages_of_site: 0,
             answers: Vec::new(),
             runs: None,
+            python: PageRule::default(),
         }
     }
 
@@ -69,6 +75,7 @@ impl Place {
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
             pages.extend(own.pages.iter().cloned());
+            place.python = place.python.followed_by(own.python);
             if let Some(rule) = &own.runs {
                 place.runs = followed_by(place.runs.take(), rule);
             }
@@ -96,6 +103,17 @@ impl Place {
     pub(crate) fn is_run(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         self.runs.as_ref().is_some_and(|runs| is_run(runs, name))
+    }
+
+    /// Whether a path, without that of the route, is the one of the file on the way that was found: only for that one it is known
+    /// what folders say.
+    pub(crate) fn is_file(&self, path: &[u8]) -> bool {
+        self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
+    }
+
+    /// Whether programs may run.
+    pub(crate) fn may_run(&self) -> bool {
+        self.runs.as_ref().is_some_and(|runs| runs.may_run())
     }
 
     /// The page that a folder has for a status.

@@ -1,0 +1,77 @@
+//! The files of settings in the folders on the way to a path, as they are on the disk now.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::folder::read_folder;
+use super::folder_runs::FolderRuns;
+use crate::settings::{Settings, SiteAction, SiteRoute};
+
+/// No file of a folder is larger that is read.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Lines that tell the files that count for a path beneath that of a route of files, the outermost first, and whether they have
+/// files run.
+pub(super) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
+    let SiteAction::Files(folder) = &route.action else { return Vec::new() };
+    let settings = &route.settings;
+    let top = settings.place(folder);
+    let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+    let ends = rest.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let levels = std::iter::once(0).chain(ends).chain(std::iter::once(rest.len()));
+    let mut lines = Vec::new();
+    let mut before = None;
+    for level in levels.map(|end| &rest[..end]) {
+        let is_folder = top.join(OsStr::from_bytes(level)).is_dir();
+        if before.replace(level) == Some(level) || !is_folder {
+            continue;
+        }
+        let forms =
+            [(".adyton.toml", !settings.may_set.is_empty()), (".htaccess", !settings.htaccess.is_empty())];
+        for (name, _) in forms.into_iter().filter(|(_, is_read)| *is_read) {
+            let shown = Path::new(OsStr::from_bytes(level)).join(name);
+            if let Some(what) = said(&top.join(&shown), settings) {
+                // Without the dots of `files = "."`.
+                let shown: PathBuf = folder.join(&shown).components().collect();
+                lines.push(format!("       as {} says{what}\n", shown.display()));
+            }
+        }
+    }
+    lines
+}
+
+/// What is to be told of a file of settings; nothing, if it is not there.
+fn said(file: &Path, settings: &Settings) -> Option<String> {
+    let meta = file.symlink_metadata().ok()?;
+    if !meta.is_file() || meta.len() > FILE_BYTES_MAX {
+        return Some(", which is wrong, so it is answered 500".to_owned());
+    }
+    if file.file_name().is_none_or(|name| name != ".adyton.toml") {
+        return Some(String::new());
+    }
+    let text = std::fs::read_to_string(file).ok()?;
+    let runs = match read_folder(file, &text, settings.may_set) {
+        Ok(folder) => folder.runs,
+        Err(_) => return Some(", which is wrong, so it is answered 500".to_owned()),
+    };
+    Some(shown(&runs))
+}
+
+/// What is said of files that are run.
+fn shown(runs: &FolderRuns) -> String {
+    let FolderRuns { cgi, interpreters, scripts } = runs;
+    let mut all = Vec::new();
+    match cgi {
+        Some(true) => all.push("programs are run".to_owned()),
+        Some(false) => all.push("no program is run".to_owned()),
+        None => {}
+    }
+    all.extend(interpreters.iter().map(|(end, program)| format!("*{end} is run by {}", program.display())));
+    match scripts {
+        Some(true) => all.push("Python files are pages".to_owned()),
+        Some(false) => all.push("no Python file is a page".to_owned()),
+        None => {}
+    }
+    if all.is_empty() { String::new() } else { format!(": {}", all.join(", ")) }
+}

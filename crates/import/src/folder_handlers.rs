@@ -1,0 +1,32 @@
+//! What the file of a folder says of files that are run, apart from what becomes a file of sites.
+
+/// What the file of a folder says of files that are run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderHandlers {
+    /// `Options` with or without `ExecCGI`.
+    pub executes: Option<bool>,
+    /// `SetHandler`; the innermost `None` is `none`.
+    pub all: Option<Option<Handler>>,
+    /// `AddHandler` and `RemoveHandler`: ends of names in small letters, as `.pl`, in the order of the file.
+    pub ends: Vec<(String, Handler)>,
+    /// Lines with handlers that are not known here, each with its place.
+    pub unknown: Vec<String>,
+}
+
+/// What becomes of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handler {
+    /// They are run as CGI scripts.
+    Cgi,
+    /// They are WSGI applications.
+    Wsgi,
+    /// They are sent.
+    Default,
+}
+
+impl FolderHandlers {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        *self == FolderHandlers::default()
+    }
+}
