@@ -9,7 +9,8 @@ import pytest
 
 from tidy.sources import ROOT
 
-SCRIPTS = ("budget/run.py", "generators/run.py")
+SITES = ("around", "cgi", "cgi_beside", "groups", "many_folders", "pages_beside")
+SCRIPTS = ("budget/run.py", "generators/run.py", *(f"sites/{name}.py" for name in SITES))
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
