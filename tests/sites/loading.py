@@ -1,0 +1,133 @@
+"""Pages that note each of their loads, or wait in it, and clients that ask without a pause."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Self
+
+from sites.folder import page
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from support.server import Server
+
+NOTES = """
+import os
+
+with open({notes!r}, "a") as notes:
+    notes.write(f"{{os.getpid()}} {words}\\n")
+{more}
+
+def handler(request):
+    return "{words}"
+"""
+"""Notes its load, with the process in which that is."""
+
+WAITS = """
+with open({pipe!r}, "rb") as pipe:
+    pipe.read()
+"""
+"""Waits until somebody has opened and closed a pipe."""
+
+
+def noting(project: Path, name: str, words: str, more: str = "") -> None:
+    """Put a page there that notes its loads and answers with these words."""
+    page(project, name, NOTES.format(notes=str(project / "notes"), words=words, more=more))
+
+
+def waiting(project: Path, name: str, words: str, more: str = "") -> Path:
+    """Put a page there that notes its load, and waits then; return the pipe that it waits for."""
+    pipe = fifo(project, words)
+    noting(project, name, words, WAITS.format(pipe=str(pipe)) + more)
+    return pipe
+
+
+def fifo(project: Path, name: str) -> Path:
+    """Make a pipe."""
+    pipe = project / f"{name}.pipe"
+    os.mkfifo(pipe)
+    return pipe
+
+
+def loads(project: Path) -> Counter[tuple[str, str]]:
+    """Return how often each process has loaded each version, by its words."""
+    notes = project / "notes"
+    lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+    pairs = (line.partition(" ") for line in lines)
+    return Counter((process, words) for process, _, words in pairs)
+
+
+class Asked(threading.Thread):
+    """One request on a thread of its own."""
+
+    def __init__(self, server: Server, target: str) -> None:
+        """Send it."""
+        super().__init__()
+        self._server, self._target = server, target
+        self.answer: tuple[int, bytes] | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Keep the answer."""
+        response = self._server.fetch(self._target)
+        self.answer = (response.status, response.body)
+
+    def answered(self) -> tuple[int, bytes] | None:
+        """Wait for the answer, and return it."""
+        self.join()
+        return self.answer
+
+
+class Crowd:
+    """Clients that ask for one page again and again, each over its own connection, until the `with` ends."""
+
+    def __init__(self, server: Server, target: str, count: int) -> None:
+        """Begin with none."""
+        self.server, self.target = server, target
+        self.seen: list[list[tuple[int, bytes]]] = [[] for _ in range(count)]
+        self._stop = threading.Event()
+        self._failures: list[BaseException] = []
+        self._threads = [threading.Thread(target=self._ask, args=(seen,)) for seen in self.seen]
+
+    def __enter__(self) -> Self:
+        """Let them ask."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let them end; what has failed for one of them fails here."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        if error is None:
+            assert [] == self._failures
+
+    def _ask(self, seen: list[tuple[int, bytes]]) -> None:
+        try:
+            with self.server.connect() as connection:
+                while not self._stop.is_set():
+                    response = connection.get(self.target)
+                    assert response.complete
+                    seen.append((response.status, response.body))
+        except BaseException as failure:  # noqa: BLE001 - it is told by the thread of the test
+            self._failures.append(failure)
+
+    def all_see(self, answer: tuple[int, bytes]) -> bool:
+        """Wait until each of them has had this answer last, or one has failed."""
+        return self.sees(answer.__eq__)
+
+    def sees(self, is_wanted: Callable[[tuple[int, bytes]], bool]) -> bool:
+        """Wait until each of them has had such an answer last, or one has failed."""
+        return until(lambda: bool(self._failures) or all(seen and is_wanted(seen[-1]) for seen in self.seen))

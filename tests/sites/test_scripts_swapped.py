@@ -1,0 +1,162 @@
+"""A page whose file is swapped, while it is loaded or asked for: another file, a link, a folder, nothing."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.folder import HANDLER, page, start
+from sites.loading import Asked, Crowd, loads, noting, waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.server import Servers
+
+THREADS = ("--processes", "0", "--threads", "4")
+
+
+def another(project: Path) -> None:
+    """Put another page there."""
+    noting(project, "a.py", "another")
+
+
+def link(project: Path) -> None:
+    """Put a link to a page there."""
+    folder = project / "public/pages"
+    beside = folder / ".link"
+    beside.symlink_to("b.py")
+    beside.rename(folder / "a.py")
+
+
+def folder(project: Path) -> None:
+    """Put a folder there, without a page."""
+    nothing(project)
+    (project / "public/pages/a.py").mkdir()
+
+
+def folder_with_a_page(project: Path) -> None:
+    """Put a folder there, with a page."""
+    folder(project)
+    page(project, "a.py/index.py", HANDLER.format("index"))
+
+
+def nothing(project: Path) -> None:
+    """Take it away."""
+    (project / "public/pages/a.py").unlink()
+
+
+def unreadable(project: Path) -> None:
+    """Put something there that is no source."""
+    (project / "public/pages/.new").write_bytes(b"\0" * 64)
+    (project / "public/pages/.new").rename(project / "public/pages/a.py")
+
+
+SWAPS: list[tuple[Callable[[Path], None], int]] = [
+    (another, 200),
+    (link, 404),
+    (folder, 404),
+    (folder_with_a_page, 308),
+    (nothing, 404),
+]
+"""What is put in the place of a page, and what is answered from then on."""
+
+IDS = [swap.__name__ for swap, _ in SWAPS]
+
+
+@pytest.fixture
+def pages(project: Path) -> Path:
+    """Return a project with a page beside the one that is swapped."""
+    page(project, "b.py", HANDLER.format("beside"))
+    return project
+
+
+@pytest.mark.parametrize("before", ["", "old"], ids=["first", "again"])
+@pytest.mark.parametrize(("swap", "status"), SWAPS, ids=IDS)
+def test_while_it_is_loaded(
+    serve: Servers, pages: Path, swap: Callable[[Path], None], status: int, before: str
+) -> None:
+    """What was read answers the request for which it was loaded; all later ones get what is there."""
+    server = start(serve, pages, *THREADS)
+    if before:
+        noting(pages, "a.py", before)
+        assert (200, b"old") == Asked(server, "/pages/a.py").answered()
+    pipe = waiting(pages, "a.py", "loaded")
+    asked = Asked(server, "/pages/a.py")
+    with pipe.open("wb"):
+        swap(pages)
+        if status != 200:
+            # It is seen before the load has ended.
+            assert [status] * 5 == [server.fetch("/pages/a.py").status for _ in range(5)]
+        elif before:
+            assert [b"old"] * 5 == [server.fetch("/pages/a.py").body for _ in range(5)]
+        assert b"beside" == server.fetch("/pages/b.py").body
+        assert asked.answer is None
+    assert (200, b"loaded") == asked.answered()
+
+    answers = [server.fetch("/pages/a.py") for _ in range(3)]
+    assert [status] * 3 == [answer.status for answer in answers]
+    assert {b"another"} == {answer.body for answer in answers} or status != 200
+    shutil.rmtree(pages / "public/pages/a.py", ignore_errors=True)
+    (pages / "public/pages/a.py").unlink(missing_ok=True)
+    noting(pages, "a.py", "back")
+    assert [b"back"] * 2 == [server.fetch("/pages/a.py").body for _ in range(2)]
+    assert {1} == set(loads(pages).values())
+
+
+@pytest.mark.parametrize(("swap", "status"), SWAPS, ids=IDS)
+def test_while_it_is_asked_for(
+    serve: Servers, pages: Path, swap: Callable[[Path], None], status: int
+) -> None:
+    """A crowd sees the page, then what has taken its place, then the page again, and nothing else."""
+    noting(pages, "a.py", "old")
+    server = start(serve, pages, *THREADS)
+    with Crowd(server, "/pages/a.py", 4) as crowd:
+        for number in range(5):
+            swap(pages)
+            assert crowd.sees(lambda answer: answer[0] == status and answer[1] != b"old")
+            shutil.rmtree(pages / "public/pages/a.py", ignore_errors=True)
+            (pages / "public/pages/a.py").unlink(missing_ok=True)
+            noting(pages, "a.py", f"new {number}")
+            assert crowd.all_see((200, f"new {number}".encode()))
+    # Between two files there is none.
+    assert {200, 404, status} >= {answer[0] for seen in crowd.seen for answer in seen}
+    assert all(count == 1 for (_, words), count in loads(pages).items() if words != "another")
+
+
+def test_what_is_no_source(serve: Servers, pages: Path) -> None:
+    """A file that no Python would read is a page that fails: the one before goes on, once told."""
+    noting(pages, "a.py", "old")
+    server = start(serve, pages, *THREADS)
+    with Crowd(server, "/pages/a.py", 4) as crowd:
+        assert crowd.all_see((200, b"old"))
+        unreadable(pages)
+        server.wait_for_log("ADY235")
+        noting(pages, "a.py", "new")
+        assert crowd.all_see((200, b"new"))
+
+    assert {(200, b"old"), (200, b"new")} == {answer for seen in crowd.seen for answer in seen}
+    assert server.log().count("ADY235") == 1
+
+
+@pytest.mark.parametrize("first", [404, 200])
+def test_the_folder_of_all_pages(serve: Servers, pages: Path, first: int) -> None:
+    """The folder of all pages is swapped while one of them is loaded: then those of the new one answer."""
+    server = start(serve, pages, *THREADS)
+    pipe = waiting(pages, "a.py", "loaded")
+    asked = Asked(server, "/pages/a.py")
+    public = pages / "public"
+    with pipe.open("wb"):
+        (public / "pages").rename(public / "gone")
+        if first == 200:
+            noting(pages, "a.py", "new")
+        page(pages, "c.py", HANDLER.format("only here"))
+        assert b"only here" == server.fetch("/pages/c.py").body
+    assert (200, b"loaded") == asked.answered()
+
+    assert first == server.fetch("/pages/a.py").status
+    assert b"only here" == server.fetch("/pages/c.py").body
+    assert 404 == server.fetch("/pages/b.py").status
