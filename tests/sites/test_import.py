@@ -150,6 +150,55 @@ def test_served(
         assert words in (response["Location"] if status == 301 else response.body.decode()), told
 
 
+PROGRAM = """
+Listen 127.0.0.1:0
+DocumentRoot {project}/public
+ScriptAlias /code/ "{project}/programs/code.cgi/"
+RedirectMatch ^/code$ /code/
+Alias /code-css "{project}/public/static/"
+ScriptAlias /report {project}/programs/report.pl
+RedirectMatch permanent ^/report$ /code/reports
+<Directory "{project}/programs/">
+   AllowOverride None
+   Options ExecCGI FollowSymlinks
+   Require all granted
+</Directory>
+"""
+"""As Debian has it for cgit."""
+
+
+def test_programs(serve: Servers, project: Path) -> None:
+    """A program answers all beneath a path, and a redirect the path itself."""
+    write(project, "httpd.conf", PROGRAM.format(project=project))
+    for name in ("code.cgi", "report.pl"):
+        file = project / "programs" / name
+        file.parent.mkdir(exist_ok=True)
+        says = f'echo "Content-Type: text/plain"; echo; echo "{name} $PATH_INFO"'
+        file.write_text(f"#!/bin/sh\n{says}\n", encoding="utf-8")
+        file.chmod(0o755)
+    made = run("import", "etc/httpd.conf", "-o", "site.toml", cwd=project)
+    assert (0, "") == (made.returncode, made.stdout), made.stderr
+    server = serve("site.toml", cwd=project)
+    for target, status, words in [
+        ("/code", 302, "/code/"),
+        ("/code?a", 302, "/code/?a"),
+        ("/code/", 200, "code.cgi /"),
+        ("/code/a/b.css", 200, "code.cgi /a/b.css"),
+        ("/code/code.cgi", 200, "code.cgi "),
+        ("/code/code.cgi/x", 200, "code.cgi /x"),
+        ("/code/code.cgix", 200, "code.cgi /code.cgix"),
+        ("/code-css/site.css", 200, "p {}"),
+        ("/report", 301, "/code/reports"),
+        ("/report/x", 200, "report.pl /x"),
+        ("/codes", 404, ""),
+    ]:
+        answer = server.fetch(target, lint_answers=False)
+        said = answer["Location"] if status in {301, 302} else answer.body.decode().removesuffix("\n")
+
+        assert status == answer.status, target
+        assert said == words or status == 404, target
+
+
 def test_fields(serve: Servers, project: Path) -> None:
     """Fields are carried over."""
     write(project, "nginx.conf", NGINX.format(project=project))

@@ -92,7 +92,7 @@ fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)>
         if folder.is_empty() || !folder.starts_with('/') || folder.contains(['*', '?', '[', '$']) {
             continue;
         }
-        let is_one = matches!(mapping.answer, Answer::File(_) | Answer::Script(..) | Answer::Program(_));
+        let is_one = matches!(mapping.answer, Answer::File(_) | Answer::Script(..) | Answer::Program { .. });
         if is_one && Overrides::of(sections, folder).counts() {
             add(folder.to_owned(), folder, place);
         } else if !is_one && Overrides::of(sections, folder).counts() | any_beneath(sections, folder) {

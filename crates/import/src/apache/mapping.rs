@@ -6,6 +6,9 @@ use super::section::{is_beneath, spelled, trimmed};
 use crate::model::{Draft, Place, Value, has_end};
 use crate::regex::{Captured, path_of};
 
+/// How names of programs end that cannot be those of folders.
+const PROGRAM_ENDS: [&str; 6] = ["cgi", "fcgi", "pl", "py", "rb", "sh"];
+
 /// What answers beneath a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -17,8 +20,11 @@ pub(super) enum Answer {
     Script(String, Option<String>),
     /// A folder of CGI scripts.
     Programs(String),
-    /// One CGI script, for all beneath a path.
-    Program(String),
+    /// One CGI script, for all beneath a path, and for the path itself unless that is another's.
+    Program {
+        file: String,
+        has_path: bool,
+    },
     /// A folder of scripts of WSGI.
     Scripts(String),
     /// A target, and its status.
@@ -44,6 +50,15 @@ impl Mapping {
         if self.is_exact { self.path == path } else { is_beneath(&self.path, path) }
     }
 
+    /// The same, where its path itself is another's.
+    pub(super) fn without_path(&self) -> Mapping {
+        let mut mapping = self.clone();
+        if let Answer::Program { has_path, .. } = &mut mapping.answer {
+            *has_path = false;
+        }
+        mapping
+    }
+
     /// The folder that is looked into for a path that it has.
     pub(super) fn folder(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.path).unwrap_or_default();
@@ -52,7 +67,7 @@ impl Mapping {
                 Some(format!("{folder}{rest}"))
             }
             Answer::File(folder) => Some(folder.clone()),
-            Answer::Script(script, _) | Answer::Program(script) => {
+            Answer::Script(script, _) | Answer::Program { file: script, .. } => {
                 Some(script.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned())
             }
             _ => None,
@@ -151,7 +166,7 @@ pub(super) fn matching(line: &Line) -> Vec<Mapping> {
             ("aliasmatch", Tail::Exact) if is_file(&one.path, &one.target) => {
                 Answer::File(one.target.strip_suffix(&one.path)?.to_owned())
             }
-            ("scriptaliasmatch", Tail::Rest { .. }) => program_or_folder(&one.path, one.target),
+            ("scriptaliasmatch", Tail::Rest { .. }) => program_or_folder(&one.path, one.target, true),
             // The path up to the end of the match is its SCRIPT_NAME.
             ("wsgiscriptaliasmatch", Tail::Exact | Tail::Open | Tail::Ahead) => {
                 Answer::Script(one.target, None)
@@ -163,11 +178,15 @@ pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     each.collect::<Option<Vec<Mapping>>>().unwrap_or_default()
 }
 
-/// A folder of programs, or one program, whose name has an end.
-fn program_or_folder(path: &str, target: String) -> Answer {
+/// A folder of programs, or one program, whose name has an end; `has_path`: the path itself is for it, too.
+fn program_or_folder(path: &str, target: String, has_path: bool) -> Answer {
     let name = target.rsplit('/').next().unwrap_or_default();
     let is_one = name.contains('.') && !path.is_empty() && is_plain_name(name);
-    if is_one { Answer::Program(target) } else { Answer::Programs(trimmed(&target).to_owned()) }
+    if is_one {
+        Answer::Program { file: target, has_path }
+    } else {
+        Answer::Programs(trimmed(&target).to_owned())
+    }
 }
 
 /// Whether a name needs no escape, wherever it is written.
@@ -175,16 +194,24 @@ fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// `ScriptAlias /cgi-bin/ /usr/lib/cgi-bin/`, or one program, whose name has an end: `ScriptAlias /x /srv/x.cgi`.
+/// `ScriptAlias /cgi-bin/ /usr/lib/cgi-bin/`, or one program, whose name has an end: `ScriptAlias /x /srv/x.cgi`, or
+/// `ScriptAlias /x/ /srv/x.cgi/`, which says nothing of `/x`.
 fn programs(line: &Line) -> Answer {
     let (path, folder) = (line.arg(0), line.arg(1));
-    let has_end = folder.rsplit('/').next().is_some_and(|name| name.contains('.'));
+    // A folder may have a dot in its name, if it is written as one.
+    let has_end = match folder.strip_suffix('/') {
+        Some(folder) => PROGRAM_ENDS.iter().any(|end| has_end(folder, end)),
+        None => folder.rsplit('/').next().is_some_and(|name| name.contains('.')),
+    };
     let ends_alike = path.ends_with('/') == folder.ends_with('/') || trimmed(path).is_empty();
     if !ends_alike || !folder.starts_with('/') || (has_end && trimmed(path).is_empty()) {
         return Answer::Missing(line.text.clone());
     }
-    match program_or_folder(trimmed(path), folder.to_owned()) {
-        Answer::Programs(_) if has_end => Answer::Missing(line.text.clone()),
+    if !has_end {
+        return Answer::Programs(trimmed(folder).to_owned());
+    }
+    match program_or_folder(trimmed(path), trimmed(folder).to_owned(), !path.ends_with('/')) {
+        Answer::Programs(_) => Answer::Missing(line.text.clone()),
         answer => answer,
     }
 }
@@ -349,7 +376,7 @@ pub(super) fn say(
     let folder = || folder.filter(|folder| !folder.is_empty()).unwrap_or_else(|| "/".to_owned());
     match answer {
         Answer::Folder(_) | Answer::File(_) => route.keys.set("files", folder(), place),
-        Answer::Programs(_) | Answer::Program(_) => route.keys.set("cgi", folder(), place),
+        Answer::Programs(_) | Answer::Program { .. } => route.keys.set("cgi", folder(), place),
         Answer::Scripts(_) => route.keys.set("scripts", folder(), place),
         Answer::Redirect(target, status) => {
             route.keys.set("redirect", target.as_str(), place);

@@ -138,7 +138,10 @@ pub(super) const REASONS: [(&[&str], &str); 68] = [
         &["allowencodedslashes"],
         "an encoded slash is a slash where routes are looked for, and reaches the application as it was sent in REQUEST_URI",
     ),
-    (&["directoryindex"], "index.html is what is looked for in a folder, and nothing else"),
+    (
+        &["directoryindex"],
+        "index.html is what is looked for in a folder, and nothing else; rewrite = \"^/a/$ -> /a/index.cgi\" has a program answer for one",
+    ),
     (&["fancyindexing", "headername", "readmename"], "lists of folders have one form"),
     (
         &[

@@ -29,7 +29,9 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
         paths.truncate(PATHS_MAX);
     }
     for (at, mapping) in mappings.iter().enumerate() {
-        if mappings[..at].iter().any(|earlier| earlier.has(&mapping.path)) && !mapping.path.is_empty() {
+        let has_all =
+            |earlier: &Mapping| earlier.has(&mapping.path) && (!earlier.is_exact || mapping.is_exact);
+        if mappings[..at].iter().any(has_all) && !mapping.path.is_empty() {
             draft.lose(
                 &mapping.place,
                 &format!("path {}", mapping.path),
@@ -45,19 +47,12 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             missing(path, sections, &place, site, draft);
             continue;
         };
-        // Redirects and fixed answers come before anybody is kept out, and are said once.
-        if matches!(mapping.answer, Answer::Redirect(..)) && mapping.path != *path {
-            continue;
+        // What is for a path alone leaves what is beneath it to the next one.
+        routes_of((path, mapping), &paths, sections, site, draft);
+        let beneath = mappings.iter().find(|other| !other.is_exact && other.path == *path);
+        if let Some(beneath) = beneath.filter(|_| mapping.is_exact) {
+            routes_of((path, &beneath.without_path()), &paths, sections, site, draft);
         }
-        if let Answer::Program(file) = &mapping.answer
-            && !one_program(file, mapping, &paths, site)
-        {
-            let what = format!("{file}, beneath whose path {} more is said", mapping.path);
-            let other = Mapping { answer: Answer::Missing(what), ..mapping.clone() };
-            route(path, &other, sections, site, draft);
-            continue;
-        }
-        route(path, mapping, sections, site, draft);
     }
     by_name(&mappings, sections, site, draft);
     for line in &sections.others {
@@ -66,6 +61,28 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     for line in lines {
         unsaid(line, sections, site, draft);
     }
+}
+
+/// What a mapping makes of a path that it has.
+fn routes_of(
+    (path, mapping): (&str, &Mapping),
+    paths: &[String],
+    sections: &Sections,
+    site: &mut Site,
+    draft: &mut Draft,
+) {
+    // Redirects and fixed answers come before anybody is kept out, and are said once.
+    if matches!(mapping.answer, Answer::Redirect(..)) && mapping.path != *path {
+        return;
+    }
+    if let Answer::Program { file, .. } = &mapping.answer
+        && !one_program(file, mapping, paths, site)
+    {
+        let what = format!("{file}, beneath whose path {} more is said", mapping.path);
+        let other = Mapping { answer: Answer::Missing(what), ..mapping.clone() };
+        return route(path, &other, sections, site, draft);
+    }
+    route(path, mapping, sections, site, draft);
 }
 
 /// A pattern that stands for no paths: what would answer in its place may be what nobody is meant to see.
@@ -109,7 +126,11 @@ fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site)
     }
     let escaped = name.replace('.', "\\.");
     // A link that it makes of its own name leads to it, too. No path beneath may be left to the folder, whatever is in it.
-    let rule = format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}");
+    let rule = if matches!(mapping.answer, Answer::Program { has_path: true, .. }) {
+        format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}")
+    } else {
+        format!("^{path}(?:/{escaped}(/(?s:.*))?|(/(?s:.*)))$ -> {path}/{name}{{1}}{{2}}")
+    };
     site.keys.add("rewrite", &rule, &mapping.place);
     true
 }
@@ -162,7 +183,7 @@ fn route(path: &str, mapping: &Mapping, sections: &Sections, site: &mut Site, dr
     mapping::say(&mapping.answer, folder.clone(), &mut route, &mapping.place, draft);
     let mut effective = sections.effective(folder.as_deref(), path);
     match &mapping.answer {
-        Answer::Script(file, _) | Answer::Program(file) => {
+        Answer::Script(file, _) | Answer::Program { file, .. } => {
             effective = sections.of_file(folder.as_deref(), file, path);
         }
         Answer::File(root) => {
@@ -316,7 +337,12 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
         }
         inner_ends(line, &ends, site);
         let mut route = Route { paths: ends, place: Some(line.place.clone()), ..Route::default() };
-        unanswered(&mut route, &line.place, &line.text, draft);
+        if line.arg(0).eq_ignore_ascii_case("cgi-script") {
+            draft.lose(&line.place, &line.text, PROGRAMS_ELSEWHERE);
+            route.respond(503, &line.place);
+        } else {
+            unanswered(&mut route, &line.place, &line.text, draft);
+        }
         guards.push(route);
     }
     for guard in guards {
@@ -333,6 +359,9 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
         site.routes.push(runner);
     }
 }
+
+/// Why programs are not run whose names end so.
+const PROGRAMS_ELSEWHERE: &str = "where it is not said of the whole document root, the route of its folder says it, with files and cgi = { \"*.cgi\" = \"/usr/bin/perl\" } and try; here it is a 503";
 
 /// Whether `Options` of any section let pages be filled in by the server.
 fn lets_fill_in(sections: &Sections) -> bool {
