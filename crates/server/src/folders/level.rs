@@ -23,6 +23,9 @@ const TICK_NS: i128 = 20_000_000;
 /// The same where times have whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
 
+/// How long an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
+const WRITING_NS: i128 = 5_000_000_000;
+
 /// What stands at a path.
 pub(super) enum Seen {
     /// A folder, with what it says; `Err`: it is wrong.
@@ -100,7 +103,7 @@ impl Level {
             level.is_settled &= meta.is_none_or(|meta| !is_young(&meta));
             level.files.push((root.locate(&name), meta));
             match text {
-                Ok(Some(text)) if is_wary && text.is_empty() && meta.is_some_and(|meta| is_young(&meta)) => {
+                Ok(Some(text)) if is_wary && text.is_empty() && meta.is_some_and(|meta| is_new(&meta)) => {
                     let file = path.join(form.name());
                     level.take(Err(vec![format!("{}: it is empty, and being written", file.display())]));
                 }
@@ -200,9 +203,18 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
 
 /// Whether a file has changed so lately that another change may have the same time.
 fn is_young(meta: &Meta) -> bool {
+    age_ns(meta) < if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS }
+}
+
+/// Whether whoever has emptied a file may be about to write it.
+fn is_new(meta: &Meta) -> bool {
+    age_ns(meta) < WRITING_NS
+}
+
+/// How long ago a file has changed.
+fn age_ns(meta: &Meta) -> i128 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let tick_ns = if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS };
-    i128::try_from(now_ns).unwrap_or_default() - i128::from(meta.ctime_ns) < tick_ns
+    i128::try_from(now_ns).unwrap_or_default() - i128::from(meta.ctime_ns)
 }
 
 fn look_at(path: &Path) -> Option<Meta> {
