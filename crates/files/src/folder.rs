@@ -108,7 +108,7 @@ impl Folder {
         answer
     }
 
-    /// The same in a folder where some files are run. One that is, by its name, is named and never sent.
+    /// Answers as [`Folder::answer`] does, in a folder where some files are run. A file that is run, by its name, is named and never sent.
     pub fn answer_unless(
         &mut self,
         is_run: impl Fn(&[u8]) -> bool,

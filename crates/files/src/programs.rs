@@ -31,7 +31,7 @@ pub struct Program {
     pub name_bytes: usize,
 }
 
-/// What a path names in a folder where some files are run.
+/// The file that a path names in a folder where some files are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A program.
@@ -40,7 +40,7 @@ pub enum Found {
     Other,
 }
 
-/// What runs a file.
+/// The program that runs a file.
 enum Runner {
     Itself,
     By(PathBuf),
@@ -108,7 +108,7 @@ impl Programs {
         }
     }
 
-    /// The same where the names of files say which of them are run.
+    /// Finds the program on a path where the names of files say which of them are run.
     ///
     /// # Errors
     ///

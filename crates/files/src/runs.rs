@@ -12,22 +12,22 @@ use adyton_compress::CODINGS;
 pub struct Runs {
     /// Ends of names in small letters, as `.pl`; the first that fits counts.
     pub ends: Vec<(Vec<u8>, ByEnd)>,
-    /// What becomes of other files; nothing: what does around the folder, and at the top they are sent.
+    /// The way of all other files; nothing: their way around the folder, and at the top they are sent.
     pub others: Option<Others>,
     /// Whether programs may run at all; nothing: if they may around the folder.
     pub may: Option<bool>,
 }
 
-/// What becomes of files whose names have an end.
+/// The way of files whose names have an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ByEnd {
     /// They are run, by this program or by themselves.
     Run(Option<PathBuf>),
-    /// What becomes of others.
+    /// They go the way of all other files.
     AsOthers,
 }
 
-/// What becomes of files whose names have none of the ends.
+/// The way of files whose names have none of the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// They are sent.
@@ -40,20 +40,20 @@ pub enum Others {
     Refused,
 }
 
-/// What becomes of a file of this name.
+/// The way of a file, which its name decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way<'r> {
-    /// It is sent.
+    /// The file is sent.
     Sent,
-    /// It is run, by this program or by itself.
+    /// The file is run, by this program or by itself.
     Run(Option<&'r PathBuf>),
     /// Neither: it may be the source of a program.
     Refused,
 }
 
 impl Runs {
-    /// What a folder says inside of one that says this: its ends count first, and no file is sent that would be run without it,
-    /// unless it says that of all.
+    /// Adds the rules of a folder inside: its ends count first, and no file is sent that would be run without it,
+    /// unless the folder inside says that of all files.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
@@ -69,7 +69,7 @@ impl Runs {
         self.may == Some(true)
     }
 
-    /// What becomes of a file of this name.
+    /// The way of a file of this name.
     pub fn way(&self, name: &[u8]) -> Way<'_> {
         match self.meant(name) {
             Way::Run(_) if !self.may_run() => Way::Refused,
@@ -77,7 +77,7 @@ impl Runs {
         }
     }
 
-    /// The same where programs may run.
+    /// The way of a file of this name where programs may run.
     fn meant(&self, name: &[u8]) -> Way<'_> {
         let small = name.to_ascii_lowercase();
         let found = self.ends.iter().find(|(end, _)| small.ends_with(end));
@@ -129,7 +129,7 @@ pub fn is_shown(name: &[u8]) -> bool {
     SHOWN_ENDS.iter().any(|shown| shown.as_bytes().eq_ignore_ascii_case(end))
 }
 
-/// What stands behind the last dot of such names.
+/// The words behind the last dot of such names.
 const SHOWN_ENDS: &[&str] = &[
     "7z",
     "aac",
@@ -217,7 +217,7 @@ mod tests {
         Runs { others: Some(others), may: Some(true), ..Runs::default() }
     }
 
-    /// What names say: sent, run by themselves or by a program, or refused.
+    /// Names are sent, run by themselves or by a program, or refused.
     #[test]
     fn names() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));

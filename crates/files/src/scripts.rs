@@ -13,10 +13,10 @@ use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 use crate::path::is_meant;
 use crate::programs::NoProgram;
 
-/// How the names of scripts end.
+/// The ends of the names of scripts.
 pub const ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
 
-/// So many scripts are listed at most: to load as many takes seconds.
+/// The most scripts that are listed: to load as many takes seconds.
 pub const LISTED_MAX: usize = 1000;
 
 /// Names that are looked at to list scripts, at most.

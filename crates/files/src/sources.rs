@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use adyton_compress::CODINGS;
 use adyton_sys::fs::{Meta, Symlinks};
 
-/// What a route of the site runs.
+/// Files that a route of the site runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     /// The folder that they are in, from the top.
     pub folder: PathBuf,
-    /// How their names end, in capital or small letters; if there are none, all executable files are run.
+    /// The ends of their names, in capital or small letters; if there are none, all executable files are run.
     pub ends: Vec<Vec<u8>>,
 }
 

@@ -296,7 +296,7 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
     assert_eq!(405, client.ask("POST /users/17 HTTP/1.1\r\n").status);
 }
 
-/// Whoever asks may know better than the cache: beneath a link in the place of a folder is nothing.
+/// Callers may know better than the cache: beneath a link in the place of a folder is nothing.
 #[test]
 fn what_the_caller_has_not_found_is_not_there() {
     let folder = TempFolder::with(&[

@@ -100,7 +100,7 @@ fn what_stands_for_them() {
     let html = "Accept: text/html";
     assert_eq!(404, client.get_with("/none", html).status);
     assert_eq!(404, client.get("/").status);
-    // Whoever asks by their names is told them: another route may run them.
+    // Callers that ask for names get them: another route may run these files.
     client.names_others = true;
     assert_eq!((0, "a.pl"), client.get_with("/none", html).brief());
     assert_eq!((0, "a.pl"), client.get("/").brief());

@@ -1,6 +1,6 @@
-//! What the file of a folder says of files that are run, apart from what becomes a file of sites.
+//! Lines of a folder's file that say which files are run, apart from all that becomes a file of sites.
 
-/// What the file of a folder says of files that are run.
+/// Lines of a folder's file that say which files are run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderHandlers {
     /// `Options` with or without `ExecCGI`.
@@ -13,7 +13,7 @@ pub struct FolderHandlers {
     pub unknown: Vec<String>,
 }
 
-/// What becomes of files.
+/// The way of files, as a handler of Apache names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handler {
     /// They are run as CGI scripts.

@@ -266,7 +266,7 @@ pub(crate) struct Draft {
     pub(crate) losses: Vec<Loss>,
     /// Why all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// What the file of a folder says of files that are run, if that is wanted apart.
+    /// The lines of a folder's file that say which files are run, if these are wanted apart.
     pub(crate) handlers: Option<FolderHandlers>,
     /// The losses as they are told, each once.
     told: HashSet<String>,

@@ -637,7 +637,7 @@ fn run_in(
         Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
         return Some(Routed::Answered);
     }
-    // What is said of its name counts for what stands behind that, too.
+    // Refusals of its name count for all paths behind that, too.
     if let Some(refusal) = place.refusal(name) {
         refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
         return Some(Routed::Answered);

@@ -510,7 +510,7 @@ impl Maker<'_> {
     }
 }
 
-/// The same application, whichever of its scripts are loaded first.
+/// A copy of the application that names no scripts to be loaded first.
 fn without_preload(mut app: AppTarget) -> AppTarget {
     if let Target::Scripts(scripts) = &mut app.target {
         scripts.preload.clear();

@@ -283,8 +283,8 @@ impl Sites {
         }
     }
 
-    /// What is around the path of a file that this route would answer with, in the place of another path; nothing, if that is
-    /// nothing else.
+    /// The rules around the path of a file that this route would answer with, in the place of another path; empty, if there are
+    /// none.
     fn explain_other(&self, asking: &Asking<'_>, name: &[u8], (number, path): (usize, &[u8])) -> String {
         let mut told = String::new();
         if let Some(denied) = asking.site.denied.find(name) {

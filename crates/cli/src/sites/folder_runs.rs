@@ -1,4 +1,4 @@
-//! What a folder says of files that are run.
+//! Settings of a folder that say which of its files are run.
 
 use std::path::PathBuf;
 

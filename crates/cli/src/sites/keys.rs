@@ -7,7 +7,7 @@ use crate::may_set::MaySet;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
 
-/// What the table of a folder is called in messages.
+/// The name of the table of a folder in messages.
 pub(super) const FOLDER: &str = "a folder";
 
 /// A table, and which of its keys were found.

@@ -41,7 +41,7 @@ pub(super) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
     lines
 }
 
-/// What is to be told of a file of settings; nothing, if it is not there.
+/// The line about a file of settings; nothing, if there is no such file.
 fn said(file: &Path, settings: &Settings) -> Option<String> {
     let meta = file.symlink_metadata().ok()?;
     if !meta.is_file() || meta.len() > FILE_BYTES_MAX {
@@ -58,7 +58,7 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
     Some(shown(&runs))
 }
 
-/// What is said of files that are run.
+/// The settings that say which files are run, as a folder writes them.
 fn shown(runs: &FolderRuns) -> String {
     let FolderRuns { cgi, interpreters, scripts } = runs;
     let mut all = Vec::new();

@@ -94,7 +94,7 @@ mod tests {
         Ok((handlers, others.len()))
     }
 
-    /// What lines say, and how many are left.
+    /// Lines of a folder's file, and how many of them are left.
     #[test]
     fn lines() {
         let empty = FolderHandlers::default;

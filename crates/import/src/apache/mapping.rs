@@ -6,7 +6,7 @@ use super::section::{is_beneath, spelled, trimmed};
 use crate::model::{Draft, Place, Value, has_end};
 use crate::regex::{Captured, path_of};
 
-/// How names of programs end that cannot be those of folders.
+/// Ends of names of programs, which no folder has.
 const PROGRAM_ENDS: [&str; 6] = ["cgi", "fcgi", "pl", "py", "rb", "sh"];
 
 /// What answers beneath a path.
@@ -20,7 +20,7 @@ pub(super) enum Answer {
     Script(String, Option<String>),
     /// A folder of CGI scripts.
     Programs(String),
-    /// One CGI script, for all beneath a path, and for the path itself unless that is another's.
+    /// A CGI script, for all beneath a path, and for the path itself unless another mapping has it.
     Program {
         file: String,
         has_path: bool,
@@ -50,7 +50,7 @@ impl Mapping {
         if self.is_exact { self.path == path } else { is_beneath(&self.path, path) }
     }
 
-    /// The same, where its path itself is another's.
+    /// A copy of this mapping, where another mapping has its path itself.
     pub(super) fn without_path(&self) -> Mapping {
         let mut mapping = self.clone();
         if let Answer::Program { has_path, .. } = &mut mapping.answer {

@@ -47,7 +47,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             missing(path, sections, &place, site, draft);
             continue;
         };
-        // What is for a path alone leaves what is beneath it to the next one.
+        // A mapping of a path alone leaves all beneath that path to the next mapping.
         routes_of((path, mapping), &paths, sections, site, draft);
         let beneath = mappings.iter().find(|other| !other.is_exact && other.path == *path);
         if let Some(beneath) = beneath.filter(|_| mapping.is_exact) {
@@ -63,7 +63,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     }
 }
 
-/// What a mapping makes of a path that it has.
+/// Makes the routes of a mapping that has this path.
 fn routes_of(
     (path, mapping): (&str, &Mapping),
     paths: &[String],

@@ -1,4 +1,4 @@
-//! What folders say of files that are run, as the loops have it.
+//! Rules of folders that say which files are run, in the form of the loops.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ pub(super) struct Run {
     pub(super) python: PageRule,
 }
 
-/// What an `.adyton.toml` says, where these programs may run files.
+/// Reads the rules of an `.adyton.toml`, where these programs may run files.
 ///
 /// # Errors
 ///
-/// It names another program, or a file that is a page for all others.
+/// The file names another program, or a file that is a page for all others.
 pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String> {
     let FolderRuns { cgi, interpreters, scripts } = said;
     let python = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };
@@ -47,11 +47,11 @@ pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String
     Ok(Run { rule: Some(RunRule::On(runs)), python })
 }
 
-/// What an `.htaccess` says that may say this.
+/// Reads the rules of an `.htaccess` that may say this.
 ///
 /// # Errors
 ///
-/// What it may not say, or what is not known here: a sentence for each.
+/// Lines that it may not have, or that are not known here: a sentence for each.
 pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<String>> {
     let mut mistakes: Vec<String> =
         said.unknown.iter().map(|line| format!("{line}: there is no such handler here")).collect();

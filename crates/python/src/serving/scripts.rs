@@ -55,7 +55,7 @@ fn place(path: &Path, settings: &Settings) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// What the routes of a site run, whoever answers them: no folder of the site sends it.
+/// Files that the routes of a site run, whoever answers them: no folder of the site sends them.
 pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
     let of_route = |route: &SiteRoute| {
         let (folder, ends) = match &route.action {

@@ -224,7 +224,7 @@ fn open_with(options: Options) -> Result<Folder, String> {
     Folder::open(options).map_err(|error| format!("the folder {folder} cannot be served: {error}"))
 }
 
-/// How a folder is served with these settings.
+/// The options of a folder that is served with these settings.
 fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) -> Options {
     Options {
         index: INDEX.to_owned(),

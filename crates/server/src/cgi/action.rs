@@ -27,7 +27,7 @@ pub struct Cgi {
 pub(crate) struct WantedScript {
     pub(crate) cgi: Arc<Cgi>,
     pub(crate) program: Program,
-    /// What folders say, if they say which files are run.
+    /// The rules of folders, if these say which files are run.
     pub(crate) runs: Option<Arc<Runs>>,
     /// The path of the request, decoded.
     pub(crate) path: Vec<u8>,
@@ -52,7 +52,7 @@ impl Cgi {
         Ok(Box::new(WantedScript { cgi, program, runs: None, path: path.to_vec(), name_bytes }))
     }
 
-    /// The same where folders say which files are run; nothing, if the path wants none of these.
+    /// Finds the script of a path where folders say which files are run; nothing, if the path wants none of these.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ const TICK_NS: i128 = 20_000_000;
 /// The same where times have whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
 
-/// How long an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
+/// The time that an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
 const WRITING_NS: i128 = 5_000_000_000;
 
 /// What stands at a path.
@@ -197,7 +197,7 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
     if length as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    // Who writes a file in its place empties it first.
+    // Programs that write a file in its place empty it first.
     if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
@@ -211,7 +211,7 @@ fn is_new(meta: &Meta) -> bool {
     age_ns(meta) < WRITING_NS
 }
 
-/// How long ago a file has changed.
+/// The time since a file has changed.
 fn age_ns(meta: &Meta) -> i128 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i128::try_from(now_ns).unwrap_or_default() - i128::from(meta.ctime_ns)

@@ -55,7 +55,7 @@ pub struct Folders {
     /// What its route changes in answers.
     changes: Option<Arc<Changes>>,
     reader: Arc<dyn FolderReader>,
-    /// What runs programs of these folders, if these may say that some are run.
+    /// The programs of these folders, if these may say that some are run.
     cgi: Option<Arc<Cgi>>,
     /// Their Python pages, if they may say that files are such.
     pages: Option<Pages>,
@@ -101,14 +101,14 @@ impl Folders {
         self
     }
 
-    /// The same, but they may say that programs in them are run, as this says.
+    /// Lets folders say that programs in them are run, as `cgi` says.
     #[must_use]
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
         self
     }
 
-    /// The same, but they may say that Python files in them are pages: `files` finds these, and `app` is all of them.
+    /// Lets folders say that Python files in them are pages: `files` finds these, and `app` is all of them.
     #[must_use]
     pub fn with_pages(mut self, files: Scripts, app: Arc<dyn App>) -> Folders {
         self.pages = Some(Pages { files, app });
@@ -125,7 +125,7 @@ impl Folders {
         self.cgi.is_some() || self.pages.is_some()
     }
 
-    /// What runs programs of these folders.
+    /// The programs of these folders.
     pub(crate) fn cgi(&self) -> Option<&Arc<Cgi>> {
         self.cgi.as_ref()
     }

@@ -24,7 +24,7 @@ pub(crate) struct Place {
     pub(crate) is_wrong: bool,
     /// Whether nothing was found at the path: then no file answers, whatever has come there since.
     pub(crate) is_absent: bool,
-    /// How much of the path is that of a file, from behind the slash in front, if there is one on the way.
+    /// The bytes of the path up to the end of a file, from behind the slash in front, if there is a file on the way.
     pub(super) file_bytes: Option<usize>,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
@@ -62,7 +62,7 @@ impl Place {
         }
     }
 
-    /// The same where nothing was found.
+    /// A copy of this place, at a path where nothing was found.
     pub(super) fn absent(self) -> Place {
         Place { is_absent: true, ..self }
     }

@@ -1,4 +1,4 @@
-//! What folders say of files that are run.
+//! Rules of folders that say which files are run.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use adyton_files::scripts::Scripts;
 
 use crate::app::App;
 
-/// What the file of a folder says of programs in it.
+/// The rule of a folder's file about programs in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunRule {
     /// No file is run, whatever is said around the folder.
@@ -36,7 +36,7 @@ pub struct PageRule {
 }
 
 impl PageRule {
-    /// What counts in a folder that says `own`, beneath what counts around it.
+    /// The rules in a folder that says `own`, beneath the rules around it.
     #[must_use]
     pub(super) fn followed_by(self, own: PageRule) -> PageRule {
         let says = own.py.is_some() || own.wsgi.is_some();
@@ -59,7 +59,7 @@ impl PageRule {
     }
 }
 
-/// What counts in a folder that says this, beneath what counts around it.
+/// The rules in a folder that says `own`, beneath the rules around it.
 pub(super) fn followed_by(outer: Option<Arc<Runs>>, own: &RunRule) -> Option<Arc<Runs>> {
     match (outer, own) {
         (_, RunRule::Off) => None,
