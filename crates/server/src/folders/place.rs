@@ -12,6 +12,9 @@ use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
 
+/// The status of whoever is let in nowhere: that of a file that is refused by its name.
+const DENIED: u16 = 403;
+
 /// What stands around the folders of a route.
 pub(super) struct Outer<'o> {
     pub(super) changes: Option<&'o Arc<Changes>>,
@@ -114,6 +117,10 @@ impl Place {
         if self.answers.is_empty() {
             return None;
         }
+        // Whom one folder keeps out is led nowhere by another.
+        if let Some(denied) = self.find(rest, |answer| *answer == FolderAnswer::Status(DENIED)) {
+            return Some((denied, rest.len()));
+        }
         let named = self.answers.iter().find_map(|(folder, routes)| {
             // `rest` begins with a slash, and the folder's path is behind it.
             let above = bytes_above(*folder);
@@ -130,14 +137,24 @@ impl Place {
 
     /// What keeps a path, without that of the route, from everybody: a folder on its way says so, whatever else it and others say.
     pub(crate) fn refusal(&self, path: &[u8]) -> Option<&FolderAnswer> {
-        self.answers.iter().find_map(|(folder, routes)| refused(routes, path.get(bytes_above(*folder)..)?))
+        self.find(path, is_status)
+    }
+
+    /// The first answer of this kind that any folder has for a path, the innermost first.
+    fn find(&self, path: &[u8], is_one: impl Fn(&FolderAnswer) -> bool) -> Option<&FolderAnswer> {
+        self.answers.iter().find_map(|(folder, routes)| {
+            let rest = path.get(bytes_above(*folder)..)?;
+            routes.of(rest).map(|(_, _, answer)| answer).find(|answer| is_one(answer))
+        })
     }
 
     /// The same of a file in the folder of the route itself.
     pub(crate) fn refusal_at_top(&self, name: &[u8]) -> Option<&FolderAnswer> {
         let path = [b"/", name].concat();
         let mut own = self.answers.iter().filter(|(folder, _)| *folder == 0);
-        own.find_map(|(_, routes)| refused(routes, &path))
+        own.find_map(|(_, routes)| {
+            routes.of(&path).map(|(_, _, answer)| answer).find(|answer| is_status(answer))
+        })
     }
 
     /// Whether folders answer anything in the place of files.
@@ -151,6 +168,6 @@ fn bytes_above(folder: usize) -> usize {
     if folder == 0 { 0 } else { folder + 1 }
 }
 
-fn refused<'r>(routes: &'r Routes<FolderAnswer>, path: &[u8]) -> Option<&'r FolderAnswer> {
-    routes.of(path).map(|(_, _, answer)| answer).find(|answer| matches!(answer, FolderAnswer::Status(_)))
+fn is_status(answer: &FolderAnswer) -> bool {
+    matches!(answer, FolderAnswer::Status(_))
 }
