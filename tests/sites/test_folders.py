@@ -292,7 +292,7 @@ def test_what_comes_is_protected_at_once(server: Server, public: Path) -> None:
 @pytest.mark.parametrize("inner", ["", "/b", "/b/c"])
 @pytest.mark.parametrize("rules", ["inside", "around"])
 def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner: str, rules: str) -> None:
-    """A link in the place of a folder ends what is served beneath it, even what was sent before and is the same file."""
+    """A link in the place of a folder ends what is served beneath it, even a file that was sent before."""
     folder, moved = public / f"a{inner}", public / "open/moved"
     targets = [f"/a{inner}/x.txt", f"/a{inner}/", f"/a{inner}/index.html", f"/a{inner}"]
     for _ in range(3):

@@ -29,6 +29,10 @@ pub(crate) struct Place {
     pub(crate) is_absent: bool,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
+    /// All that folders say, the outermost first.
+    pub(super) made_of: Vec<Arc<FolderRules>>,
+    /// How many folders are on the way.
+    pub(super) levels: usize,
     /// Of the folders that keep somebody out, the outermost first.
     guarded: Vec<Arc<FolderRules>>,
     /// What is changed in answers, by the route and by folders.
@@ -50,6 +54,8 @@ impl Place {
             is_wrong: true,
             is_absent: false,
             is_as_stored: false,
+            made_of: Vec::new(),
+            levels: 0,
             guarded: Vec::new(),
             changes,
             terms: None,
@@ -57,11 +63,6 @@ impl Place {
             answers: Vec::new(),
             runs: None,
         }
-    }
-
-    /// The same where nothing was found.
-    pub(super) fn absent(self) -> Place {
-        Place { is_absent: true, ..self }
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
@@ -80,8 +81,9 @@ impl Place {
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
             }
             if own.admission.is_some() || own.guard.is_some() {
-                place.guarded.push(own);
+                place.guarded.push(Arc::clone(&own));
             }
+            place.made_of.push(own);
         }
         if !edits.is_empty() {
             place.is_as_stored = edits.adds("Cache-Control", "no-transform");
