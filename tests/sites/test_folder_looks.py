@@ -89,19 +89,20 @@ def test_no_call_per_request(serve: Servers, project: Path) -> None:
                 begun = time.monotonic()
                 for _ in range(REQUESTS):
                     assert 200 == connection.get(target).status
-                seconds = time.monotonic() - begun
+                seconds = max(seconds, time.monotonic() - begun)
         counts[top] = calls(log)
     stats = [counts[top].pop("newfstatat", 0) for top in ("plain", "folders")]
     looks = int(seconds / LOOK_EVERY_S) + 2
     # The root, each folder, and two files of settings in each.
     each = 1 + LEVELS * 3 + 1
 
+    # Other threads look around from time to time.
+    others = REQUESTS // 10
     for name in counts["plain"] | counts["folders"]:
-        # Other threads look around from time to time.
-        assert abs(counts["folders"][name] - counts["plain"][name]) <= REQUESTS // 10, (name, counts)
+        assert abs(counts["folders"][name] - counts["plain"][name]) <= others, (name, counts)
     assert counts["folders"]["openat2"] == 0
-    assert REQUESTS <= stats[0] <= REQUESTS + looks
-    assert stats[1] <= stats[0] + looks * each
+    assert REQUESTS <= stats[0] <= REQUESTS + others
+    assert stats[1] <= stats[0] + looks * each + others
 
 
 FOLDERS = 10_000
