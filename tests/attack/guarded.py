@@ -353,7 +353,7 @@ BEHIND_NAMES = [
         ("folders.example", "/plain/tool.py%2fx.txt", 403), ("folders.example", "/plain/", 403),
         ("folders.example", "//plain//", 403), ("folders.example", "/plain/index.py/x", 403),
         ("folders.example", "/outer/inner/", 403), ("folders.example", "/outer/inner/x.html", 403),
-        ("folders.example", "/outer/inner//", 403), ("folders.example", "/outer/inner/index.html", 307),
+        ("folders.example", "/outer/inner//", 403), ("folders.example", "/outer/inner/index.html", 403),
         ("folders.example", "/kept/x.txt", 403), ("folders.example", "/kept%2fx.txt", 403),
         ("folders.example", "/kept/none.py/x", 403),
         ("folders.example", "/.htaccess", 404), ("folders.example", "/kept/.adyton.toml", 403),

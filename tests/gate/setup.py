@@ -43,6 +43,7 @@ DEBIAN_PACKAGES = (
     "nghttp2-client",
     "nginx",
     "siege",
+    "strace",
     "systemd",
     "uwsgi-core",
     "uwsgi-plugin-python3",

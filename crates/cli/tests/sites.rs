@@ -165,11 +165,11 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ("respond = 2.5", "3:11: respond = 2.5: write a whole number"),
     (
         "redirect = \"\"",
-        "3:12: redirect = \"\": a target begins with https:// or http://, with a slash, or with {path}",
+        "3:12: redirect = \"\": a target begins with https:// or http:// and a host, with one slash, or with {path}",
     ),
     (
         "redirect = \"new.example\"",
-        "3:12: redirect = new.example: a target begins with https:// or http://, with a slash, or with {path}",
+        "3:12: redirect = new.example: a target begins with https:// or http:// and a host, with one slash, or with {path}",
     ),
     (
         "redirect = \"/{name}\"",

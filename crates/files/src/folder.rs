@@ -37,6 +37,7 @@ pub struct Folder {
     is_astray: bool,
     hits: u64,
     loads: u64,
+    opened: u64,
 }
 
 /// What a path stands for.
@@ -89,6 +90,7 @@ impl Folder {
             is_astray: false,
             hits: 0,
             loads: 0,
+            opened: 0,
             options,
         })
     }
@@ -146,6 +148,23 @@ impl Folder {
     /// Gives room to the caches of other folders that want some. To be called from time to time.
     pub fn give_way(&mut self) {
         self.cache.give_way();
+    }
+
+    /// The count of files and folders opened so far: it has grown, if an answer is made of something that was opened for it.
+    pub fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// The folder that is held.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Forgets all files, and which folder is held: both are looked for again.
+    pub fn forget(&mut self) {
+        self.cache.clear();
+        self.guest = None;
+        self.looked = None;
     }
 
     /// What the cache has done so far.
@@ -287,6 +306,7 @@ impl Folder {
         self.cache.remove(key);
         let loader = loader(&self.options, &self.root, self.links);
         let name = path.to_c();
+        self.opened += 1;
         let (fd, meta) = match loader.open(&name).or_else(|error| {
             if Fault::of(&error) != Fault::OutOfFiles {
                 return Err(error);

@@ -328,6 +328,23 @@ fn what_the_caller_has_not_found_is_not_there() {
     assert!(client.get("/a/b.txt").fell_through);
 }
 
+/// The count tells whether an answer is made of something that was opened for it; `fresh` has all opened anew.
+#[test]
+fn what_is_opened_is_counted() {
+    let folder = TempFolder::with(&[("a/index.html", "index"), ("b.txt", "b")]);
+    let mut client = folder.client_with(|_| {});
+    client.warm("/b.txt");
+    let opened = client.site.opened();
+    assert_eq!((200, "b"), client.get("/b.txt").brief());
+    assert_eq!(opened, client.site.opened(), "from memory");
+    assert_eq!(301, client.get("/a").status);
+    assert!(client.site.opened() > opened, "a folder is opened, too");
+    let opened = client.site.opened();
+    client.site.forget();
+    assert_eq!((200, "b"), client.get("/b.txt").brief());
+    assert_eq!(opened + 1, client.site.opened());
+}
+
 #[test]
 fn what_is_not_there_falls_through_to_the_application() {
     let folder = TempFolder::with(&[("a.txt", "a"), ("empty/.keep", "")]);

@@ -43,7 +43,8 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// Half a sentence: it is empty or relative, there is another place in it, or a byte that no field may have.
+    /// Half a sentence: it is empty or relative, it has another scheme than those of HTTP or no host, there is another place in it, or
+    /// a byte that no field may have.
     pub fn read(text: &str) -> Result<Location, String> {
         if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
             return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());
@@ -67,16 +68,12 @@ impl Location {
             pieces.push(Piece::Text(rest.as_bytes()[..end].into()));
             rest = &rest[end..];
         }
-        let is_whole = match pieces.first() {
-            Some(Piece::Text(text)) => text.starts_with(b"/") || memchr::memmem::find(text, b"://").is_some(),
-            Some(Piece::Path) => true,
+        let is_whole = match pieces.as_slice() {
+            [Piece::Text(text), rest @ ..] => is_beginning(text, rest.first()),
+            [Piece::Path, ..] => true,
             _ => false,
         };
-        if is_whole {
-            Ok(Location(pieces))
-        } else {
-            Err("a target begins with https:// or http://, with a slash, or with {path}".to_owned())
-        }
+        if is_whole { Ok(Location(pieces)) } else { Err(NO_BEGINNING.to_owned()) }
     }
 
     /// Where this request is sent; the route's own part of its path has `prefix_bytes`.
@@ -116,11 +113,32 @@ impl Location {
     }
 }
 
+const NO_BEGINNING: &str =
+    "a target begins with https:// or http:// and a host, with one slash, or with {path}";
+
+/// Whether a target may begin with this text, with a place behind it or nothing: a path of this host, or a URL with a host of its
+/// own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a backslash is a slash (URL standard).
+fn is_beginning(text: &[u8], next: Option<&Piece>) -> bool {
+    const SLASHES: [u8; 2] = *b"/\\";
+    if let Some(path) = text.strip_prefix(b"/") {
+        return path.first().is_none_or(|byte| !SLASHES.contains(byte));
+    }
+    let scheme = |scheme: &[u8]| {
+        let (front, rest) = text.split_at_checked(scheme.len())?;
+        front.eq_ignore_ascii_case(scheme).then_some(rest)
+    };
+    match scheme(b"https://").or_else(|| scheme(b"http://")) {
+        Some([]) => next == Some(&Piece::Host),
+        Some([first, ..]) => !SLASHES.contains(first) && !matches!(first, b'?' | b'#' | b':' | b'@'),
+        None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use adyton_http1::{Head, Limits, Parsed};
 
-    use super::Location;
+    use super::{Location, NO_BEGINNING};
 
     fn leads(location: &str, target: &str, prefix: &str) -> Option<String> {
         let bytes = format!("GET {target} HTTP/1.1\r\nHost: shop.example:8000\r\n\r\n");
@@ -139,6 +157,9 @@ mod tests {
             ("https://new.example{rest}", "/old", "/old", "https://new.example"),
             ("/new{rest}{query}", "/old/a?b", "/old", "/new/a?b"),
             ("/fixed", "/anything", "", "/fixed"),
+            ("/{host}", "/anything", "", "/shop.example"),
+            ("/", "/anything", "", "/"),
+            ("HTTPS://new.example", "/anything", "", "HTTPS://new.example"),
             // None of these leads to another host.
             ("{path}{query}", "//evil.example/a", "", "/evil.example/a"),
             ("/{rest}", "/old//evil.example/a", "/old", "/evil.example/a"),
@@ -152,9 +173,28 @@ mod tests {
     #[test]
     fn no_targets() {
         for (text, sentence) in [
-            ("", "a target begins with https:// or http://, with a slash, or with {path}"),
-            ("new.example", "a target begins with https:// or http://, with a slash, or with {path}"),
-            ("{host}/a", "a target begins with https:// or http://, with a slash, or with {path}"),
+            ("", NO_BEGINNING),
+            ("new.example", NO_BEGINNING),
+            ("{host}/a", NO_BEGINNING),
+            ("{rest}", NO_BEGINNING),
+            ("javascript:alert(1)", NO_BEGINNING),
+            ("javascript://new.example/%0aalert(1)", NO_BEGINNING),
+            ("data:text/html,x", NO_BEGINNING),
+            ("file:///etc/passwd", NO_BEGINNING),
+            ("ftp://new.example/", NO_BEGINNING),
+            ("//new.example/", NO_BEGINNING),
+            ("///new.example/", NO_BEGINNING),
+            ("/\\new.example/", NO_BEGINNING),
+            ("\\\\new.example/", NO_BEGINNING),
+            ("https:new.example", NO_BEGINNING),
+            ("https:/new.example", NO_BEGINNING),
+            ("https://", NO_BEGINNING),
+            ("https:///new.example", NO_BEGINNING),
+            ("https://\\new.example", NO_BEGINNING),
+            ("https://?a", NO_BEGINNING),
+            // The path would say the host.
+            ("https://{path}", NO_BEGINNING),
+            ("https://{rest}", NO_BEGINNING),
             ("/{name}", "{name} is none of the places {host}, {path}, {rest} and {query}"),
             ("/{host", "{host is none of the places {host}, {path}, {rest} and {query}"),
             ("/a b", "a target has no blanks and no letters beyond ASCII: write them as %20"),

@@ -433,6 +433,8 @@ const DENIED: &str = "Nobody gets what is at this path.";
 
 const TOO_MANY: &str = "You have sent too many requests in a short time.";
 
+const FOLDER_CHANGING: &str = "The folder is being changed; try again.";
+
 const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
 
 const NOT_RUN: &str = "Files are not run here.";
@@ -570,7 +572,9 @@ fn answer_with_file(
         Action::Folders(own) => {
             answer_in(answer, inside, (own, &mut folders[own.number]), (now_ms, looks), asking, to)
         }
-        Action::Files(number) => serve_at(answer, inside, (&mut folders[*number], None), looks, asking, to),
+        Action::Files(number) => {
+            serve_at(answer, inside, (&mut folders[*number], None), looks, asking, to).unwrap_or_default()
+        }
         _ => None,
     }
 }
@@ -586,33 +590,44 @@ fn answer_in(
 ) -> Option<Routed> {
     let Inside { site, path, own_bytes, .. } = inside;
     let rest = path.get(own_bytes..).unwrap_or_default();
-    let place = folders.place_of(rest, &site.terms, now_ms);
-    if let Some(routed) = enter(answer, &place, asking, (common, date)) {
-        return Some(routed);
-    }
-    if let Some((found, bytes)) = place.answer(rest) {
-        let (request, ..) = asking;
-        let raw_bytes = site.raw_bytes(request.path(), own_bytes + bytes);
-        found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
-        return Some(Routed::Answered);
-    }
-    if place.python.has_any()
-        && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
-    {
-        return Some(routed);
-    }
-    if let Some(runs) = &place.runs
-        && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
-    {
-        return Some(routed);
-    }
-    let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
-    let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
-    if served.is_none() {
+    let mut place = folders.place_of(rest, &site.terms, now_ms);
+    for _ in 0..CHANGES_MAX {
+        if let Some(routed) = enter(answer, &place, asking, (common, date)) {
+            return Some(routed);
+        }
+        if let Some((found, bytes)) = place.answer(rest) {
+            let (request, ..) = asking;
+            let raw_bytes = site.raw_bytes(request.path(), own_bytes + bytes);
+            found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
+            return Some(Routed::Answered);
+        }
+        if place.python.has_any()
+            && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
+        {
+            return Some(routed);
+        }
+        if let Some(runs) = &place.runs
+            && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
+        {
+            return Some(routed);
+        }
+        let own = Some((folders, &*place));
+        if let Ok(served) = serve_at(answer, inside, (folder, own), looks, asking, (common, date)) {
+            let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
+            if served.is_none() {
+                answer.outbox().terms = Arc::clone(&site.terms);
+            }
+            return served;
+        }
+        place = folders.place_now(rest, &site.terms, now_ms);
         answer.outbox().terms = Arc::clone(&site.terms);
     }
-    served
+    Reply::new(answer, common, date).fail(503, FOLDER_CHANGING);
+    Some(Routed::Answered)
 }
+
+/// Looks at a path whose folders change while it is answered, at most.
+const CHANGES_MAX: usize = 4;
 
 /// Has a program answer that a path names in a folder where some files are run; nothing, if it names none.
 fn run_in(
@@ -718,42 +733,47 @@ fn refuse_scripts(
     Some(Routed::Answered)
 }
 
+/// Folders have changed while a file was looked for: what they say is to be found anew.
+struct Changed;
+
 /// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
 fn serve_at(
     answer: &mut Answer,
     inside: Inside<'_>,
-    (folder, place): (&mut Folder, Option<&Place>),
+    (folder, own): (&mut Folder, Option<(&Folders, &Place)>),
     looks: u64,
     asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
     (common, date): (&Common, &[u8; 29]),
-) -> Option<Routed> {
+) -> Result<Option<Routed>, Changed> {
     let Inside { site, route, path, own_bytes, .. } = inside;
     let (request, ..) = asking;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
+    let place = own.map(|(_, place)| place);
     let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.is_some());
     loop {
         let mut reply = Reply::new(answer, common, date);
-        let how = FileWay { place, looks, names_others };
+        let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
         match serve_in(&mut reply, folder, (request, prefix_bytes), how) {
-            Served::Sent => return Some(Routed::Answered),
-            Served::Missed => return None,
+            Served::Sent => return Ok(Some(Routed::Answered)),
+            Served::Missed => return Ok(None),
+            Served::Changed => return Err(Changed),
             Served::Named(name) => {
                 if let Some(refusal) = place.and_then(|place| place.refusal_at_top(&name)) {
                     refusal.answer(&mut reply, (request, prefix_bytes));
-                    return Some(Routed::Answered);
+                    return Ok(Some(Routed::Answered));
                 }
                 let is_run = place.is_some_and(|place| place.is_run(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
                 if is_run {
-                    return Some(rewritten(inside, &name, asking));
+                    return Ok(Some(rewritten(inside, &name, asking)));
                 }
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
-                    return Some(routed);
+                    return Ok(Some(routed));
                 }
                 // What folders say was heard for those on the way to this path, of which an index has no others.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
-                    return Some(rewritten(inside, &name, asking));
+                    return Ok(Some(rewritten(inside, &name, asking)));
                 }
             }
         }
@@ -1002,8 +1022,10 @@ pub(crate) fn serve_file(
 
 /// How a file is looked for.
 struct FileWay<'w> {
-    /// What folders say of the path, whose pages stand in the place of the folder's own.
-    place: Option<&'w Place>,
+    /// The folders beneath that of the route, and what they say of the path: their pages stand in the place of the folder's own.
+    own: Option<(&'w Folders, &'w Place)>,
+    /// The path without that of the route, in its one spelling.
+    rest: &'w [u8],
     looks: u64,
     /// Whether a file that another path names is to be named, and not sent.
     names_others: bool,
@@ -1017,6 +1039,8 @@ enum Served {
     Missed,
     /// This file, whose path beneath the folder another path names.
     Named(Vec<u8>),
+    /// Nothing is written: folders have changed while the answer was made.
+    Changed,
 }
 
 /// The same where more is known of the path.
@@ -1024,20 +1048,33 @@ fn serve_in(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
     (request, prefix_bytes): (Request<'_>, usize),
-    FileWay { place, looks, names_others }: FileWay<'_>,
+    FileWay { own, rest, looks, names_others }: FileWay<'_>,
 ) -> Served {
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
+    let place = own.map(|(_, place)| place);
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
+    let mut is_changed = false;
     let made = reply.render(|out, asked, identity| {
         let ask =
             FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
-        match place.filter(|place| place.runs.is_some()) {
+        let (start, opened) = (out.len(), folder.opened());
+        let made = match place.filter(|place| place.runs.is_some()) {
             Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
             None => folder.answer(&ask, out),
+        };
+        is_changed = folder.opened() != opened
+            && own.is_some_and(|(folders, place)| !folders.says_still(rest, place, folder.root()));
+        if is_changed {
+            out.truncate(start);
         }
+        made
     });
+    if is_changed {
+        folder.forget();
+        return Served::Changed;
+    }
     let page = made.status().and_then(|status| place?.page_of(status));
     let is_taken = match (page, made) {
         (_, FileAnswer::Named(name)) => return Served::Named(name),

@@ -261,6 +261,12 @@ impl Root {
         Ok((meta.kind, meta.is_executable))
     }
 
+    /// Whether another one holds the same folder, or both none.
+    pub fn holds_same(&self, other: &Root) -> bool {
+        let held = |root: &Root| root.folder.as_ref().map(|folder| (folder.device, folder.inode));
+        held(self) == held(other)
+    }
+
     /// Where it is, from the top.
     pub fn path(&self) -> &Path {
         &self.path

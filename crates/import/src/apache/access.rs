@@ -22,6 +22,7 @@ pub(super) struct Access {
     place: Option<Place>,
 }
 
+const GRANTED_OR_DENIED: &str = "all are granted or denied, and nothing stands behind it";
 const NOT_SAID: &str = "this can be said of addresses and users alone";
 const NO_PROVIDER: &str = "users and groups come from files here, of htpasswd, htdigest and AuthGroupFile";
 
@@ -227,8 +228,10 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
     let users = |users| Access { users: Some(users), place: place.clone(), ..Access::default() };
     let kind = line.arg(0).to_ascii_lowercase();
     match kind.as_str() {
+        "all" if line.args.len() != 2 => lost(GRANTED_OR_DENIED),
         "all" if line.says(1, "granted") => Access { place, ..Access::default() },
-        "all" => Access { allow: Some(Vec::new()), place, ..Access::default() },
+        "all" if line.says(1, "denied") => Access { allow: Some(Vec::new()), place, ..Access::default() },
+        "all" => lost(GRANTED_OR_DENIED),
         "local" => {
             let allow = ["127.0.0.0/8", "::1", "unix"].map(str::to_owned).to_vec();
             Access { allow: Some(allow), place, ..Access::default() }
@@ -295,11 +298,25 @@ pub(super) fn old(section: &[Line]) -> Option<Old> {
     Some(Old { access: listed(section, first.place.clone()), is_any })
 }
 
+/// Names of directives, and the words of which each takes exactly one.
+const WORDS: [(&str, &[&str]); 2] =
+    [("order", &["allow,deny", "deny,allow", "mutual-failure"]), ("satisfy", &["all", "any"])];
+
+const ODD: &str = "Apache takes one word of its own here, without blanks in it, and refuses the file";
+
 /// `Order allow,deny` and its lists.
 fn listed(section: &[Line], place: Place) -> Access {
     let order = section.iter().rfind(|line| line.name == "order");
     let denies_first = order.is_none_or(|line| line.args.concat().to_ascii_lowercase().starts_with("deny"));
     let mut found = Access { place: Some(place.clone()), ..Access::default() };
+    for (name, words) in WORDS {
+        let is_wrong = |line: &&Line| {
+            line.name == name && !(line.args.len() == 1 && words.iter().any(|word| line.says(0, word)))
+        };
+        found
+            .lost
+            .extend(section.iter().filter(is_wrong).map(|line| (line.place.clone(), line.text.clone(), ODD)));
+    }
     let (mut allow, mut deny) = (Vec::new(), Vec::new());
     for line in section.iter().filter(|line| matches!(line.name.as_str(), "allow" | "deny")) {
         for whom in line.args.iter().skip(usize::from(line.says(0, "from"))) {

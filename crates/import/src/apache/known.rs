@@ -27,16 +27,26 @@ pub(super) const IN_DOUBT: &str = "(in doubt)";
 pub(super) const NOT_INCLUDED: &str = "(not included)";
 pub(super) const NOT_READ: &str = "(not read)";
 pub(super) const NOT_ALLOWED: &str = "(not allowed)";
+pub(super) const MISPLACED: &str = "(misplaced)";
+pub(super) const UNKNOWN: &str = "(unknown)";
 
 pub(super) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
 
 /// Why each of them keeps everybody out.
-const LOST: [(&str, &str); 5] = [
+const LOST: [(&str, &str); 7] = [
     (LEFT_OUT, WHY_LEFT_OUT),
     (IN_DOUBT, "this is taken to hold, and what is in it lets somebody in; see whether that is so"),
     (NOT_INCLUDED, "this variable is not known here, so nothing of those files is"),
     (NOT_READ, "files that folders have for themselves cannot be looked for"),
     (NOT_ALLOWED, "AllowOverride does not let it stand there, so Apache answers nobody in that folder"),
+    (
+        MISPLACED,
+        "this belongs in the server's own file, and Apache answers nobody in a folder whose file says it",
+    ),
+    (
+        UNKNOWN,
+        "this is not known here, and Apache answers nobody in a folder whose file says what it does not know; it may stand in <IfModule>",
+    ),
 ];
 
 /// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
@@ -82,7 +92,7 @@ pub(super) fn restricts(line: &Line) -> Option<&'static str> {
 }
 
 /// Whether there is something to say of a directive by its name.
-fn is_known(name: &str) -> bool {
+pub(super) fn is_known(name: &str) -> bool {
     READ_ELSEWHERE.contains(&name)
         || ALWAYS_SO.contains(&name)
         || REASONS.iter().any(|(names, _)| names.contains(&name))

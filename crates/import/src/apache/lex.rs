@@ -5,6 +5,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 use std::sync::Arc;
 
+use super::context;
 use super::express;
 use super::known;
 use super::line::Line;
@@ -69,8 +70,9 @@ pub(super) fn read(
     draft: &mut Draft,
 ) -> Result<Vec<Line>, Mistake> {
     // What is built in for it is not known here; with Debian it is the folder of the file.
+    let is_of_folder = context::is_of_folder(file);
     let folder = file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    let root = folder.filter(|folder| folder.starts_with('/'));
+    let root = folder.filter(|folder| folder.starts_with('/') && !is_of_folder);
     let root = Root { folder: root, is_said: false };
     let start = express_start(file, includes)?;
     let knows_start = start.is_some();
@@ -86,8 +88,16 @@ pub(super) fn read(
         passed: HashSet::new(),
         modules: Vec::new(),
         root,
+        is_of_folder,
         count: 0,
     };
+    if let Some((line, sign)) = context::control(text).filter(|_| is_of_folder) {
+        let place = Place { file: Arc::clone(file), line };
+        return Err(Mistake {
+            place,
+            what: format!("a control character stands in this line: {}", sign.escape_unicode()),
+        });
+    }
     reader.file(file, text)
 }
 
@@ -149,6 +159,8 @@ struct Reader<'i, 'f, 'd> {
     passed: HashSet<String>,
     modules: Vec<String>,
     root: Root,
+    /// Whether it is an `.htaccess` that is read.
+    is_of_folder: bool,
     count: usize,
 }
 
@@ -158,6 +170,8 @@ impl Reader<'_, '_, '_> {
         let mut open: Vec<Line> = vec![Line::top(file)];
         // Of each section, whether its condition held where it began; nothing of one that has none.
         let mut decided: Vec<Option<bool>> = Vec::new();
+        // To Apache that mark is a part of the first word.
+        let text = if self.is_of_folder { text } else { text.trim_start_matches('\u{feff}') };
         for (number, text) in joined(text) {
             let place = Place { file: Arc::clone(file), line: number };
             let wrong = |what: String| Mistake { place: place.clone(), what };
@@ -269,6 +283,11 @@ impl Reader<'_, '_, '_> {
     /// What a directive becomes: itself, nothing, or the lines of other files.
     fn directive(&mut self, mut line: Line) -> Result<Vec<Line>, Mistake> {
         match line.name.as_str() {
+            "loadmodule" | "define" | "undefine" | "serverroot" | "include" | "includeoptional"
+                if self.is_of_folder =>
+            {
+                Ok(vec![line.lost(known::MISPLACED)])
+            }
             "loadmodule" => {
                 self.modules.push(line.arg(0).trim_end_matches("_module").to_owned());
                 Ok(Vec::new())
@@ -414,7 +433,7 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
-        let mut whole = line.trim_start_matches('\u{feff}').trim_end_matches('\r').to_owned();
+        let mut whole = line.trim_end_matches('\r').to_owned();
         while whole.ends_with('\\') {
             whole.pop();
             match lines.next() {
@@ -422,12 +441,17 @@ fn joined(text: &str) -> Vec<(usize, String)> {
                 None => break,
             }
         }
-        let whole = whole.trim();
+        let whole = whole.trim_matches(is_blank);
         if !whole.is_empty() && !whole.starts_with('#') {
             all.push((number + 1, whole.to_owned()));
         }
     }
     all
+}
+
+/// Whether a character parts words; those beyond ASCII are part of them.
+fn is_blank(sign: char) -> bool {
+    matches!(sign, ' ' | '\t' | '\r' | '\n' | '\u{b}' | '\u{c}')
 }
 
 /// Splits a line into its words.
@@ -437,7 +461,7 @@ fn line(text: &str, place: Place) -> Result<Line, &'static str> {
         Some(body) => body.strip_suffix('>').ok_or("a > that ends this is missing")?,
         None => text,
     };
-    let end = body.find(char::is_whitespace).unwrap_or(body.len());
+    let end = body.find(is_blank).unwrap_or(body.len());
     let name = body[..end].to_ascii_lowercase();
     if name.is_empty() {
         return Err("a section has a name");
@@ -451,13 +475,13 @@ fn words(text: &str, are_options: bool) -> Result<Vec<String>, &'static str> {
     let mut all = Vec::new();
     let mut signs = text.chars().peekable();
     loop {
-        while signs.next_if(|sign| sign.is_whitespace()).is_some() {}
+        while signs.next_if(|sign| is_blank(*sign)).is_some() {}
         if signs.peek().is_none() {
             return Ok(all);
         }
         let mut word = String::new();
         if !quoted(&mut signs, &mut word)? {
-            while let Some(sign) = signs.next_if(|sign| !sign.is_whitespace()) {
+            while let Some(sign) = signs.next_if(|sign| !is_blank(*sign)) {
                 word.push(sign);
                 if sign == '=' && are_options && quoted(&mut signs, &mut word)? {
                     break;

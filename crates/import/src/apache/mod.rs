@@ -4,6 +4,7 @@
 //! of the file; the last `Require` counts. They are worked out for each path that something is said of.
 
 mod access;
+mod context;
 mod daemon;
 mod express;
 mod handlers;
@@ -62,8 +63,8 @@ pub(crate) fn read(
 ) -> Result<(), Mistake> {
     let lines = lex::read(file, text, includes, draft)?;
     let place = Place { file: Arc::clone(file), line: 1 };
-    if file.rsplit('/').next() == Some(".htaccess") {
-        of_folder(&lines, &place, draft);
+    if context::is_of_folder(file) {
+        of_folder(&context::sift(lines), &place, draft);
         return Ok(());
     }
     let (hosts, main): (Vec<Line>, Vec<Line>) =

@@ -37,6 +37,8 @@ impl Sections {
                 }
                 "files" | "filesmatch" => sections.files.push((None, line.clone())),
                 "virtualhost" => {}
+                // In an `.htaccess` they stand outside of all sections.
+                "requireall" | "requireany" | "requirenone" => sections.all.push(line.clone()),
                 _ if line.is_section => sections.others.push(line.clone()),
                 _ => sections.all.push(line.clone()),
             }

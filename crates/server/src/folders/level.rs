@@ -121,8 +121,13 @@ impl Level {
         Ok(level)
     }
 
-    /// Whether all of it is as it was.
+    /// Whether all of it is as it was, as far as another change could be told from the last one.
     pub(super) fn is_current(&self, root: &Root) -> bool {
+        self.is_settled && self.is_same(root)
+    }
+
+    /// Whether nothing has changed that can be told.
+    pub(super) fn is_same(&self, root: &Root) -> bool {
         let look = |place: &Location| root.stat_held(place, Symlinks::Refuse);
         let is_same = |(place, meta): &(Location, Option<Meta>)| match look(place) {
             Ok(found) => *meta == Some(found),
@@ -131,8 +136,7 @@ impl Level {
         // What else lies in it does not matter: only that it is this one.
         let (place, meta) = &self.folder;
         let it = |meta: Meta| (meta.device, meta.inode, meta.kind);
-        self.is_settled
-            && look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))
+        look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))
             && self.files.iter().all(is_same)
             && self.others.iter().all(|(path, meta)| *meta == look_at(path))
     }
@@ -170,6 +174,12 @@ impl Level {
             log::write(&messages::FOLDER_LOOP, format_args!("{redirect}"));
         }
     }
+}
+
+/// Whether a file stands at a path.
+pub(super) fn is_file(root: &Root, path: &[u8]) -> bool {
+    let Ok(name) = CString::new(path) else { return false };
+    root.stat_held(&root.locate(&name), Symlinks::Refuse).is_ok_and(|meta| meta.kind == Kind::File)
 }
 
 /// A file's text, and what tells this version of it from others; nothing, if there is none.

@@ -8,24 +8,27 @@
 //! What was found for a path counts for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at, one by one,
 //! and those that have changed are read again. A path that leads to nothing is looked for each time, and no file answers it: what is
 //! put there later is never served as if its folder said nothing, nor is what a link leads to that stands in the place of a folder.
+//!
+//! A file that is opened to be sent may have come after that look, and with it the rules that protect it. Therefore, whenever an
+//! answer is made of something that was opened for it, the folders are looked at once more behind it ([`Folders::says_still`]): an answer has the rules and the
+//! content of one moment.
 
 mod level;
 mod place;
+mod remembered;
 mod rules;
 mod runs;
 
-use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-
-use foldhash::fast::RandomState;
 
 use adyton_files::scripts::Scripts;
 use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
 use self::place::Outer;
+use self::remembered::Remembered;
 use self::runs::Pages;
 use crate::app::App;
 use crate::cgi::Cgi;
@@ -40,9 +43,9 @@ pub use self::runs::{PageRule, RunRule};
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
 
-/// Paths and folders that are remembered, each; with more all are forgotten, and found again as they are asked for. Each path
+/// Paths and folders that are remembered, each, in each of two generations; others are found again as they are asked for. Each path
 /// that is remembered exists.
-const REMEMBERED_MAX: usize = 8192;
+const REMEMBERED_MAX: usize = 4096;
 
 /// The folders beneath that of a route, of which each may say how it is served.
 pub struct Folders {
@@ -65,8 +68,33 @@ pub struct Folders {
 /// What is known of the folders of a route.
 struct Known {
     root: Root,
-    levels: HashMap<Box<[u8]>, Level, RandomState>,
-    places: HashMap<Box<[u8]>, (Arc<Place>, u64), RandomState>,
+    levels: Remembered<Level>,
+    /// Each as old as what it is made of: a level that changes, or is forgotten, has all of them forgotten.
+    places: Remembered<(Arc<Place>, u64)>,
+}
+
+impl Known {
+    /// Looks for the root; another one has all forgotten.
+    fn follow(&mut self) {
+        if self.root.follow() == Whereabouts::Replaced {
+            self.levels.clear();
+            self.places.clear();
+        }
+    }
+}
+
+/// Which levels are looked at.
+#[derive(Clone, Copy)]
+struct Due {
+    now_ms: u64,
+    /// All of them, and not only those that were looked at too long ago.
+    is_all: bool,
+}
+
+impl Due {
+    fn has(self, level: &Level) -> bool {
+        self.is_all || self.now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS
+    }
 }
 
 impl Folders {
@@ -81,7 +109,9 @@ impl Folders {
         forms: Vec<Form>,
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
-        let known = Known { root: Root::open(root)?, levels: HashMap::default(), places: HashMap::default() };
+        let root = Root::open(root)?;
+        let (levels, places) = (Remembered::new(REMEMBERED_MAX), Remembered::new(REMEMBERED_MAX));
+        let known = Known { root, levels, places };
         Ok(Folders {
             number,
             url: url.into(),
@@ -132,33 +162,61 @@ impl Folders {
 
     /// What counts for a path, without that of the route and in its one spelling; `terms` are those of the site.
     pub(crate) fn place_of(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
-        let path = rest.strip_prefix(b"/").unwrap_or(rest);
-        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let path = beneath(rest);
         let mut known = lock(&self.known);
-        if let Some((place, since_ms)) = known.places.get(path)
+        if let Some((place, since_ms)) = known.places.recent(path)
             && now_ms.saturating_sub(*since_ms) < LOOK_EVERY_MS
         {
             return Arc::clone(place);
         }
-        self.look(&mut known, path, terms, now_ms)
+        // A program may have come with the file that says that it is one.
+        let due = Due { now_ms, is_all: self.has_files_run() };
+        self.look(&mut known, path, terms, due)
+    }
+
+    /// The place of a path after a look at its folders now, whenever they were looked at last.
+    pub(crate) fn place_now(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
+        self.look(&mut lock(&self.known), beneath(rest), terms, Due { now_ms, is_all: true })
+    }
+
+    /// Whether the folders on the way of a path say what they said when this place was found for it; `root` is the folder in which
+    /// something was opened since.
+    pub(crate) fn says_still(&self, rest: &[u8], place: &Place, root: &Root) -> bool {
+        let path = beneath(rest);
+        let mut known = lock(&self.known);
+        known.follow();
+        if !known.root.holds_same(root) {
+            return false;
+        }
+        let mut ends = ends(path);
+        let mut rules = place.made_of.iter();
+        let is_same = ends.by_ref().take(place.levels).all(|end| {
+            let level = known.levels.find(&path[..end]).filter(|level| level.is_same(&known.root));
+            let own = level.and_then(|level| level.says.as_ref().ok());
+            own.is_some_and(|own| {
+                own.iter().all(|own| rules.next().is_some_and(|other| Arc::ptr_eq(own, other)))
+            })
+        });
+        // A file may have become a folder by now, with rules of its own.
+        let is_file = |end| place.is_absent || level::is_file(&known.root, &path[..end]);
+        is_same && rules.next().is_none() && ends.next().is_none_or(is_file)
     }
 
     /// Looks at each folder on the way of a path.
     #[inline(never)]
-    fn look(&self, known: &mut Known, path: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
-        if known.root.follow() == Whereabouts::Replaced || known.levels.len() > REMEMBERED_MAX {
-            known.levels.clear();
-            known.places.clear();
-        }
+    fn look(&self, known: &mut Known, path: &[u8], terms: &Arc<Terms>, due: Due) -> Arc<Place> {
+        known.follow();
         let mut rules = Vec::new();
         // It counts for as long as what it is made of.
-        let (mut exists, mut since_ms, mut file_bytes) = (true, now_ms, None);
-        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        let ends = std::iter::once(0).chain(ends).chain([path.len()].into_iter().filter(|&end| end > 0));
-        for end in ends {
+        let (mut exists, mut since_ms, mut levels) = (true, due.now_ms, 0);
+        let mut file_bytes = None;
+        for end in ends(path) {
             let folder = &path[..end];
-            match self.level(known, folder, (now_ms, &mut since_ms)) {
-                Seen::Folder(Ok(own)) => rules.extend(own.into_iter().map(|own| (end, own))),
+            match self.level(known, folder, (due, &mut since_ms)) {
+                Seen::Folder(Ok(own)) => {
+                    rules.extend(own.into_iter().map(|own| (end, own)));
+                    levels += 1;
+                }
                 Seen::Folder(Err(())) => return Arc::new(Place::wrong(self.changes.clone())),
                 // What a client writes behind the name of a file may be anything.
                 Seen::File => {
@@ -174,25 +232,21 @@ impl Folders {
         }
         let outer = Outer { changes: self.changes.as_ref(), terms };
         let mut place = Place::of(rules, &outer);
-        place.file_bytes = file_bytes;
-        if !exists {
-            return Arc::new(place.absent());
-        }
+        (place.levels, place.is_absent, place.file_bytes) = (levels, !exists, file_bytes);
         let place = Arc::new(place);
-        if known.places.len() >= REMEMBERED_MAX {
-            known.places.clear();
+        if exists {
+            known.places.put(path, (Arc::clone(&place), since_ms));
         }
-        known.places.insert(path.into(), (Arc::clone(&place), since_ms));
         place
     }
 
     /// What a folder says itself; `since_ms` is at most when it was looked at.
-    fn level(&self, known: &mut Known, folder: &[u8], (now_ms, since_ms): (u64, &mut u64)) -> Seen {
-        let before = known.levels.remove(folder);
-        // A program may have come with the file that says that it is one.
-        let is_due =
-            |level: &Level| self.has_files_run() || now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS;
-        let kept = before.as_ref().is_some_and(|level| !is_due(level) || level.is_current(&known.root));
+    fn level(&self, known: &mut Known, folder: &[u8], (due, since_ms): (Due, &mut u64)) -> Seen {
+        let before = known.levels.take(folder);
+        let kept = before.as_ref().is_some_and(|level| !due.has(level) || level.is_current(&known.root));
+        if before.is_some() && !kept {
+            known.places.clear();
+        }
         let looked = match before {
             Some(level) if kept => Ok(level),
             before => {
@@ -202,15 +256,29 @@ impl Folders {
         };
         match looked {
             Ok(mut level) => {
-                if is_due(&level) {
-                    level.looked_ms = now_ms;
+                if due.has(&level) {
+                    level.looked_ms = due.now_ms;
                 }
                 *since_ms = level.looked_ms.min(*since_ms);
                 let says = level.says.clone();
-                known.levels.insert(folder.into(), level);
+                if known.levels.put(folder, level) {
+                    known.places.clear();
+                }
                 Seen::Folder(says)
             }
             Err(other) => other,
         }
     }
+}
+
+/// A path beneath the folder of a route, without a slash at either end.
+fn beneath(rest: &[u8]) -> &[u8] {
+    let path = rest.strip_prefix(b"/").unwrap_or(rest);
+    path.strip_suffix(b"/").unwrap_or(path)
+}
+
+/// Where each folder on the way of a path ends, from the outermost on, and the path itself.
+fn ends(path: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    std::iter::once(0).chain(slashes).chain([path.len()].into_iter().filter(|&end| end > 0))
 }

@@ -12,6 +12,9 @@ use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
 
+/// The status of whoever is let in nowhere: that of a file that is refused by its name.
+const DENIED: u16 = 403;
+
 /// What stands around the folders of a route.
 pub(super) struct Outer<'o> {
     pub(super) changes: Option<&'o Arc<Changes>>,
@@ -28,6 +31,10 @@ pub(crate) struct Place {
     pub(super) file_bytes: Option<usize>,
     /// Whether files are sent as they are, because a folder says that nothing may change them.
     pub(crate) is_as_stored: bool,
+    /// All that folders say, the outermost first.
+    pub(super) made_of: Vec<Arc<FolderRules>>,
+    /// The number of folders on the way.
+    pub(super) levels: usize,
     /// Of the folders that keep somebody out, the outermost first.
     guarded: Vec<Arc<FolderRules>>,
     /// What is changed in answers, by the route and by folders.
@@ -52,6 +59,8 @@ impl Place {
             is_absent: false,
             file_bytes: None,
             is_as_stored: false,
+            made_of: Vec::new(),
+            levels: 0,
             guarded: Vec::new(),
             changes,
             terms: None,
@@ -60,11 +69,6 @@ impl Place {
             runs: None,
             python: PageRule::default(),
         }
-    }
-
-    /// A copy of this place, at a path where nothing was found.
-    pub(super) fn absent(self) -> Place {
-        Place { is_absent: true, ..self }
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
@@ -84,8 +88,9 @@ impl Place {
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
             }
             if own.admission.is_some() || own.guard.is_some() {
-                place.guarded.push(own);
+                place.guarded.push(Arc::clone(&own));
             }
+            place.made_of.push(own);
         }
         if !edits.is_empty() {
             place.is_as_stored = edits.adds("Cache-Control", "no-transform");
@@ -132,6 +137,10 @@ impl Place {
         if self.answers.is_empty() {
             return None;
         }
+        // A client that one folder keeps out is led nowhere by another.
+        if let Some(denied) = self.find(rest, |answer| *answer == FolderAnswer::Status(DENIED)) {
+            return Some((denied, rest.len()));
+        }
         let named = self.answers.iter().find_map(|(folder, routes)| {
             // `rest` begins with a slash, and the folder's path is behind it.
             let above = bytes_above(*folder);
@@ -148,14 +157,24 @@ impl Place {
 
     /// What keeps a path, without that of the route, from everybody: a folder on its way says so, whatever else it and others say.
     pub(crate) fn refusal(&self, path: &[u8]) -> Option<&FolderAnswer> {
-        self.answers.iter().find_map(|(folder, routes)| refused(routes, path.get(bytes_above(*folder)..)?))
+        self.find(path, is_status)
+    }
+
+    /// The first answer of this kind that any folder has for a path, the innermost first.
+    fn find(&self, path: &[u8], is_one: impl Fn(&FolderAnswer) -> bool) -> Option<&FolderAnswer> {
+        self.answers.iter().find_map(|(folder, routes)| {
+            let rest = path.get(bytes_above(*folder)..)?;
+            routes.of(rest).map(|(_, _, answer)| answer).find(|answer| is_one(answer))
+        })
     }
 
     /// The same of a file in the folder of the route itself.
     pub(crate) fn refusal_at_top(&self, name: &[u8]) -> Option<&FolderAnswer> {
         let path = [b"/", name].concat();
         let mut own = self.answers.iter().filter(|(folder, _)| *folder == 0);
-        own.find_map(|(_, routes)| refused(routes, &path))
+        own.find_map(|(_, routes)| {
+            routes.of(&path).map(|(_, _, answer)| answer).find(|answer| is_status(answer))
+        })
     }
 
     /// Whether folders answer anything in the place of files.
@@ -169,6 +188,6 @@ fn bytes_above(folder: usize) -> usize {
     if folder == 0 { 0 } else { folder + 1 }
 }
 
-fn refused<'r>(routes: &'r Routes<FolderAnswer>, path: &[u8]) -> Option<&'r FolderAnswer> {
-    routes.of(path).map(|(_, _, answer)| answer).find(|answer| matches!(answer, FolderAnswer::Status(_)))
+fn is_status(answer: &FolderAnswer) -> bool {
+    matches!(answer, FolderAnswer::Status(_))
 }

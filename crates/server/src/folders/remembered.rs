@@ -1,0 +1,75 @@
+//! Values remembered by path, with a bound: those not asked for lately are forgotten first.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+/// Two generations. What is asked for is in the younger one; when that is full it becomes the older one, and what was there is
+/// forgotten. So a client that asks for many paths once does not drive out those that are asked for all the time.
+pub(super) struct Remembered<T> {
+    young: HashMap<Box<[u8]>, T, RandomState>,
+    old: HashMap<Box<[u8]>, T, RandomState>,
+    /// Entries of one generation.
+    entries_max: usize,
+}
+
+impl<T> Remembered<T> {
+    /// Nothing, and at most so many entries in each generation.
+    pub(super) fn new(entries_max: usize) -> Remembered<T> {
+        Remembered { young: HashMap::default(), old: HashMap::default(), entries_max }
+    }
+
+    /// An entry of the younger generation: one look into a table.
+    #[inline]
+    pub(super) fn recent(&self, path: &[u8]) -> Option<&T> {
+        self.young.get(path)
+    }
+
+    /// An entry of any generation; it stays where it is.
+    pub(super) fn find(&self, path: &[u8]) -> Option<&T> {
+        self.young.get(path).or_else(|| self.old.get(path))
+    }
+
+    /// Takes an entry out.
+    pub(super) fn take(&mut self, path: &[u8]) -> Option<T> {
+        self.young.remove(path).or_else(|| self.old.remove(path))
+    }
+
+    /// Puts an entry into the younger generation; whether an older one was forgotten for it.
+    pub(super) fn put(&mut self, path: &[u8], entry: T) -> bool {
+        let is_full = self.young.len() >= self.entries_max;
+        if is_full {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(path.into(), entry);
+        is_full
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Remembered;
+
+    #[test]
+    fn what_is_asked_for_stays() {
+        let mut all = Remembered::new(4);
+        all.put(b"always", 0);
+        for number in 1..100_u32 {
+            let always = all.take(b"always");
+            assert_eq!(Some(0), always, "{number}");
+            all.put(b"always", 0);
+            all.put(&number.to_le_bytes(), number);
+            assert_eq!(Some(&number), all.recent(&number.to_le_bytes()));
+            assert!(all.young.len() <= 4 && all.old.len() <= 4);
+        }
+        assert_eq!(None, all.find(&1_u32.to_le_bytes()));
+        assert_eq!(Some(&98), all.find(&98_u32.to_le_bytes()));
+        all.clear();
+        assert_eq!(None, all.find(b"always"));
+    }
+}
