@@ -10,8 +10,8 @@
 //! put there later is never served as if its folder said nothing, nor is what a link leads to that stands in the place of a folder.
 //!
 //! A file that is opened to be sent may have come after that look, and with it the rules that protect it. Therefore, whenever an
-//! answer is made of something that was opened for it, the folders are looked at once more behind it ([`Folders::says_still`]): an answer has the rules and the
-//! content of one moment.
+//! answer is made of something that was opened for it, the folders are looked at once more behind it ([`Folders::says_still`]): an
+//! answer has the rules and the content of one moment.
 
 mod level;
 mod place;
