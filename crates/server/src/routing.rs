@@ -1013,6 +1013,7 @@ pub(crate) fn serve_file(
                 as_stored: false,
                 names_others: false,
                 is_absent: false,
+                runs_page: None,
             },
             out,
         )
@@ -1056,9 +1057,19 @@ fn serve_in(
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
     let mut is_changed = false;
+    let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
     let made = reply.render(|out, asked, identity| {
-        let ask =
-            FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
+        let ask = FileAsk {
+            request,
+            prefix,
+            asked,
+            identity,
+            fresh: looks,
+            as_stored,
+            names_others,
+            is_absent,
+            runs_page: Some(&runs_page),
+        };
         let (start, opened) = (out.len(), folder.opened());
         let made = match place.filter(|place| place.runs.is_some()) {
             Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),

@@ -16,8 +16,10 @@ use super::guards::Guards;
 use super::load::is_of_group;
 use super::scripts::scripts;
 use super::settings::{
-    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders, without_pages,
+    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
+    sites_with_ways, ways_alone, without_pages,
 };
+use super::ways::Ways;
 
 /// Looks for what is wrong in settings, and tells what is doubtful.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
@@ -37,6 +39,9 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
     for doubt in adyton_cli::warnings(settings) {
         log::write(&messages::DOUBTFUL, format_args!("{doubt}"));
+    }
+    for doubt in run_pages(settings) {
+        log::write(&messages::PAGE_IS_RUN, format_args!("{doubt}"));
     }
     for sentence in adyton_cli::absent_folders(settings) {
         log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
@@ -152,6 +157,43 @@ fn pages(of_site: &Settings) -> Vec<Fault> {
         Some(Fault { at, what })
     };
     of_site.error_pages.iter().filter_map(wrong).collect()
+}
+
+/// Pages for errors that are run: their texts are for nobody.
+fn run_pages(settings: &Settings) -> Vec<Fault> {
+    let mut found: Vec<Fault> = Vec::new();
+    let mut add = |at, name: &str| {
+        let what = format!("{name}: it is run, and its text is never sent; the answer is without it");
+        let fault = Fault { at, what };
+        if !found.contains(&fault) {
+            found.push(fault);
+        }
+    };
+    let mut look = |of_site: &Settings, folders: Vec<(PathBuf, &Settings)>, ways: &Ways| {
+        for (status, file) in of_site.error_pages.iter().filter(|(_, file)| ways.run(&of_site.place(file))) {
+            let page = format!("{status}={}", file.display());
+            add(of_site.said_at_value("error-pages", &page), &format!("error-pages: {page}"));
+        }
+        for (folder, settings) in folders {
+            if let Some(page) = &settings.static_404
+                && ways.run(&settings.place(&folder).join(page))
+            {
+                add(settings.said_at("static-404"), &format!("static-404: {page}"));
+            }
+        }
+    };
+    for (site, ways) in sites_with_ways(settings) {
+        let folders = site.routes.iter().filter_map(|route| match &route.action {
+            SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
+            _ => None,
+        });
+        look(&site.settings, folders.collect(), &ways);
+    }
+    if settings.sites.is_none() {
+        let folders = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
+        look(settings, folders.collect(), &ways_alone(settings));
+    }
+    found
 }
 
 /// What is said of proxies, of which none is trusted.

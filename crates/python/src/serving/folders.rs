@@ -1,23 +1,23 @@
 //! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use adyton_cli::{
     Auth, FolderRedirect, FolderSettings, MaySet, Settings, folder_loops, read_folder, read_htaccess,
 };
-use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_files::runs::is_shown;
 use adyton_files::scripts::Scripts;
+use adyton_files::{Sources, mime_type};
 use adyton_import::{Import, Kind, import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
-    Scheme, StatusPage,
+    App, Authorities, FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, Guard,
+    GuardRules, Scheme, StatusPage,
 };
 use adyton_sys::fs::open_regular;
 
@@ -31,13 +31,49 @@ const PAGES_INDEX: &str = "index.py";
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
+/// Parts of a site around the folders of a route.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'s> {
+    /// Its folder.
+    pub(super) root: Option<&'s Path>,
+    /// The application that is all pages of these folders.
+    pub(super) pages: Option<&'s Arc<dyn App>>,
+    /// Files that its routes run.
+    pub(super) sources: &'s [Sources],
+}
+
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
-/// nothing. `url` is the path of the route, `root` the folder of its site,
-/// `pages` the application that is all pages of these folders.
+/// nothing. `url` is the path of the route.
 pub(super) fn folders(
     (number, place): (usize, &Path),
     url: &PathPattern,
-    (settings, root, pages): (&Settings, Option<&Path>, Option<&Arc<dyn App>>),
+    (settings, beside): (&Settings, Beside<'_>),
+) -> Result<Option<Folders>, Failure> {
+    let Beside { root, pages, sources } = beside;
+    let Some(mut folders) = speaking((number, place), url, (settings, sources))? else { return Ok(None) };
+    if settings.lets_folders_have_pages() {
+        let Some(app) = pages else {
+            let what =
+                "may-set: folders have scripts where a file of sites says so; start the server with one";
+            return Err(Failure::Said(what.to_owned(), 2));
+        };
+        let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
+        folders = folders.with_pages(files, Arc::clone(app));
+    }
+    if !settings.lets_folders_run() {
+        return Ok(Some(folders));
+    }
+    // A folder at the top is that of its site.
+    let root = root.or(if prefix_of(url).is_empty() { Some(place) } else { None });
+    Ok(Some(folders.running(programs(place, root, settings)?)))
+}
+
+/// The folders beneath `place` with what they say, as [`folders`] has them, of which none has files run yet. `sources` are files
+/// that routes of the site run.
+pub(super) fn speaking(
+    (number, place): (usize, &Path),
+    url: &PathPattern,
+    (settings, sources): (&Settings, &[Sources]),
 ) -> Result<Option<Folders>, Failure> {
     let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
     let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
@@ -49,27 +85,20 @@ pub(super) fn folders(
         may_set: settings.may_set,
         htaccess: settings.htaccess,
         interpreters: settings.cgi_interpreters.clone(),
+        sources: sources.to_vec(),
         guards: Mutex::default(),
     };
-    let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
-    let folders = Folders::open((number, place), url, forms, Arc::new(reader));
-    let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
-    let mut folders = folders.map_err(wrong)?;
-    if settings.lets_folders_have_pages() {
-        let Some(app) = pages else {
-            let what =
-                "may-set: folders have scripts where a file of sites says so; start the server with one";
-            return Err(Failure::Said(what.to_owned(), 2));
-        };
-        let files = Scripts::open(place, false, PAGES_INDEX).map_err(wrong)?;
-        folders = folders.with_pages(files, Arc::clone(app));
-    }
-    if !settings.lets_folders_run() {
-        return Ok(Some(folders));
-    }
-    // A folder at the top is that of its site.
-    let root = root.or(if url.is_empty() { Some(place) } else { None });
-    Ok(Some(folders.running(programs(place, root, settings)?)))
+    let folders = Folders::open((number, place), prefix_of(url), forms, Arc::new(reader));
+    folders.map(Some).map_err(|error| unserved(place, &error))
+}
+
+/// The path of a route for all that is beneath it.
+fn prefix_of(url: &PathPattern) -> &[u8] {
+    if let PathPattern::Prefix(prefix) = url { prefix } else { &[] }
+}
+
+fn unserved(place: &Path, error: &io::Error) -> Failure {
+    Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2)
 }
 
 /// Whether links are followed where folders may speak, so that one would lead around what they say.
@@ -88,6 +117,8 @@ struct Reader {
     htaccess: MaySet,
     /// Programs that folders may have run others.
     interpreters: Vec<PathBuf>,
+    /// Files that routes of the site run, and that are no pages.
+    sources: Vec<Sources>,
     /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
     guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
 }
@@ -142,7 +173,18 @@ impl Reader {
                     page.display()
                 ));
             }
-            rules.pages.push(read_page(*status, page, &place)?);
+            let read = read_page(*status, page, &place)?;
+            if Sources::have(&self.sources, &std::path::absolute(&place).unwrap_or_else(|_| place.clone())) {
+                log::write(
+                    &messages::PAGE_IS_RUN,
+                    format_args!(
+                        "{}: it is run, and its text is never sent; the answer is without it",
+                        place.display()
+                    ),
+                );
+            } else {
+                rules.pages.push(FolderPage { page: read, path: page.as_os_str().as_encoded_bytes().into() });
+            }
             rules.others.push(place);
         }
         let loops = folder_loops(&redirects, file.url).into_iter().filter(|_| file.form == Form::Own);

@@ -19,6 +19,8 @@ const DENIED: u16 = 403;
 pub(super) struct Outer<'o> {
     pub(super) changes: Option<&'o Arc<Changes>>,
     pub(super) terms: &'o Arc<Terms>,
+    /// The pages of the folders for errors, the outermost first.
+    pub(super) pages: Vec<StatusPage>,
 }
 
 /// What counts for the paths of a folder.
@@ -72,13 +74,11 @@ impl Place {
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
-    pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: &Outer<'_>) -> Place {
+    pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: Outer<'_>) -> Place {
         let mut edits = HeadEdits::default();
-        let mut pages = Vec::new();
         let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
-            pages.extend(own.pages.iter().cloned());
             place.python = place.python.followed_by(own.python);
             if let Some(rule) = &own.runs {
                 place.runs = followed_by(place.runs.take(), rule);
@@ -97,9 +97,9 @@ impl Place {
             let around = outer.changes.map(|changes| Changes::clone(changes)).unwrap_or_default();
             place.changes = Some(Arc::new(Changes { edits: around.edits.followed_by(&edits), ..around }));
         }
-        if !pages.is_empty() {
+        if !outer.pages.is_empty() {
             place.pages_of_site = outer.terms.pages.len();
-            place.terms = Some(Arc::new(outer.terms.with_more_pages(pages)));
+            place.terms = Some(Arc::new(outer.terms.with_more_pages(outer.pages)));
         }
         place
     }

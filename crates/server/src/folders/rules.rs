@@ -62,7 +62,7 @@ pub struct FolderRules {
     /// What is changed in answers.
     pub edits: HeadEdits,
     /// Pages for errors.
-    pub pages: Vec<StatusPage>,
+    pub pages: Vec<FolderPage>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// Which of its files are run, if it says that.
@@ -73,6 +73,15 @@ pub struct FolderRules {
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
     pub loops: Vec<String>,
+}
+
+/// A page of a folder for an error.
+#[derive(Clone)]
+pub struct FolderPage {
+    /// The page, read.
+    pub page: StatusPage,
+    /// The path of its file beneath the folder.
+    pub path: Box<[u8]>,
 }
 
 /// What answers in the place of a file.
