@@ -308,6 +308,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
     ("rule", "may", "mistake"),
     [
         ("cgi = true", '["headers"]', "cgi may not be said in a folder here"),
+        ("scripts = true", MAY, "scripts may not be said in a folder here"),
         ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for ends of names, as *.pl"),
         ('cgi = "cgi-bin"', MAY, "cgi = cgi-bin: write true, false, or programs"),
         ('cgi = { "*.sh" = "sh" }', MAY, "write the path of a program from the top"),
@@ -531,15 +532,6 @@ def test_pages_begin_and_stop(serve: Servers, project: Path, pages: Path) -> Non
         say(pages / "plain", f"scripts = {rule}\n")
 
         assert until(lambda expected=expected: text(server, "/plain/hello.py") == expected)
-
-
-def test_pages_where_the_site_does_not_say_so(serve: Servers, project: Path, pages: Path) -> None:
-    """Without the word, the folder is closed."""
-    say(pages / "tools", "scripts = true\n")
-    server = start(serve, project)
-
-    assert 500 == get(server, "/tools/hello.py").status
-    assert "scripts may not be said in a folder here" in server.wait_for_log("ADY225")
 
 
 def test_pages_and_groups(project: Path, public: Path) -> None:
