@@ -1,7 +1,8 @@
 //! Files that are run and not shown: another route of the site runs them, and no folder sends their text.
 //!
 //! A file is judged when it is opened, and not again while it is in the cache: by its path from the top, as it was asked for
-//! and with all links resolved, so that it is known under whichever path it is found. A hard link is a file of its own.
+//! and with all links resolved, so that it is known under whichever path it is found. A hard link with another name is a file of its own:
+//! to know it by its inode, those of all scripts would have to be looked up for each file that has several names.
 //! A name and a mode that no such file has cost nothing more.
 
 use std::ffi::OsStr;
