@@ -17,12 +17,12 @@ use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
     App, Authorities, FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, Guard,
-    GuardRules, Scheme, StatusPage,
+    GuardRules, RunRules, Scheme, StatusPage,
 };
 use adyton_sys::fs::open_regular;
 
 use super::failure::Failure;
-use super::folder_runs::{Run, apache, own};
+use super::folder_runs::{apache, own};
 use super::scripts::programs;
 
 /// The page that answers for its folder.
@@ -127,17 +127,17 @@ impl FolderReader for Reader {
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
         let path = file.folder.join(file.form.name());
         let at = |what: String| vec![format!("{}: {what}", path.display())];
-        let (said, run) = match file.form {
+        let said = match file.form {
             Form::Own => {
                 let said = read_folder(&path, file.text, self.may_set).map_err(|failure| {
                     std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()
                 })?;
-                let run = own(&said.runs, &self.interpreters).map_err(at)?;
-                (said, run)
+                let runs = own(&said.runs, &self.interpreters).map_err(at)?;
+                (said, runs)
             }
             Form::Htaccess => read_apache(&path, file, self.htaccess)?,
         };
-        self.rules(file, (said, run)).map_err(at)
+        self.rules(file, said).map_err(at)
     }
 }
 
@@ -151,7 +151,7 @@ impl Reader {
     fn rules(
         &self,
         file: &FolderFile<'_>,
-        (said, run): (FolderSettings, Run),
+        (said, runs): (FolderSettings, RunRules),
     ) -> Result<FolderRules, String> {
         let FolderSettings { settings, redirects, .. } = said;
         let admission = settings.admission();
@@ -159,8 +159,7 @@ impl Reader {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
             guard: self.guard(file, &settings)?,
             edits: settings.head_edits(),
-            runs: run.rule,
-            python: run.python,
+            runs,
             ..FolderRules::default()
         };
         for (status, page) in &settings.error_pages {
@@ -233,7 +232,7 @@ fn read_apache(
     path: &Path,
     file: &FolderFile<'_>,
     may: MaySet,
-) -> Result<(FolderSettings, Run), Vec<String>> {
+) -> Result<(FolderSettings, RunRules), Vec<String>> {
     let name = path.display().to_string();
     let (made, handlers) = if may.lets_run() || may.lets_have_pages() {
         import_folder(&name, file.text).map(|(made, handlers)| (made, Some(handlers)))
@@ -251,12 +250,13 @@ fn read_apache(
     let named =
         |mistakes: Vec<String>| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>();
     let said = read_htaccess(&text, may).map_err(named)?;
-    let run = handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
+    let runs =
+        handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
     // That one is told of each file: where the folder is, is known here.
     for loss in losses.iter().filter(|loss| loss.what != Form::Htaccess.name()) {
         log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
     }
-    Ok((said, run))
+    Ok((said, runs))
 }
 
 /// What answers paths beneath the folder. Apache's are those of the site.

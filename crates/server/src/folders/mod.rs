@@ -33,7 +33,7 @@ use adyton_sys::fs::{Root, Whereabouts};
 use self::level::{Level, Seen};
 use self::place::Outer;
 use self::remembered::Remembered;
-use self::runs::{Pages, followed_by, is_run};
+use self::runs::Pages;
 use crate::app::App;
 use crate::cgi::Cgi;
 use crate::changes::Changes;
@@ -42,7 +42,7 @@ use crate::terms::{StatusPage, Terms};
 
 pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form};
-pub use self::runs::{PageRule, RunRule};
+pub use self::runs::{PageRule, ProgramRule, RunRules};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -299,18 +299,17 @@ impl Folders {
     }
 
     fn is_run(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
-        let (mut runs, mut since_ms) = (None, due.now_ms);
+        let (mut runs, mut since_ms) = (RunRules::default(), due.now_ms);
         for end in ends(path) {
             match self.level(known, &path[..end], (due, &mut since_ms)) {
                 Seen::Folder(Ok(own)) => {
-                    runs = own.iter().filter_map(|own| own.runs.as_ref()).fold(runs, followed_by);
+                    runs = own.iter().fold(runs, |runs, own| runs.followed_by(&own.runs));
                 }
                 Seen::Folder(Err(())) => return true,
                 Seen::File | Seen::Nothing => break,
             }
         }
-        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        runs.is_some_and(|runs| is_run(&runs, name))
+        runs.is_program(path)
     }
 
     /// What a folder says itself; `since_ms` is at most when it was looked at.
