@@ -395,6 +395,16 @@ def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
     assert str(public) == variables(get(server, "/tools/say.cgi"))["DOCUMENT_ROOT"]
 
 
+@pytest.mark.parametrize("flag", ["--may-set", "--htaccess"])
+def test_a_command_line_without_pages(project: Path, public: Path, flag: str) -> None:
+    """A folder on a command line has no Python pages; `check` and the start say why, and what to write."""
+    for command in ("check", "serve"):
+        refused = run(command, str(public), flag, "scripts", cwd=project)
+
+        assert 2 == refused.returncode, command
+        assert "a command line has one at most; write a file of sites" in refused.stderr
+
+
 def test_check(project: Path, public: Path) -> None:
     """The words are known to `check`, and those that do nothing are named."""
     assert public.is_dir()

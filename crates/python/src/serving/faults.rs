@@ -11,7 +11,7 @@ use adyton_sys::process;
 
 use super::authorities::Named;
 use super::failure::Failure;
-use super::folders::check_links;
+use super::folders::{PAGES_ALONE, check_links};
 use super::guards::Guards;
 use super::load::is_of_group;
 use super::scripts::scripts;
@@ -74,6 +74,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
     faults.extend(of_guards);
     if settings.sites.is_none() {
         faults.extend(adyton_cli::mistakes_alone(settings));
+        faults.extend(pages_alone(settings));
     }
     let each: Vec<&Settings> = std::iter::once(settings).chain(of_sites(settings)).collect();
     faults.extend(each.iter().flat_map(|of_site| access_log(of_site)));
@@ -209,6 +210,13 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
         what: format!("{name}: it goes with trusted-proxies, which says whose word counts"),
     };
     said.map(fault).collect()
+}
+
+/// Words with which folders of a command line may say that they have Python pages.
+fn pages_alone(settings: &Settings) -> Option<Fault> {
+    let names = [("may-set", settings.may_set), ("htaccess", settings.htaccess)];
+    let (name, _) = names.into_iter().find(|(_, may)| may.lets_have_pages())?;
+    Some(Fault { at: settings.said_at(name), what: PAGES_ALONE.to_owned() })
 }
 
 /// Users and groups of the system that there are not.

@@ -28,6 +28,11 @@ use super::scripts::programs;
 /// The page that answers for its folder.
 const PAGES_INDEX: &str = "index.py";
 
+/// Pages are loaded as applications of a file's routes are, beside others. A command line has one application, or none.
+pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
+    others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
+    the folder, and name that file in the place of the folder";
+
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
@@ -53,9 +58,7 @@ pub(super) fn folders(
     let Some(mut folders) = speaking((number, place), url, (settings, sources))? else { return Ok(None) };
     if settings.lets_folders_have_pages() {
         let Some(app) = pages else {
-            let what =
-                "may-set: folders have scripts where a file of sites says so; start the server with one";
-            return Err(Failure::Said(what.to_owned(), 2));
+            return Err(Failure::Said(PAGES_ALONE.to_owned(), 2));
         };
         let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
         folders = folders.with_pages(files, Arc::clone(app));
