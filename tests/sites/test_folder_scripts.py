@@ -395,6 +395,44 @@ def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
     assert str(public) == variables(get(server, "/tools/say.cgi"))["DOCUMENT_ROOT"]
 
 
+@pytest.mark.parametrize("flags", [(), ("--stream-body",)], ids=["", "stream"])
+def test_bodies_for_programs_alone(
+    serve: Servers, project: Path, public: Path, flags: tuple[str, ...]
+) -> None:
+    """What is no program answers before the body is here; a program has all of it."""
+    say(public / "tools", "cgi = true\n")
+    server = serve(write(project, FILE.format(may=MAY, more="")).name, *flags, cwd=project)
+    fields = [("Content-Length", "6")]
+    for target in ("/tools/page.html", "/tools/page.html/x", "/plain/say.cgi", "/plain/", "/none"):
+        with server.connect(lint_answers=False) as connection:
+            connection.send(request(target, method="POST", fields=fields))
+
+            assert 405 == connection.receive("POST").status, target
+    for target in ("/tools/say.cgi", "/tools/in/deep/say.cgi/x"):
+        with server.connect() as connection:
+            connection.send(request(target, method="POST", fields=fields))
+            # The server has read the head when it has answered another client.
+            assert 200 == get(server, "/plain/page.html").status
+            connection.send(b"onetwo")
+
+            assert connection.receive("POST").body.endswith(b"onetwo"), target
+
+
+def test_a_rule_that_comes_with_a_body(serve: Servers, project: Path, pages: Path) -> None:
+    """A program has the body that began to come before it was one."""
+    server = start(serve, project, PAGES)
+    with server.connect() as connection:
+        connection.send(request("/plain/say.cgi", method="POST", fields=[("Content-Length", "6")]))
+        assert 200 == get(server, "/plain/page.html").status
+        say(pages / "plain", "cgi = true\n")
+        assert until(lambda: b"SCRIPT_NAME" in server.fetch("/plain/say.cgi").body)
+        connection.send(b"onetwo")
+        response = connection.receive("POST")
+
+    assert response.body.endswith(b"onetwo")
+    assert "6" == variables(response)["CONTENT_LENGTH"]
+
+
 @pytest.mark.parametrize("flag", ["--may-set", "--htaccess"])
 def test_a_command_line_without_pages(project: Path, public: Path, flag: str) -> None:
     """A folder on a command line has no Python pages; `check` and the start say why, and what to write."""

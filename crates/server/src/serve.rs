@@ -236,7 +236,12 @@ impl Loop {
         let asker = trust.and_then(|trust| Asker::told(trust, connection.peer(), head.of(bytes)));
         let peer = asker.and_then(|asker| asker.client).or(connection.peer());
         let client = peer.map(|peer| peer.ip());
-        let fate = self.plan.site(site).fate(head.of(bytes), client, &self.folders, connection.has_missed());
+        let fate = self.plan.site(site).fate(
+            head.of(bytes),
+            client,
+            (&self.folders, self.now_ms),
+            connection.has_missed(),
+        );
         match fate {
             Fate::App | Fate::Script => {}
             Fate::Elsewhere(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
@@ -385,7 +390,8 @@ impl Loop {
             }
             Answering::Pass(elsewhere) => self.pass_on_owned(key, connection, desk, elsewhere, &owned),
             later => {
-                if matches!(later, Answering::Rewritten(_)) {
+                // A script gets none that is read while it comes, but what is left of it is still to be read.
+                if matches!(later, Answering::Rewritten(_) | Answering::Script(_)) {
                     exchange.answer.live = live;
                 }
                 exchange.request = RequestBytes::Owned(Box::new(owned));

@@ -185,6 +185,15 @@ impl Folders {
         self.look(&mut known, path, terms, due)
     }
 
+    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index.
+    pub(crate) fn may_run_at(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> bool {
+        let place = self.place_of(rest, terms, now_ms);
+        match place.file_bytes {
+            Some(bytes) => place.runs.is_program(rest.get(..=bytes).unwrap_or(rest)),
+            None => place.runs.programs().is_some(),
+        }
+    }
+
     /// The place of a path after a look at its folders now, whenever they were looked at last.
     pub(crate) fn place_now(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         self.look(&mut lock(&self.known), beneath(rest), terms, Due { now_ms, is_all: true })
