@@ -182,6 +182,7 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
         as_stored: false,
         names_others: false,
         is_absent: false,
+        runs_page: None,
     };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {

@@ -601,12 +601,12 @@ fn answer_in(
             found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
             return Some(Routed::Answered);
         }
-        if place.python.has_any()
+        if place.runs.has_pages()
             && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
         {
             return Some(routed);
         }
-        if let Some(runs) = &place.runs
+        if let Some(runs) = place.runs.programs()
             && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
         {
             return Some(routed);
@@ -673,8 +673,8 @@ fn ask_page(
     let Inside { number, path, own_bytes, .. } = inside;
     let pages = folders.pages().filter(|_| !is_for_server(request))?;
     match pages.files.find(path.get(own_bytes..)?) {
-        Ok((named, _)) if !place.python.has(&named.file) => return None,
-        Ok(_) if place.python.asks_for_programs && !place.may_run() => {
+        Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
+        Ok(_) if !place.runs.may_ask_pages() => {
             Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
             return Some(Routed::Answered);
         }
@@ -749,7 +749,7 @@ fn serve_at(
     let (request, ..) = asking;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
     let place = own.map(|(_, place)| place);
-    let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.is_some());
+    let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.programs().is_some());
     loop {
         let mut reply = Reply::new(answer, common, date);
         let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
@@ -762,7 +762,7 @@ fn serve_at(
                     refusal.answer(&mut reply, (request, prefix_bytes));
                     return Ok(Some(Routed::Answered));
                 }
-                let is_run = place.is_some_and(|place| place.is_run(&name));
+                let is_run = place.is_some_and(|place| place.runs.is_program(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
                 if is_run {
                     return Ok(Some(rewritten(inside, &name, asking)));
@@ -1013,6 +1013,7 @@ pub(crate) fn serve_file(
                 as_stored: false,
                 names_others: false,
                 is_absent: false,
+                runs_page: None,
             },
             out,
         )
@@ -1056,12 +1057,22 @@ fn serve_in(
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
     let mut is_changed = false;
+    let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
     let made = reply.render(|out, asked, identity| {
-        let ask =
-            FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others, is_absent };
+        let ask = FileAsk {
+            request,
+            prefix,
+            asked,
+            identity,
+            fresh: looks,
+            as_stored,
+            names_others,
+            is_absent,
+            runs_page: Some(&runs_page),
+        };
         let (start, opened) = (out.len(), folder.opened());
-        let made = match place.filter(|place| place.runs.is_some()) {
-            Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
+        let made = match place.filter(|place| place.runs.programs().is_some()) {
+            Some(place) => folder.answer_unless(|name| place.runs.is_program(name), &ask, out),
             None => folder.answer(&ask, out),
         };
         is_changed = folder.opened() != opened

@@ -157,6 +157,7 @@ impl Client {
             as_stored: false,
             names_others: self.names_others,
             is_absent: self.is_absent,
+            runs_page: None,
         };
         // Bytes of an earlier answer stand in front, as when requests are pipelined.
         let mut out = b"before".to_vec();

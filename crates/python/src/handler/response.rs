@@ -231,6 +231,7 @@ fn answer_path(
             as_stored: false,
             names_others: false,
             is_absent: false,
+            runs_page: None,
         };
         answer_file(&ask, &file, &meta, &content_type, &extra, out).inspect_err(|_| out.truncate(mark))
     });

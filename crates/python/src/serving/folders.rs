@@ -1,43 +1,82 @@
 //! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use adyton_cli::{
     Auth, FolderRedirect, FolderSettings, MaySet, Settings, folder_loops, read_folder, read_htaccess,
 };
-use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_files::runs::is_shown;
 use adyton_files::scripts::Scripts;
+use adyton_files::{Sources, mime_type};
 use adyton_import::{Import, Kind, import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
-    Scheme, StatusPage,
+    App, Authorities, FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, Guard,
+    GuardRules, RunRules, Scheme, StatusPage,
 };
 use adyton_sys::fs::open_regular;
 
 use super::failure::Failure;
-use super::folder_runs::{Run, apache, own};
+use super::folder_runs::{apache, own};
 use super::scripts::programs;
 
 /// The page that answers for its folder.
 const PAGES_INDEX: &str = "index.py";
 
+/// Pages are loaded as applications of a file's routes are, beside others. A command line has one application, or none.
+pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
+    others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
+    the folder, and name that file in the place of the folder";
+
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
+/// Parts of a site around the folders of a route.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'s> {
+    /// Its folder.
+    pub(super) root: Option<&'s Path>,
+    /// The application that is all pages of these folders.
+    pub(super) pages: Option<&'s Arc<dyn App>>,
+    /// Files that its routes run.
+    pub(super) sources: &'s [Sources],
+}
+
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
-/// nothing. `url` is the path of the route, `root` the folder of its site,
-/// `pages` the application that is all pages of these folders.
+/// nothing. `url` is the path of the route.
 pub(super) fn folders(
     (number, place): (usize, &Path),
     url: &PathPattern,
-    (settings, root, pages): (&Settings, Option<&Path>, Option<&Arc<dyn App>>),
+    (settings, beside): (&Settings, Beside<'_>),
+) -> Result<Option<Folders>, Failure> {
+    let Beside { root, pages, sources } = beside;
+    let Some(mut folders) = speaking((number, place), url, (settings, sources))? else { return Ok(None) };
+    if settings.lets_folders_have_pages() {
+        let Some(app) = pages else {
+            return Err(Failure::Said(PAGES_ALONE.to_owned(), 2));
+        };
+        let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
+        folders = folders.with_pages(files, Arc::clone(app));
+    }
+    if !settings.lets_folders_run() {
+        return Ok(Some(folders));
+    }
+    // A folder at the top is that of its site.
+    let root = root.or(if prefix_of(url).is_empty() { Some(place) } else { None });
+    Ok(Some(folders.running(programs(place, root, settings)?)))
+}
+
+/// The folders beneath `place` with what they say, as [`folders`] has them, of which none has files run yet. `sources` are files
+/// that routes of the site run.
+pub(super) fn speaking(
+    (number, place): (usize, &Path),
+    url: &PathPattern,
+    (settings, sources): (&Settings, &[Sources]),
 ) -> Result<Option<Folders>, Failure> {
     let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
     let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
@@ -49,27 +88,20 @@ pub(super) fn folders(
         may_set: settings.may_set,
         htaccess: settings.htaccess,
         interpreters: settings.cgi_interpreters.clone(),
+        sources: sources.to_vec(),
         guards: Mutex::default(),
     };
-    let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
-    let folders = Folders::open((number, place), url, forms, Arc::new(reader));
-    let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
-    let mut folders = folders.map_err(wrong)?;
-    if settings.lets_folders_have_pages() {
-        let Some(app) = pages else {
-            let what =
-                "may-set: folders have scripts where a file of sites says so; start the server with one";
-            return Err(Failure::Said(what.to_owned(), 2));
-        };
-        let files = Scripts::open(place, false, PAGES_INDEX).map_err(wrong)?;
-        folders = folders.with_pages(files, Arc::clone(app));
-    }
-    if !settings.lets_folders_run() {
-        return Ok(Some(folders));
-    }
-    // A folder at the top is that of its site.
-    let root = root.or(if url.is_empty() { Some(place) } else { None });
-    Ok(Some(folders.running(programs(place, root, settings)?)))
+    let folders = Folders::open((number, place), prefix_of(url), forms, Arc::new(reader));
+    folders.map(Some).map_err(|error| unserved(place, &error))
+}
+
+/// The path of a route for all that is beneath it.
+fn prefix_of(url: &PathPattern) -> &[u8] {
+    if let PathPattern::Prefix(prefix) = url { prefix } else { &[] }
+}
+
+fn unserved(place: &Path, error: &io::Error) -> Failure {
+    Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2)
 }
 
 /// Whether links are followed where folders may speak, so that one would lead around what they say.
@@ -88,6 +120,8 @@ struct Reader {
     htaccess: MaySet,
     /// Programs that folders may have run others.
     interpreters: Vec<PathBuf>,
+    /// Files that routes of the site run, and that are no pages.
+    sources: Vec<Sources>,
     /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
     guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
 }
@@ -96,17 +130,17 @@ impl FolderReader for Reader {
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
         let path = file.folder.join(file.form.name());
         let at = |what: String| vec![format!("{}: {what}", path.display())];
-        let (said, run) = match file.form {
+        let said = match file.form {
             Form::Own => {
                 let said = read_folder(&path, file.text, self.may_set).map_err(|failure| {
                     std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()
                 })?;
-                let run = own(&said.runs, &self.interpreters).map_err(at)?;
-                (said, run)
+                let runs = own(&said.runs, &self.interpreters).map_err(at)?;
+                (said, runs)
             }
             Form::Htaccess => read_apache(&path, file, self.htaccess)?,
         };
-        self.rules(file, (said, run)).map_err(at)
+        self.rules(file, said).map_err(at)
     }
 }
 
@@ -120,7 +154,7 @@ impl Reader {
     fn rules(
         &self,
         file: &FolderFile<'_>,
-        (said, run): (FolderSettings, Run),
+        (said, runs): (FolderSettings, RunRules),
     ) -> Result<FolderRules, String> {
         let FolderSettings { settings, redirects, .. } = said;
         let admission = settings.admission();
@@ -128,8 +162,7 @@ impl Reader {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
             guard: self.guard(file, &settings)?,
             edits: settings.head_edits(),
-            runs: run.rule,
-            python: run.python,
+            runs,
             ..FolderRules::default()
         };
         for (status, page) in &settings.error_pages {
@@ -142,7 +175,18 @@ impl Reader {
                     page.display()
                 ));
             }
-            rules.pages.push(read_page(*status, page, &place)?);
+            let read = read_page(*status, page, &place)?;
+            if Sources::have(&self.sources, &std::path::absolute(&place).unwrap_or_else(|_| place.clone())) {
+                log::write(
+                    &messages::PAGE_IS_RUN,
+                    format_args!(
+                        "{}: it is run, and its text is never sent; the answer is without it",
+                        place.display()
+                    ),
+                );
+            } else {
+                rules.pages.push(FolderPage { page: read, path: page.as_os_str().as_encoded_bytes().into() });
+            }
             rules.others.push(place);
         }
         let loops = folder_loops(&redirects, file.url).into_iter().filter(|_| file.form == Form::Own);
@@ -191,7 +235,7 @@ fn read_apache(
     path: &Path,
     file: &FolderFile<'_>,
     may: MaySet,
-) -> Result<(FolderSettings, Run), Vec<String>> {
+) -> Result<(FolderSettings, RunRules), Vec<String>> {
     let name = path.display().to_string();
     let (made, handlers) = if may.lets_run() || may.lets_have_pages() {
         import_folder(&name, file.text).map(|(made, handlers)| (made, Some(handlers)))
@@ -209,12 +253,13 @@ fn read_apache(
     let named =
         |mistakes: Vec<String>| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>();
     let said = read_htaccess(&text, may).map_err(named)?;
-    let run = handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
+    let runs =
+        handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
     // That one is told of each file: where the folder is, is known here.
     for loss in losses.iter().filter(|loss| loss.what != Form::Htaccess.name()) {
         log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
     }
-    Ok((said, run))
+    Ok((said, runs))
 }
 
 /// What answers paths beneath the folder. Apache's are those of the site.

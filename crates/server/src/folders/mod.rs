@@ -19,11 +19,15 @@ mod remembered;
 mod rules;
 mod runs;
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use adyton_files::scripts::Scripts;
+use adyton_log::{self as log, messages};
+use adyton_sys::clock;
 use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
@@ -34,11 +38,11 @@ use crate::app::App;
 use crate::cgi::Cgi;
 use crate::changes::Changes;
 use crate::lock::lock;
-use crate::terms::Terms;
+use crate::terms::{StatusPage, Terms};
 
 pub(crate) use self::place::Place;
-pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form};
-pub use self::runs::{PageRule, RunRule};
+pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form};
+pub use self::runs::{PageRule, ProgramRule, RunRules};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -71,6 +75,8 @@ struct Known {
     levels: Remembered<Level>,
     /// Each as old as what it is made of: a level that changes, or is forgotten, has all of them forgotten.
     places: Remembered<(Arc<Place>, u64)>,
+    /// Pages of which the log says that they are run, by their paths beneath the root.
+    told: Remembered<()>,
 }
 
 impl Known {
@@ -92,6 +98,11 @@ struct Due {
 }
 
 impl Due {
+    /// All levels, now.
+    fn now() -> Due {
+        Due { now_ms: clock::monotonic_ms(), is_all: true }
+    }
+
     fn has(self, level: &Level) -> bool {
         self.is_all || self.now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS
     }
@@ -111,7 +122,7 @@ impl Folders {
     ) -> io::Result<Folders> {
         let root = Root::open(root)?;
         let (levels, places) = (Remembered::new(REMEMBERED_MAX), Remembered::new(REMEMBERED_MAX));
-        let known = Known { root, levels, places };
+        let known = Known { root, levels, places, told: Remembered::new(REMEMBERED_MAX) };
         Ok(Folders {
             number,
             url: url.into(),
@@ -174,6 +185,15 @@ impl Folders {
         self.look(&mut known, path, terms, due)
     }
 
+    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index.
+    pub(crate) fn may_run_at(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> bool {
+        let place = self.place_of(rest, terms, now_ms);
+        match place.file_bytes {
+            Some(bytes) => place.runs.is_program(rest.get(..=bytes).unwrap_or(rest)),
+            None => place.runs.programs().is_some(),
+        }
+    }
+
     /// The place of a path after a look at its folders now, whenever they were looked at last.
     pub(crate) fn place_now(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         self.look(&mut lock(&self.known), beneath(rest), terms, Due { now_ms, is_all: true })
@@ -230,14 +250,75 @@ impl Folders {
                 }
             }
         }
-        let outer = Outer { changes: self.changes.as_ref(), terms };
-        let mut place = Place::of(rules, &outer);
+        let pages = self.pages_of(known, path, &rules, due);
+        let mut place = Place::of(rules, Outer { changes: self.changes.as_ref(), terms, pages });
         (place.levels, place.is_absent, place.file_bytes) = (levels, !exists, file_bytes);
         let place = Arc::new(place);
         if exists {
             known.places.put(path, (Arc::clone(&place), since_ms));
         }
         place
+    }
+
+    /// The pages for errors that the folders on the way of a path have, without those that are run: their texts are for nobody.
+    fn pages_of(
+        &self,
+        known: &mut Known,
+        path: &[u8],
+        rules: &[(usize, Arc<FolderRules>)],
+        due: Due,
+    ) -> Vec<StatusPage> {
+        let each =
+            rules.iter().flat_map(|(end, own)| own.pages.iter().map(move |page| (&path[..*end], page)));
+        let sent = each.filter(|(folder, page)| {
+            let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+            !self.has_files_run() || !self.is_run_page(known, &[folder, slash, &page.path].concat(), due)
+        });
+        sent.map(|(_, FolderPage { page, .. })| page.clone()).collect()
+    }
+
+    /// Whether the file at a path beneath that of the route is one that is run, as the folders on its way say now. Those that are
+    /// wrong have nothing sent.
+    pub fn run_file(&self, path: &[u8]) -> bool {
+        self.is_run(&mut lock(&self.known), path, Due::now())
+    }
+
+    /// Whether the page for what is missing, at this path, is run; the log says that once.
+    pub(crate) fn run_page(&self, path: &[u8]) -> bool {
+        self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
+    }
+
+    fn is_run_page(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
+        let is_run = self.is_run(known, path, due);
+        let was_told = known.told.take(path).is_some();
+        if is_run {
+            known.told.put(path, ());
+        }
+        if is_run && !was_told {
+            let file = known.root.path().join(OsStr::from_bytes(path));
+            log::write(
+                &messages::PAGE_IS_RUN,
+                format_args!(
+                    "{}: it is run, and its text is never sent; the answer is without it",
+                    file.display()
+                ),
+            );
+        }
+        is_run
+    }
+
+    fn is_run(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
+        let (mut runs, mut since_ms) = (RunRules::default(), due.now_ms);
+        for end in ends(path) {
+            match self.level(known, &path[..end], (due, &mut since_ms)) {
+                Seen::Folder(Ok(own)) => {
+                    runs = own.iter().fold(runs, |runs, own| runs.followed_by(&own.runs));
+                }
+                Seen::Folder(Err(())) => return true,
+                Seen::File | Seen::Nothing => break,
+            }
+        }
+        runs.is_program(path)
     }
 
     /// What a folder says itself; `since_ms` is at most when it was looked at.

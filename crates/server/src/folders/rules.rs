@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use adyton_route::{Admission, HeadEdits, Location, PathPattern};
 
-use super::runs::{PageRule, RunRule};
+use super::runs::RunRules;
 use crate::guard::Guard;
 use crate::terms::StatusPage;
 
@@ -62,17 +62,24 @@ pub struct FolderRules {
     /// What is changed in answers.
     pub edits: HeadEdits,
     /// Pages for errors.
-    pub pages: Vec<StatusPage>,
+    pub pages: Vec<FolderPage>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
-    /// Which of its files are run, if it says that.
-    pub runs: Option<RunRule>,
-    /// Which of its Python files are pages.
-    pub python: PageRule,
+    /// Which of its files are run, and by what.
+    pub runs: RunRules,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
     pub loops: Vec<String>,
+}
+
+/// A page of a folder for an error.
+#[derive(Clone)]
+pub struct FolderPage {
+    /// The page, read.
+    pub page: StatusPage,
+    /// The path of its file beneath the folder.
+    pub path: Box<[u8]>,
 }
 
 /// What answers in the place of a file.
