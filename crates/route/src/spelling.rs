@@ -29,7 +29,7 @@ pub fn spelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
 fn is_plain(path: &[u8]) -> bool {
     // All pairs are looked at, without a jump out, so that the compiler can take many at once.
     let pairs = path.iter().zip(path.iter().skip(1));
-    let is_odd = |odd, (&first, &next)| odd | (first == b'/') & ((next == b'/') | (next == b'.'));
+    let is_odd = |odd, (&first, &next)| matches!((first, next), (b'/', b'/' | b'.')) || odd;
     !path.contains(&b'%') && !pairs.fold(false, is_odd)
 }
 

@@ -303,7 +303,7 @@ impl Loop {
             Answering::Pass(elsewhere) => Ok(self.pass_on(key, connection, desk, elsewhere, request)),
             _ => {
                 connection.outbox = exchange.answer.outbox.take();
-                // It is counted when its body is here.
+                // The request is counted when its body is here.
                 connection.requests -= 1;
                 Err(connection)
             }

@@ -29,7 +29,7 @@ impl Ways {
             folders.filter(|(_, settings)| settings.lets_folders_run()).filter_map(|(place, settings)| {
                 // A folder that is not there has no page.
                 let place = settings.place(&place).canonicalize().ok()?;
-                // What is wrong with it is told where it is served.
+                // Its mistakes are told where it is served.
                 let folders = speaking((0, &place), &everything, (settings, &sources)).ok()??;
                 Some((place, folders))
             });
