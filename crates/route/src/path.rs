@@ -114,7 +114,8 @@ impl<A> Routes<A> {
     }
 
     /// The first of [`Routes::of`].
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+    #[inline(always)]
     pub fn first(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         if self.all.len() > FEW {
             return self.first_of_many(path);

@@ -65,7 +65,7 @@ pub fn escaped(path: &[u8]) -> Vec<u8> {
 }
 
 /// How much of a path as it was sent stands for the first `bytes` of what [`spelled`] makes of it.
-#[inline]
+#[inline(never)]
 pub fn raw_bytes(path: &[u8], bytes: usize) -> usize {
     if path.get(..bytes).is_some_and(is_plain) { bytes } else { counted_bytes(path, bytes) }
 }

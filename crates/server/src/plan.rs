@@ -250,7 +250,8 @@ impl Route {
     }
 
     /// Whether it has nothing around its action.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+    #[inline(always)]
     pub(crate) fn is_bare(&self) -> bool {
         self.apart.is_none()
             && self.when.is_none()
@@ -431,7 +432,8 @@ impl Site {
     }
 
     /// How much of a path as it was sent is the part of a route whose own part has so many bytes.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+    #[inline(always)]
     pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
         if self.has_one_spelling { raw_bytes(path, prefix_bytes) } else { prefix_bytes }
     }

@@ -513,14 +513,19 @@ fn meet(
 }
 
 /// Has an answer say what its request is called, if a field does.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+#[inline(always)]
 fn write_name(answer: &mut Answer, common: &Common, id: &RequestId) {
-    let field = &common.config.request_id_field;
-    if !field.is_empty() {
-        let mut line = field.clone();
-        line.extend_from_slice(format!(": {id}\r\n").as_bytes());
-        answer.lines = line.into();
+    if !common.config.request_id_field.is_empty() {
+        write_name_in(answer, &common.config.request_id_field, id);
     }
+}
+
+#[inline(never)]
+fn write_name_in(answer: &mut Answer, field: &[u8], id: &RequestId) {
+    let mut line = field.to_vec();
+    line.extend_from_slice(format!(": {id}\r\n").as_bytes());
+    answer.lines = line.into();
 }
 
 /// Leaves a folder that lacks the file: the next route is not to find its terms.
