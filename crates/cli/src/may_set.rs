@@ -58,6 +58,11 @@ impl MaySet {
         self.has("scripts")
     }
 
+    /// Whether folders may have pages for errors.
+    pub fn lets_have_error_pages(self) -> bool {
+        self.has("error-pages")
+    }
+
     /// The word that stands for a key, and the key, if folders may ever say it.
     pub(crate) fn word_of(key: &str) -> Option<(&'static str, &'static str)> {
         let mut all = WORDS.iter().flat_map(|(word, keys)| keys.iter().map(|own| (*word, *own)));

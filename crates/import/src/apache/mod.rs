@@ -6,6 +6,7 @@
 mod access;
 mod context;
 mod daemon;
+mod documents;
 mod express;
 mod handlers;
 mod htaccess;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 use adyton_cli::{Scope, takes};
 
+use crate::folder_lines::FolderLines;
 use crate::include::Includes;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
 use crate::reach::{self, Address, Placed};
@@ -104,9 +106,9 @@ pub(crate) fn read(
 
 /// A file for one folder: the site is that folder, where the file of sites lies.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
-    let taken = draft.handlers.as_ref().map(|_| handlers::take(lines));
-    let (handlers, others) = taken.unzip();
-    draft.handlers = handlers;
+    let apart = draft.folder.take().map(|wanted| apart(lines, wanted));
+    let (folder, others) = apart.unzip();
+    draft.folder = folder;
     let lines = others.as_deref().unwrap_or(lines);
     let mut with_root = lines.to_vec();
     with_root.push(Line {
@@ -129,6 +131,15 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
         );
     }
     draft.sites.push(site);
+}
+
+/// Takes the lines that are wanted apart; the others are left.
+fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
+    let (documents, others) = documents::take(lines);
+    let Some((handlers, others)) = wanted.handlers.map(|_| handlers::take(&others)) else {
+        return (FolderLines { handlers: None, documents }, others);
+    };
+    (FolderLines { handlers: Some(handlers), documents }, others)
 }
 
 /// Reads a virtual host, or the main server: what the latter says is said of every host, too.

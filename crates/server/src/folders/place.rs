@@ -78,6 +78,7 @@ impl Place {
         let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
+            pages.retain(|page: &StatusPage| !own.without_pages_for.contains(&page.status));
             pages.extend(own.pages.iter().cloned());
             place.python = place.python.followed_by(own.python);
             if let Some(rule) = &own.runs {

@@ -63,6 +63,8 @@ pub struct FolderRules {
     pub edits: HeadEdits,
     /// Pages for errors.
     pub pages: Vec<StatusPage>,
+    /// Statuses for which pages of the folders around it do not count.
+    pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// Which of its files are run, if it says that.
