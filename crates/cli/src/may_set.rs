@@ -5,7 +5,7 @@
 pub struct MaySet(u16);
 
 /// The words, and the keys that each stands for.
-const WORDS: [(&str, &[&str]); 8] = [
+const WORDS: [(&str, &[&str]); 9] = [
     ("allow", &["allow", "deny"]),
     ("auth", &["auth", "auth-realm", "auth-users", "auth-groups", "auth-group-file", "auth-satisfy"]),
     ("headers", &["headers", "add-headers", "remove-headers"]),
@@ -14,6 +14,7 @@ const WORDS: [(&str, &[&str]); 8] = [
     ("redirect", &["redirects"]),
     ("cgi", &["cgi"]),
     ("scripts", &["scripts"]),
+    ("index", &["index"]),
 ];
 
 impl MaySet {
@@ -58,6 +59,11 @@ impl MaySet {
         self.has("scripts")
     }
 
+    /// Whether folders may say which files answer for them.
+    pub fn lets_name_indexes(self) -> bool {
+        self.has("index")
+    }
+
     /// Whether folders may have pages for errors.
     pub fn lets_have_error_pages(self) -> bool {
         self.has("error-pages")
@@ -87,7 +93,7 @@ mod tests {
 
         assert_eq!(vec!["allow", "deny"], some.keys().collect::<Vec<_>>());
         assert_eq!(
-            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi, scripts"
+            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi, scripts, index"
                 .to_owned()),
             some.add("files")
         );

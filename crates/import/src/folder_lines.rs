@@ -10,6 +10,19 @@ pub struct FolderLines {
     pub handlers: Option<FolderHandlers>,
     /// The `ErrorDocument` lines, at most one for a status.
     pub documents: Vec<ErrorDocument>,
+    /// The `DirectoryIndex` lines together, if there are any.
+    pub indexes: Option<Indexes>,
+}
+
+/// The lines `DirectoryIndex` of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Indexes {
+    /// The last line.
+    pub place: Place,
+    /// The last directive, as written.
+    pub text: String,
+    /// All names, as written.
+    pub names: Vec<String>,
 }
 
 /// A line `ErrorDocument`.

@@ -34,7 +34,7 @@ mod write;
 use std::sync::Arc;
 
 pub use folder_handlers::{FolderHandlers, Handler};
-pub use folder_lines::{Document, ErrorDocument, FolderLines};
+pub use folder_lines::{Document, ErrorDocument, FolderLines, Indexes};
 pub use glob::matches;
 pub use include::Found;
 pub use model::{Loss, Mistake, Place};
@@ -134,8 +134,8 @@ pub fn import(
     make(kind, (name, text), include, None).map(|(import, _)| import)
 }
 
-/// Reads the `.htaccess` of a folder. What it says of pages for errors, and of files that are run if that is wanted, is apart, and
-/// not in the file of sites.
+/// Reads the `.htaccess` of a folder. What it says of pages for errors, of files that answer for folders, and of files that are run if that
+/// is wanted, is apart, and not in the file of sites.
 ///
 /// # Errors
 ///

@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "For the folder that it stands in, and all beneath it. `allow` are `allow` and `deny`, `auth` all keys that begin so, \
                  `headers` also `add-headers` and `remove-headers`, `cache-control` itself, `errors` is `error-pages`, `redirect` are \
                  tables `[[redirects]]`, `cgi` has programs in the folder run, with `cgi = true`, or by programs that `cgi-interpreters` \
-                 names, and `scripts` has its Python files be pages, with `scripts = true`. To be let in, a client has to be let in by the route and by each folder on the way. A \
+                 names, `scripts` has its Python files be pages, with `scripts = true`, and `index` is `index`, the files that answer for the folder. To be let in, a client has to be let in by the route and by each folder on the way. A \
                  change counts within a second. What is wrong in such a file, or not among these words, is told in the log, and \
                  all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
                  are not followed. In a file, the list of a route counts in place of that of its site; `none` lets folders say nothing.",

@@ -58,9 +58,9 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
     Some(shown(&runs))
 }
 
-/// The settings that say which files are run, as a folder writes them.
+/// The settings that say which files are run and which answer for folders, as a folder writes them.
 fn shown(runs: &FolderRuns) -> String {
-    let FolderRuns { cgi, interpreters, scripts } = runs;
+    let FolderRuns { cgi, interpreters, scripts, index } = runs;
     let mut all = Vec::new();
     match cgi {
         Some(true) => all.push("programs are run".to_owned()),
@@ -71,6 +71,11 @@ fn shown(runs: &FolderRuns) -> String {
     match scripts {
         Some(true) => all.push("Python files are pages".to_owned()),
         Some(false) => all.push("no Python file is a page".to_owned()),
+        None => {}
+    }
+    match index.as_deref() {
+        Some([]) => all.push("no file answers for a folder".to_owned()),
+        Some(names) => all.push(format!("the first of {} answers for a folder", names.join(", "))),
         None => {}
     }
     if all.is_empty() { String::new() } else { format!(": {}", all.join(", ")) }

@@ -10,6 +10,7 @@ mod documents;
 mod express;
 mod handlers;
 mod htaccess;
+mod indexes;
 mod known;
 mod lex;
 mod line;
@@ -136,10 +137,11 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
 /// Takes the lines that are wanted apart; the others are left.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
+    let (indexes, others) = indexes::take(others);
     let Some((handlers, others)) = wanted.handlers.map(|_| handlers::take(&others)) else {
-        return (FolderLines { handlers: None, documents }, others);
+        return (FolderLines { handlers: None, documents, indexes }, others);
     };
-    (FolderLines { handlers: Some(handlers), documents }, others)
+    (FolderLines { handlers: Some(handlers), documents, indexes }, others)
 }
 
 /// Reads a virtual host, or the main server: what the latter says is said of every host, too.

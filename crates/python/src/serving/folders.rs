@@ -18,7 +18,7 @@ use adyton_server::{
 use super::failure::Failure;
 use super::folder_pages;
 use super::folder_pages::is_beneath;
-use super::folder_runs::{Run, apache, own};
+use super::folder_runs::{Run, apache, apache_indexes, indexes, own};
 use super::scripts::programs;
 
 /// The page that answers for its folder.
@@ -99,6 +99,7 @@ impl FolderReader for Reader {
                 folder_pages::own(file, &said.settings.error_pages, self.may_run(), &mut rules)
                     .map_err(at)?;
                 let loops = folder_loops(&said.redirects, file.url);
+                rules.indexes = said.runs.index.as_deref().map(indexes);
                 rules.loops = loops.into_iter().map(|fault| fault.to_string()).collect();
                 Ok(rules)
             }
@@ -106,6 +107,8 @@ impl FolderReader for Reader {
                 let Apache { said, run, lines, losses } = read_apache(&path, file, self.htaccess)?;
                 let mut rules = self.rules(file, &said, run).map_err(at)?;
                 let absent = folder_pages::apache(file, &lines.documents, self.htaccess, &mut rules)?;
+                let named = lines.indexes.as_ref().map(|said| apache_indexes(said, self.htaccess));
+                rules.indexes = named.transpose().map_err(|what| vec![what])?;
                 for loss in losses.iter().chain(&absent) {
                     log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
                 }

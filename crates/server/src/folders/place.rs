@@ -49,6 +49,8 @@ pub(crate) struct Place {
     pub(crate) runs: Option<Arc<Runs>>,
     /// Which Python files are pages.
     pub(crate) python: PageRule,
+    /// Names of files that answer for their folders, if folders say other ones.
+    pub(crate) indexes: Option<Arc<[Box<[u8]>]>>,
 }
 
 impl Place {
@@ -68,6 +70,7 @@ impl Place {
             answers: Vec::new(),
             runs: None,
             python: PageRule::default(),
+            indexes: None,
         }
     }
 
@@ -81,6 +84,9 @@ impl Place {
             pages.retain(|page: &StatusPage| !own.without_pages_for.contains(&page.status));
             pages.extend(own.pages.iter().cloned());
             place.python = place.python.followed_by(own.python);
+            if let Some(names) = &own.indexes {
+                place.indexes = Some(Arc::clone(names));
+            }
             if let Some(rule) = &own.runs {
                 place.runs = followed_by(place.runs.take(), rule);
             }
@@ -149,9 +155,10 @@ impl Place {
             Some((answer, above + pattern.prefix_bytes()))
         });
         named.or_else(|| {
-            // A folder is answered with its index, which may be what nobody gets.
+            // A folder is answered with its index, which may be what nobody gets. Any other index is asked for by its own path.
             let index = [rest, adyton_files::INDEX.as_bytes()].concat();
-            let refused = if rest.ends_with(b"/") { self.refusal(&index) } else { None };
+            let is_folder = rest.ends_with(b"/") && self.indexes.is_none();
+            let refused = if is_folder { self.refusal(&index) } else { None };
             refused.map(|answer| (answer, rest.len()))
         })
     }

@@ -71,6 +71,8 @@ pub struct FolderRules {
     pub runs: Option<RunRule>,
     /// Which of its Python files are pages.
     pub python: PageRule,
+    /// Names of files that answer for the folder and for those inside, the first one that is there, if the folder says that.
+    pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
