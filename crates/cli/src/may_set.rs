@@ -38,6 +38,11 @@ impl MaySet {
         Ok(())
     }
 
+    /// Each word with the keys that it stands for.
+    pub(crate) fn words() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        WORDS.into_iter()
+    }
+
     /// Whether there is nothing that folders may say.
     pub fn is_empty(self) -> bool {
         self == MaySet::default()

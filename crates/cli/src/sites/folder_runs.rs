@@ -47,6 +47,7 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         kind: Kind::Form { shape: "NAME", set: index },
         example: "index.cgi",
         repeatable: true,
+        group: "Folders: files that answer for them",
         help: "files that answer for the folder",
         detail: "The first one that is there does, as if it had been asked for by its own path. Nothing else does then, neither \
                  `index.html` nor `index.py`, unless it is named; `none` stands alone. It counts for all folders inside, too, until one \

@@ -31,6 +31,7 @@ use crate::settings::{Settings, SiteAction, Sites};
 pub(crate) use complete::sayings;
 pub(crate) use document::{Document, Given, Said};
 pub use explain::Question;
+pub(crate) use folder::REDIRECT_ROWS;
 pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
 pub(crate) use folder_runs::FOLDER_ROWS;
 pub use folder_runs::{FolderRuns, add_index};
