@@ -99,7 +99,9 @@ pub use changes::Changes;
 pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};
 pub use event_loop::Parts;
-pub use folders::{FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, PageRule, RunRule};
+pub use folders::{
+    FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, PageRule, RunRule,
+};
 pub use guard::{Authorities, Authority, Guard, GuardError, GuardRules, Scheme};
 pub use later::{Claim, Ticket};
 pub use limiter::{Limiter, RateLimit};

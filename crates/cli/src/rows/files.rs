@@ -130,6 +130,21 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "htaccess-names",
+        kind: Kind::Form {
+            shape: "NAME",
+            set: |settings, text| htaccess_name(text).map(|name| settings.htaccess_names.push(name)),
+        },
+        example: ".settings",
+        repeatable: true,
+        help: "names of the files that htaccess is about",
+        detail: "Without it `.htaccess`. In each folder the first one that is there is read, and no other, as with `AccessFileName` \
+                 in Apache. They begin with a dot, so that they are never served. In a file, the list of a route counts in place of that \
+                 of its site.",
+        scope: Scope::Route,
+        ..GROUP
+    },
+    Row {
         name: "static-cache-bytes-max",
         kind: bytes(1 << 40, |settings, number| settings.static_cache_bytes_max = number),
         default: "32m",
@@ -170,4 +185,20 @@ fn beneath(text: &str) -> Result<String, String> {
         return Err("write a file beneath the folder that is served, as in errors/404.html".to_owned());
     }
     Ok(path.to_owned())
+}
+
+/// A name of a file that is read as those of Apache, and never served.
+fn htaccess_name(text: &str) -> Result<String, String> {
+    // That folder is served at the top.
+    let is_served = !text.starts_with('.') || text == ".well-known";
+    if is_served || matches!(text, "." | "..") || text.contains(['/', '\0']) {
+        return Err(
+            "such a name begins with a dot and has no slash, as .htaccess, so that its file is never served"
+                .to_owned(),
+        );
+    }
+    if text == ".adyton.toml" {
+        return Err("a file of this name is read for may-set".to_owned());
+    }
+    Ok(text.to_owned())
 }

@@ -27,9 +27,11 @@ pub(super) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
         if before.replace(level) == Some(level) || !is_folder {
             continue;
         }
-        let forms =
-            [(".adyton.toml", !settings.may_set.is_empty()), (".htaccess", !settings.htaccess.is_empty())];
-        for (name, _) in forms.into_iter().filter(|(_, is_read)| *is_read) {
+        let is_there =
+            |name: &String| top.join(OsStr::from_bytes(level)).join(name).symlink_metadata().is_ok();
+        let own = Some(".adyton.toml".to_owned()).filter(|_| !settings.may_set.is_empty());
+        let apache = settings.names_of_htaccess().into_iter().filter(|_| !settings.htaccess.is_empty());
+        for name in own.into_iter().chain(apache.filter(is_there).take(1)) {
             let shown = Path::new(OsStr::from_bytes(level)).join(name);
             if let Some(what) = said(&top.join(&shown), settings) {
                 // Without the dots of `files = "."`.

@@ -66,7 +66,7 @@ pub(crate) fn read(
 ) -> Result<(), Mistake> {
     let lines = lex::read(file, text, includes, draft)?;
     let place = Place { file: Arc::clone(file), line: 1 };
-    if context::is_of_folder(file) {
+    if context::is_of_folder(file) || draft.folder.is_some() {
         of_folder(&context::sift(lines), &place, draft);
         return Ok(());
     }

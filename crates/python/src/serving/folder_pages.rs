@@ -9,7 +9,7 @@ use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_files::runs::is_shown;
 use adyton_import::{Document, ErrorDocument};
-use adyton_server::{FolderFile, FolderRules, Form, StatusPage};
+use adyton_server::{FolderFile, FolderRules, StatusPage};
 use adyton_sys::fs::open_regular;
 
 /// Largest page for an error, which is kept in memory.
@@ -45,14 +45,14 @@ pub(super) fn own(
     Ok(())
 }
 
-/// Reads the `ErrorDocument` lines of an `.htaccess` that may say this; the sentences are about pages that are not there, for which
+/// Reads the `ErrorDocument` lines of an `.htaccess` that may say this, where `names` are those of all files of settings; the sentences are about pages that are not there, for which
 /// the server's own stand in.
 ///
 /// # Errors
 ///
 /// Lines that it may not have, or that are no pages here: a sentence for each.
 pub(super) fn apache(
-    file: &FolderFile<'_>,
+    (file, names): (&FolderFile<'_>, &[String]),
     documents: &[ErrorDocument],
     may: MaySet,
     rules: &mut FolderRules,
@@ -61,7 +61,7 @@ pub(super) fn apache(
     for document in documents {
         let told = |why: &str| format!("{}: {}: {why}", document.place, document.text);
         let taken = if may.lets_have_error_pages() {
-            take(file, document, rules)
+            take((file, names), document, rules)
         } else {
             Err("the site would have to allow it with htaccess = [\"errors\"]".to_owned())
         };
@@ -75,13 +75,17 @@ pub(super) fn apache(
 }
 
 /// Takes a line `ErrorDocument`. Whether its page is there.
-fn take(file: &FolderFile<'_>, document: &ErrorDocument, rules: &mut FolderRules) -> Result<bool, String> {
+fn take(
+    (file, names): (&FolderFile<'_>, &[String]),
+    document: &ErrorDocument,
+    rules: &mut FolderRules,
+) -> Result<bool, String> {
     let Some(status) = document.status else {
         return Err("pages are for statuses from 400 to 599".to_owned());
     };
     match &document.document {
         Document::Default => rules.without_pages_for.push(status),
-        Document::Path(path) => return take_path(file, (status, path), rules),
+        Document::Path(path) => return take_path((file, names), (status, path), rules),
         Document::Text(text) if text.contains("%{") || text.contains("${") => {
             return Err("a text with variables is not there; write the text without them".to_owned());
         }
@@ -108,7 +112,7 @@ fn take(file: &FolderFile<'_>, document: &ErrorDocument, rules: &mut FolderRules
 
 /// Takes a page by its path, which is one of the site. Whether it is there.
 fn take_path(
-    file: &FolderFile<'_>,
+    (file, names): (&FolderFile<'_>, &[String]),
     (status, path): (u16, &str),
     rules: &mut FolderRules,
 ) -> Result<bool, String> {
@@ -129,13 +133,12 @@ fn take_path(
     let place = file.folder.join(page);
     // A folder on the way that has settings may keep clients from the page.
     for inner in page.ancestors().skip(1).filter(|inner| !inner.as_os_str().is_empty()) {
-        for form in [Form::Own, Form::Htaccess] {
-            let settings = file.folder.join(inner).join(form.name());
+        for name in names {
+            let settings = file.folder.join(inner).join(name);
             if settings.symlink_metadata().is_ok() {
                 return Err(format!(
-                    "the folder {} has a file {}, which may keep clients from the page; put the page elsewhere",
-                    inner.display(),
-                    form.name()
+                    "the folder {} has a file {name}, which may keep clients from the page; put the page elsewhere",
+                    inner.display()
                 ));
             }
             rules.others.push(settings);

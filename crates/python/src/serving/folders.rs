@@ -11,8 +11,8 @@ use adyton_import::{FolderLines, Import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
-    Scheme,
+    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, Guard,
+    GuardRules, Scheme,
 };
 
 use super::failure::Failure;
@@ -24,6 +24,9 @@ use super::scripts::programs;
 /// The page that answers for its folder.
 const PAGES_INDEX: &str = "index.py";
 
+/// Name of the file that `may-set` is about.
+const OWN_NAME: &str = ".adyton.toml";
+
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
 /// nothing. `url` is the path of the route, `root` the folder of its site,
 /// `pages` the application that is all pages of these folders.
@@ -32,8 +35,12 @@ pub(super) fn folders(
     url: &PathPattern,
     (settings, root, pages): (&Settings, Option<&Path>, Option<&Arc<dyn App>>),
 ) -> Result<Option<Folders>, Failure> {
-    let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
-    let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
+    let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
+    let own = FormFiles { form: Form::Own, names: vec![OWN_NAME.to_owned()] };
+    let apache = FormFiles { form: Form::Htaccess, names: settings.names_of_htaccess() };
+    let may = [(own, settings.may_set), (apache, settings.htaccess)];
+    let forms: Vec<FormFiles> =
+        may.into_iter().filter(|(_, may)| !may.is_empty()).map(|(files, _)| files).collect();
     if forms.is_empty() {
         return Ok(None);
     }
@@ -41,6 +48,7 @@ pub(super) fn folders(
     let reader = Reader {
         may_set: settings.may_set,
         htaccess: settings.htaccess,
+        names,
         interpreters: settings.cgi_interpreters.clone(),
         guards: Mutex::default(),
     };
@@ -79,6 +87,8 @@ pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
 struct Reader {
     may_set: MaySet,
     htaccess: MaySet,
+    /// Names of all files in which folders may say something.
+    names: Vec<String>,
     /// Programs that folders may have run others.
     interpreters: Vec<PathBuf>,
     /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
@@ -87,7 +97,7 @@ struct Reader {
 
 impl FolderReader for Reader {
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
-        let path = file.folder.join(file.form.name());
+        let path = file.folder.join(file.name);
         let at = |what: String| vec![format!("{}: {what}", path.display())];
         match file.form {
             Form::Own => {
@@ -106,7 +116,8 @@ impl FolderReader for Reader {
             Form::Htaccess => {
                 let Apache { said, run, lines, losses } = read_apache(&path, file, self.htaccess)?;
                 let mut rules = self.rules(file, &said, run).map_err(at)?;
-                let absent = folder_pages::apache(file, &lines.documents, self.htaccess, &mut rules)?;
+                let absent =
+                    folder_pages::apache((file, &self.names), &lines.documents, self.htaccess, &mut rules)?;
                 let named = lines.indexes.as_ref().map(|said| apache_indexes(said, self.htaccess));
                 rules.indexes = named.transpose().map_err(|what| vec![what])?;
                 for loss in losses.iter().chain(&absent) {
@@ -202,7 +213,7 @@ fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache
     let handlers = lines.handlers.as_ref();
     let run = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
     // Each file has the first of them: where the folder is, is known here.
-    let losses = losses.iter().filter(|loss| loss.what != Form::Htaccess.name()).map(ToString::to_string);
+    let losses = losses.iter().filter(|loss| loss.what != ".htaccess").map(ToString::to_string);
     let losses = losses.collect();
     Ok(Apache { said, run, lines, losses })
 }

@@ -37,7 +37,7 @@ use crate::lock::lock;
 use crate::terms::Terms;
 
 pub(crate) use self::place::Place;
-pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form};
+pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form, FormFiles};
 pub use self::runs::{PageRule, RunRule};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
@@ -54,7 +54,7 @@ pub struct Folders {
     /// The path of the route, in its one spelling, without a slash at its end.
     url: Box<[u8]>,
     /// Which files are looked for.
-    forms: Vec<Form>,
+    forms: Vec<FormFiles>,
     /// What its route changes in answers.
     changes: Option<Arc<Changes>>,
     reader: Arc<dyn FolderReader>,
@@ -106,7 +106,7 @@ impl Folders {
     pub fn open(
         (number, root): (usize, &Path),
         url: &[u8],
-        forms: Vec<Form>,
+        forms: Vec<FormFiles>,
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
         let root = Root::open(root)?;

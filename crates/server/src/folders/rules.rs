@@ -9,29 +9,30 @@ use super::runs::{PageRule, RunRule};
 use crate::guard::Guard;
 use crate::terms::StatusPage;
 
-/// The files in which a folder says how it is served.
+/// The languages in which a folder says how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `.adyton.toml`.
+    /// That of `.adyton.toml`.
     Own,
-    /// `.htaccess`.
+    /// That of `.htaccess`.
     Htaccess,
 }
 
-impl Form {
-    /// The name of the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Own => ".adyton.toml",
-            Form::Htaccess => ".htaccess",
-        }
-    }
+/// The files of a folder that are read in one language.
+#[derive(Clone, Debug)]
+pub struct FormFiles {
+    /// The language.
+    pub form: Form,
+    /// Their names: the first that is there is read, and no other.
+    pub names: Vec<String>,
 }
 
 /// A file of settings in a folder.
 pub struct FolderFile<'f> {
-    /// Which one it is.
+    /// Its language.
     pub form: Form,
+    /// Its name.
+    pub name: &'f str,
     /// The folder that it stands in.
     pub folder: &'f Path,
     /// The folder of the route, which that one is or is beneath.
