@@ -73,6 +73,8 @@ DEEP = "/static/a/b/small.txt"
 SCRIPT = "/static/a/b/hello.py"
 SCRIPTS = "files = 'static'\nscripts = 'static'\ntry = ['files', 'scripts']"
 FIELD = "headers = { X-Deep = '1' }"
+PAGES = "scripts = 'static'"
+CGI = "path = '/cgi-bin/'\ncgi = 'static'"
 
 ONE_THREAD = ("--threads=1", "--hand-over=never")
 
@@ -103,6 +105,8 @@ class Case:
     """What each of three folders says in an `.adyton.toml`, in a file of one site; empty: nothing."""
     answers: str = "files = 'static'"
     """What the route of these folders says: the innermost has a small file, and the target as a script."""
+    beside: str = ""
+    """Another route of that file."""
 
     @property
     def host(self) -> str:
@@ -142,7 +146,9 @@ class Case:
             (place / ".adyton.toml").write_text(text)
         may = 'may-set = ["headers", "errors", "allow"]\n' if self.folders else ""
         file = folder / "site.toml"
-        file.write_text(f"[[sites]]\n[[sites.routes]]\npath = '/static/'\n{self.answers}\n{may}")
+        beside = f"[[sites.routes]]\n{self.beside}\n" if self.beside else ""
+        route = f"[[sites.routes]]\npath = '/static/'\n{self.answers}\n{may}"
+        file.write_text(f"[[sites]]\n{beside}{route}")
         return file
 
     def requests(self) -> list[bytes]:
@@ -197,6 +203,9 @@ CASES = (
     Case("static 13 B, three folders with a field", path=DEEP, folders=(FIELD, FIELD, FIELD)),
     Case("WSGI script, three folders down", path=SCRIPT, folders=(), answers=SCRIPTS),
     Case("WSGI script, three folders with a page", path=SCRIPT, folders=("", "", PAGE), answers=SCRIPTS),
+    Case("WSGI page of a folder", path=SCRIPT, folders=(), answers=PAGES),
+    Case("handler page of a folder", "hello_handler.py", path=SCRIPT, folders=(), answers=PAGES),
+    Case("static 13 B, beside CGI", path=DEEP, folders=(), beside=CGI),
     Case("static 7 KB", path="/static/page.txt"),
     Case("cached 7 KB", "page_wsgi.py", settings=(*ONE_THREAD, "--cache=1h")),
     Case("WSGI stream, 1 MB in 64 pieces", STREAM, MEBIBYTE, settings=THREADS, share=10),

@@ -13,7 +13,6 @@ to /dev/null: no server can cost less.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measuring import Page, Server, ask, await_start, httpd, serving, spread
+from measuring import Page, Server, ask, await_start, httpd, parser_of, serving, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -262,13 +261,8 @@ def tell_musts(page: Page, shots: Shots, bare: dict[str, list[float]]) -> bool:
 
 def main() -> int:
     """Measure the scripts that are named, or all; return 1 if something is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--adyton", default="adyton", help="its program")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.md", help="write the tables to a file, too"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--requests", type=int, default=800)
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help=f"of {', '.join(MUSTS)}; all by default")
     arguments = parser.parse_args()
     if strange := [script for script in arguments.scripts if script not in MUSTS]:

@@ -9,7 +9,6 @@ what several share counts once. The folders are in memory, in /dev/shm.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import os
 import statistics
@@ -19,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from measuring import START_S, Page, Server, await_start, serving, spread
+from measuring import START_S, Page, Server, await_start, parser_of, serving, spread
 
 FILES_EACH = 10
 """Files in each folder, beside its settings."""
@@ -120,13 +119,8 @@ def measure(adyton: str, root: Path, name: str, folders: int) -> Shot:
 
 def main() -> int:
     """Measure both in turns; return 1 if something is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--adyton", default="adyton", help="its program")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.md", help="write the tables to a file, too"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--folders", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     folders = arguments.folders
     page = Page("Many folders with settings of their own", arguments.adyton)

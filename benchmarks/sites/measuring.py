@@ -5,6 +5,7 @@ Needs root, and the `cpuacct` controller of control groups, version 1.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import http.client
 import json
@@ -146,6 +147,17 @@ class Page:
         """Write all lines to a file, if there is one."""
         if file:
             file.write_text("\n".join([*self.lines, ""]), encoding="utf-8")
+
+
+def parser_of(text: str | None) -> argparse.ArgumentParser:
+    """Return what reads the arguments of a measurement that writes a page; `text` says what it is."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--adyton", default="adyton", help="its program")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.md", help="write the tables to a file, too"
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    return parser
 
 
 def spread(values: Sequence[float], form: str) -> str:

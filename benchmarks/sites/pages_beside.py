@@ -62,6 +62,8 @@ READY = b"Hello World!"
 CONNECTIONS = "16"
 BODY_BYTES = 65_536
 PART_OF_RATE = 0.5
+ALL_ANSWERED = 0.97
+"""Of the answers that are due in a round, some are always on their way at its end."""
 ACCEPTED = ("--accept", "foreign-load", "--accept", "steal")
 
 
@@ -123,6 +125,14 @@ def write(folder: Path, socket: Path) -> None:
 
 
 @dataclass(frozen=True)
+class Shot:
+    """A round: the 99th percentile of the right answers, and their part of those that were due."""
+
+    p99_ms: float
+    answered: float
+
+
+@dataclass(frozen=True)
 class Bench:
     """`adyton bench` on the CPU of the load."""
 
@@ -168,7 +178,7 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
             name: PART_OF_RATE * bench.report(port, load, "-d", "2s", "--warm-up", "1s")["rate"]
             for name, port in PORTS.items()
         }
-        found: dict[tuple[str, str], list[float]] = {}
+        found: dict[tuple[str, str], list[Shot]] = {}
         wrong = dict.fromkeys(PORTS, 0)
         for _ in range(arguments.rounds):
             for beside in BESIDES:
@@ -177,7 +187,11 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
                         report = bench.report(port, load, "--rate", f"{rates[name]:.0f}", *duration)
                     counts = report["counts"]
                     wrong[name] += counts["sent"] - counts["right"] - counts["in_flight"]
-                    found.setdefault((name, beside.name), []).append(report["response"]["p99_us"] / 1000)
+                    shot = Shot(
+                        p99_ms=report["response"]["p99_us"] / 1000,
+                        answered=counts["right"] / (rates[name] * arguments.seconds),
+                    )
+                    found.setdefault((name, beside.name), []).append(shot)
         for name in PORTS:
             cells = (shown(found[name, beside.name]) for beside in BESIDES)
             print(
@@ -186,9 +200,14 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
             )
 
 
-def shown(times_ms: list[float]) -> str:
-    """Return the median of times with the shortest and the longest."""
-    return f"{statistics.median(times_ms):.2f} ({min(times_ms):.2f}..{max(times_ms):.2f})"
+def shown(shots: list[Shot]) -> str:
+    """Return the median of times, the shortest and the longest; and how many came, if not all did."""
+    answered = statistics.median(shot.answered for shot in shots)
+    times_ms = [shot.p99_ms for shot in shots if shot.answered]
+    if not times_ms:
+        return "no answer"
+    told = f"{statistics.median(times_ms):.2f} ({min(times_ms):.2f}..{max(times_ms):.2f})"
+    return told if answered > ALL_ANSWERED else f"{told}, {answered:.0%} answered"
 
 
 def await_answer(port: int) -> None:

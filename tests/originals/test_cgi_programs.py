@@ -74,6 +74,9 @@ ON_FORM = [
     ),
     Ask(f"{FORM}/away", differ={**ITS_PAGE}),
     Ask(f"{FORM}/nothing"),
+    Ask(f"{FORM}/saved"),
+    Ask(f"{FORM}/unchanged"),
+    Ask(f"{FORM}/unchanged", "HEAD"),
     Ask(f"{FORM}/error"),
     Ask(f"{FORM}/teapot"),
     Ask(f"{FORM}/expires"),
@@ -221,6 +224,7 @@ SHOP = f"{GITWEB}?p=shop.git"
 
 
 CONDITION = ("If-Modified-Since", "Wed, 01 Jan 2025 00:00:00 GMT")
+UNCHANGED_FEED = Ask(f"{SHOP};a=atom", fields=(CONDITION,))
 
 ON_GITWEB = [
     Ask(GITWEB),
@@ -242,7 +246,7 @@ ON_GITWEB = [
     Ask(f"{SHOP};a=search;h=HEAD;st=commit;s=logo"),
     Ask(f"{SHOP};a=rss"),
     Ask(f"{SHOP};a=atom"),
-    Ask(f"{SHOP};a=atom", fields=(CONDITION,)),
+    UNCHANGED_FEED,
     Ask(f"{GITWEB}?a=project_index"),
     Ask(f"{GITWEB}/shop.git"),
     Ask(f"{GITWEB}/shop.git/blob/HEAD:/src/shop.py"),
@@ -254,14 +258,29 @@ ON_GITWEB = [
 ]
 
 
+HTTP_DATE = """package HTTP::Date;
+use Time::Piece;
+sub str2time { Time::Piece->strptime($_[0], '%a, %d %b %Y %H:%M:%S GMT')->epoch }
+1;
+"""
+"""Stands in for a module that need not be installed, without which gitweb answers no condition."""
+
+
 def test_gitweb(serve: Servers, folder: Path, port: int) -> None:
-    """A project list, logs, trees, files, diffs, snapshots, feeds, and errors of gitweb."""
+    """A project list, logs, trees, files, diffs, snapshots, feeds, conditions, and errors of gitweb."""
+    (folder / "perl/HTTP").mkdir(parents=True)
+    (folder / "perl/HTTP/Date.pm").write_text(HTTP_DATE, encoding="utf-8")
     settings = folder / "gitweb.conf"
     lines = [f'$projectroot = "{repository(folder)}"', "$feature{'snapshot'}{'default'} = ['tgz']"]
     lines += ["$feature{'pathinfo'}{'default'} = [0]", "@stylesheets = ('/static/gitweb.css')"]
     settings.write_text("".join(f"{line};\n" for line in [*lines, "1"]), encoding="utf-8")
-    programs = Programs(folder, {"/gitweb/": Path("/usr/share/gitweb")}, {"GITWEB_CONFIG": str(settings)})
-    beside(serve, port, programs, ON_GITWEB)
+    variables = {"GITWEB_CONFIG": str(settings), "PERL5LIB": str(folder / "perl")}
+    programs = Programs(folder, {"/gitweb/": Path("/usr/share/gitweb")}, variables)
+    ours = beside(serve, port, programs, ON_GITWEB)
+
+    answer = UNCHANGED_FEED.response(ours)
+
+    assert (304, []) == (answer.status, answer.values("content-type"))
 
 
 CGIT = "/cgit/cgit.cgi"

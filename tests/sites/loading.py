@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from sites.folder import page
 from support.server import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
-    from types import TracebackType
 
     from support.server import Server
 
@@ -85,34 +85,24 @@ class Asked(threading.Thread):
 
 
 class Crowd:
-    """Clients that ask for one page again and again, each over its own connection, until the `with` ends."""
+    """Clients that ask for one page again and again, each over its own connection."""
 
     def __init__(self, server: Server, target: str, count: int) -> None:
-        """Begin with none."""
+        """Begin to ask."""
         self.server, self.target = server, target
         self.seen: list[list[tuple[int, bytes]]] = [[] for _ in range(count)]
         self._stop = threading.Event()
         self._failures: list[BaseException] = []
         self._threads = [threading.Thread(target=self._ask, args=(seen,)) for seen in self.seen]
-
-    def __enter__(self) -> Self:
-        """Let them ask."""
         for thread in self._threads:
             thread.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let them end; what has failed for one of them fails here."""
+    def end(self) -> list[BaseException]:
+        """Let them end; return what has failed for one of them."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
-        if error is None:
-            assert [] == self._failures
+        return self._failures
 
     def _ask(self, seen: list[tuple[int, bytes]]) -> None:
         try:
@@ -131,3 +121,14 @@ class Crowd:
     def sees(self, is_wanted: Callable[[tuple[int, bytes]], bool]) -> bool:
         """Wait until each of them has had such an answer last, or one has failed."""
         return until(lambda: bool(self._failures) or all(seen and is_wanted(seen[-1]) for seen in self.seen))
+
+
+@contextlib.contextmanager
+def crowd_of(server: Server, target: str, count: int) -> Iterator[Crowd]:
+    """Have so many clients ask until the `with` ends; what has failed for one of them fails then."""
+    crowd = Crowd(server, target, count)
+    try:
+        yield crowd
+    finally:
+        failures = crowd.end()
+    assert [] == failures

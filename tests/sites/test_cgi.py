@@ -172,6 +172,30 @@ def test_answers(
     assert set(fields) <= set(response.fields)
 
 
+REPRESENTATION = (
+    r"Content-Type: a/b\nContent-Length: 3\nContent-Encoding: x\nContent-Language: de\nContent-Location: /c"
+    r"\nLast-Modified: Wed, 01 Jan 2020 00:00:00 GMT\nETag: \"a\"\nVary: X-A\nSet-Cookie: a=b\n\nabc"
+)
+KEPT = ["Content-Location", "ETag", "Last-Modified", "Set-Cookie", "Vary"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(204, ["Content-Encoding", "Content-Language", *KEPT]), (304, KEPT)],
+)
+def test_without_a_body(serve: Servers, project: Path, status: int, expected: list[str]) -> None:
+    """A 304 says nothing new of what its client has (RFC 9110 section 15.4.5), and a 204 has no content."""
+    script(project, "a.sh", SHELL.format(f"printf 'Status: {status}\\n{REPRESENTATION}'"))
+    server = start(serve, project)
+    with server.connect() as connection:
+        for method in ("GET", "HEAD"):
+            connection.send(request("/cgi-bin/a.sh", method=method))
+            response = connection.receive(method)
+            names = sorted(name for name, _ in response.fields if name not in {"Date", "Server"})
+
+            assert (status, b"", sorted(expected)) == (response.status, response.body, names)
+
+
 FAILURES = [
     ("exit 0", "its output ended before the empty line"),
     ("echo hello", "its output ended before the empty line"),

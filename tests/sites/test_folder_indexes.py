@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.conftest import write
+from support.client import request
 from support.server import until
 
 if TYPE_CHECKING:
@@ -26,6 +27,20 @@ files = "a"
 may-set = {WORDS}
 htaccess = {WORDS}
 static-listing = true
+
+[[sites.routes]]
+path = "*.sh"
+cgi = {{ "*.sh" = "/bin/sh" }}
+
+[[sites.routes]]
+path = "/pages/"
+files = "pages"
+may-set = ["scripts", "index"]
+
+[[sites.routes]]
+path = "/plain/"
+files = "plain"
+may-set = ["index"]
 
 [[sites.routes]]
 path = "/few/"
@@ -59,7 +74,7 @@ PAGE = "def application(environ, start_response):\n    start_response('200 OK', 
 def public(project: Path) -> Path:
     """Return folders with programs, pages and files."""
     public = project / "public"
-    for name in ("a", "a/b", "a/b/c", "few", "empty"):
+    for name in ("a", "a/b", "a/b/c", "few", "pages", "plain", "empty"):
         folder = public / name
         folder.mkdir()
         (folder / "index.html").write_text(f"index of {name}", encoding="utf-8")
@@ -118,6 +133,37 @@ def test_a_program_answers(server: Server, public: Path, name: str, text: str) -
     assert (200, "other of a") == get(server, "/a/other.html")
     (public / "a/b/index.cgi").chmod(0o644)
     assert 403 == get(server, "/a/b/")[0]
+
+
+@pytest.mark.parametrize("flags", [(), ("--stream-body",)], ids=["", "stream"])
+@pytest.mark.parametrize(
+    ("folder", "text", "program"),
+    [
+        ("a", 'cgi = true\nindex = ["index.none", "index.cgi"]\n', "index.cgi"),
+        ("a", 'cgi = true\nscripts = true\nindex = ["index.cgi", "index.py"]\n', "index.cgi"),
+        ("a", 'index = ["index.sh"]\n', "index.sh"),
+        ("pages", 'index = ["index.sh", "index.html"]\n', "index.sh"),
+        ("plain", 'index = "index.sh"\n', "index.sh"),
+    ],
+)
+def test_a_body_behind_the_head(
+    serve: Servers, project: Path, public: Path, flags: tuple[str, ...], folder: str, text: str, program: str
+) -> None:
+    """A program that answers for its folder has all of a body behind the head, be it one of another route."""
+    (public / folder / "index.sh").write_text(PROGRAM, encoding="utf-8")
+    say(public / folder, text)
+    server = serve(write(project, FILE), *flags, cwd=project)
+    for _ in range(2):
+        with server.connect(lint_answers=False) as connection:
+            connection.send(request(f"/{folder}/", method="POST", fields=[("Content-Length", "6")]))
+            # The server has read the head when it has answered another client.
+            assert 200 == get(server, "/few/other.html")[0]
+            connection.send(b"one")
+            assert 200 == get(server, "/few/other.html")[0]
+            connection.send(b"two")
+            answer = connection.receive("POST")
+
+        assert (200, f"POST /{folder}/{program} onetwo") == (answer.status, answer.body.decode())
 
 
 def test_names_of_files(server: Server, public: Path) -> None:

@@ -308,6 +308,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
     ("rule", "may", "mistake"),
     [
         ("cgi = true", '["headers"]', "cgi may not be said in a folder here"),
+        ("scripts = true", MAY, "scripts may not be said in a folder here"),
         ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for ends of names, as *.pl"),
         ('cgi = "cgi-bin"', MAY, "cgi = cgi-bin: write true, false, or programs"),
         ('cgi = { "*.sh" = "sh" }', MAY, "write the path of a program from the top"),
@@ -392,6 +393,54 @@ def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
 
     assert "/tools/say.cgi|/x" == shown(server, "/tools/say.cgi/x")
     assert str(public) == variables(get(server, "/tools/say.cgi"))["DOCUMENT_ROOT"]
+
+
+@pytest.mark.parametrize("flags", [(), ("--stream-body",)], ids=["", "stream"])
+def test_bodies_for_programs_alone(
+    serve: Servers, project: Path, public: Path, flags: tuple[str, ...]
+) -> None:
+    """What is no program answers before the body is here; a program has all of it."""
+    say(public / "tools", "cgi = true\n")
+    server = serve(write(project, FILE.format(may=MAY, more="")).name, *flags, cwd=project)
+    fields = [("Content-Length", "6")]
+    for target in ("/tools/page.html", "/tools/page.html/x", "/plain/say.cgi", "/plain/", "/none"):
+        with server.connect(lint_answers=False) as connection:
+            connection.send(request(target, method="POST", fields=fields))
+
+            assert 405 == connection.receive("POST").status, target
+    for target in ("/tools/say.cgi", "/tools/in/deep/say.cgi/x"):
+        with server.connect() as connection:
+            connection.send(request(target, method="POST", fields=fields))
+            # The server has read the head when it has answered another client.
+            assert 200 == get(server, "/plain/page.html").status
+            connection.send(b"onetwo")
+
+            assert connection.receive("POST").body.endswith(b"onetwo"), target
+
+
+def test_a_rule_that_comes_with_a_body(serve: Servers, project: Path, pages: Path) -> None:
+    """A program has the body that began to come before it was one."""
+    server = start(serve, project, PAGES)
+    with server.connect() as connection:
+        connection.send(request("/plain/say.cgi", method="POST", fields=[("Content-Length", "6")]))
+        assert 200 == get(server, "/plain/page.html").status
+        say(pages / "plain", "cgi = true\n")
+        assert until(lambda: b"SCRIPT_NAME" in server.fetch("/plain/say.cgi").body)
+        connection.send(b"onetwo")
+        response = connection.receive("POST")
+
+    assert response.body.endswith(b"onetwo")
+    assert "6" == variables(response)["CONTENT_LENGTH"]
+
+
+@pytest.mark.parametrize("flag", ["--may-set", "--htaccess"])
+def test_a_command_line_without_pages(project: Path, public: Path, flag: str) -> None:
+    """A folder on a command line has no Python pages; `check` and the start say why, and what to write."""
+    for command in ("check", "serve"):
+        refused = run(command, str(public), flag, "scripts", cwd=project)
+
+        assert 2 == refused.returncode, command
+        assert "a command line has one at most; write a file of sites" in refused.stderr
 
 
 def test_check(project: Path, public: Path) -> None:
@@ -531,15 +580,6 @@ def test_pages_begin_and_stop(serve: Servers, project: Path, pages: Path) -> Non
         say(pages / "plain", f"scripts = {rule}\n")
 
         assert until(lambda expected=expected: text(server, "/plain/hello.py") == expected)
-
-
-def test_pages_where_the_site_does_not_say_so(serve: Servers, project: Path, pages: Path) -> None:
-    """Without the word, the folder is closed."""
-    say(pages / "tools", "scripts = true\n")
-    server = start(serve, project)
-
-    assert 500 == get(server, "/tools/hello.py").status
-    assert "scripts may not be said in a folder here" in server.wait_for_log("ADY225")
 
 
 def test_pages_and_groups(project: Path, public: Path) -> None:

@@ -72,6 +72,28 @@ def pages(project: Path) -> Path:
 
 
 @pytest.mark.parametrize(("rule", "status", "admitted"), RULES, ids=[rule for rule, _, _ in RULES])
+@pytest.mark.parametrize("waits", [False, True], ids=["", "asks first"])
+def test_a_body_on_its_way(
+    serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None, *, waits: bool
+) -> None:
+    """The rules of an index count before the body of the request is here, too."""
+    server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)
+    fields = [("Content-Length", "4"), *([("Expect", "100-continue")] if waits else [])]
+    users = [([], status), *([([STAFF], 200)] if admitted and status == 401 else [])]
+    for target in ("/", "/told/", "/told/?a=b"):
+        for user, expected in users:
+            with server.connect(lint_answers=False) as connection:
+                connection.send(request(target, fields=[*fields, *user]))
+                # The server has read the head when it has answered another client.
+                assert 200 == server.fetch("/app.html").status
+                connection.send(b"body")
+                response = connection.receive()
+
+                assert expected == response.status, target
+    assert "ADY205" not in server.log()
+
+
+@pytest.mark.parametrize(("rule", "status", "admitted"), RULES, ids=[rule for rule, _, _ in RULES])
 def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None) -> None:
     """A folder is no way to its index; one that may have it gets it from there."""
     server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)

@@ -8,7 +8,7 @@ import pytest
 
 from sites.conftest import write
 from sites.folder import HANDLER, page, start
-from sites.loading import Asked, Crowd, fifo, loads, noting, waiting
+from sites.loading import Asked, crowd_of, fifo, loads, noting, waiting
 from support.server import until
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_a_page_that_changes_under_load(serve: Servers, project: Path, flags: tu
     """Each answer is whole and of a version that was there; no connection sees an older one again."""
     noting(project, "a.py", "0")
     server = start(serve, project, *flags)
-    with Crowd(server, "/pages/a.py", CLIENTS) as crowd:
+    with crowd_of(server, "/pages/a.py", CLIENTS) as crowd:
         for version in range(VERSIONS):
             noting(project, "a.py", str(version))
             assert crowd.all_see((200, str(version).encode()))
@@ -59,7 +59,7 @@ def test_versions_that_fail_under_load(serve: Servers, project: Path, flags: tup
     """While one fails the one before goes on; it is tried once in each process, and so is its repair."""
     noting(project, "a.py", "0")
     server = start(serve, project, *flags)
-    with Crowd(server, "/pages/a.py", CLIENTS) as crowd:
+    with crowd_of(server, "/pages/a.py", CLIENTS) as crowd:
         assert crowd.all_see((200, b"0"))
         for version in range(1, 5):
             noting(project, "a.py", f"bad {version}", more="raise ValueError('on purpose')\n")
@@ -105,7 +105,7 @@ def test_pages_that_take_long(serve: Servers, project: Path) -> None:
     pipes = [waiting(project, "first.py", "first"), waiting(project, "anew.py", "new")]
     asked = [Asked(server, "/pages/first.py"), Asked(server, "/pages/anew.py")]
     with pipes[0].open("wb"), pipes[1].open("wb"):
-        with Crowd(server, "/pages/other.py", 2) as crowd:
+        with crowd_of(server, "/pages/other.py", 2) as crowd:
             assert [(200, b"old")] * 20 == [Asked(server, "/pages/anew.py").answered() for _ in range(20)]
             noting(project, "other.py", "changed")
             assert crowd.all_see((200, b"changed"))

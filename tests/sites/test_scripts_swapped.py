@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.folder import HANDLER, page, start
-from sites.loading import Asked, Crowd, loads, noting, waiting
+from sites.loading import Asked, crowd_of, loads, noting, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_while_it_is_asked_for(
     """A crowd sees the page, then what has taken its place, then the page again, and nothing else."""
     noting(pages, "a.py", "old")
     server = start(serve, pages, *THREADS)
-    with Crowd(server, "/pages/a.py", 4) as crowd:
+    with crowd_of(server, "/pages/a.py", 4) as crowd:
         for number in range(5):
             swap(pages)
             assert crowd.sees(lambda answer: answer[0] == status and answer[1] != b"old")
@@ -131,7 +131,7 @@ def test_what_is_no_source(serve: Servers, pages: Path) -> None:
     """A file that no Python would read is a page that fails: the one before goes on, once told."""
     noting(pages, "a.py", "old")
     server = start(serve, pages, *THREADS)
-    with Crowd(server, "/pages/a.py", 4) as crowd:
+    with crowd_of(server, "/pages/a.py", 4) as crowd:
         assert crowd.all_see((200, b"old"))
         unreadable(pages)
         server.wait_for_log("ADY235")

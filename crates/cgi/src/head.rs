@@ -129,6 +129,19 @@ impl<'h> Head<'h> {
             Err(BadHead::Nothing)
         }
     }
+
+    /// The fields for a client that gets this status. Apache takes the media type and the length out of a 204 and a 304, too:
+    /// `CGI.pm` prints a `Content-Type` with each status. A 304 says nothing else of the representation that the client has (RFC
+    /// 9110 section 15.4.5), unless it guides a cache, as `ETag` and `Last-Modified` do.
+    pub fn fields_for(&self, status: u16) -> impl Iterator<Item = FieldLine<'h>> {
+        let absent: &[&str] = match status {
+            204 => &["Content-Type", "Content-Length"],
+            304 => &["Content-Type", "Content-Length", "Content-Encoding", "Content-Language"],
+            _ => &[],
+        };
+        let is_sent = |name: &[u8]| !absent.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+        self.fields.iter().copied().filter(move |(name, _)| is_sent(name))
+    }
 }
 
 /// Reads one line. A line that begins with a blank would continue the one before it (obs-fold, RFC 9112 section 5.2), and is no
@@ -190,6 +203,18 @@ mod tests {
         let fields = vec![(&b"Content-Type"[..], &b"text/plain"[..]), (b"X-A", b"b: c")];
 
         assert_eq!(Ok(Head { fields, status: Some(b"404 Not here"), location: None }), head);
+    }
+
+    #[test]
+    fn fields_of_a_status() {
+        let all = ["Content-Type", "content-length", "Content-Encoding", "CONTENT-LANGUAGE", "ETag", "X-A"];
+        let lines = all.join(": 1\n") + ": 1\n";
+        for (status, expected) in [(200, &all[..]), (204, &all[2..]), (205, &all[..]), (304, &all[4..])] {
+            let head = Head::parse(lines.as_bytes());
+            let names = head.iter().flat_map(|head| head.fields_for(status)).map(|(name, _)| name);
+
+            assert!(expected.iter().map(|name| name.as_bytes()).eq(names), "{status}");
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use adyton_http::{Identity, Request};
 use adyton_http1::Asked;
 
+/// Tells whether a file is run, by its path beneath the folder.
+pub type RunsFile<'r> = &'r dyn Fn(&[u8]) -> bool;
+
 /// One request for a file.
 #[derive(Clone, Copy)]
 pub struct Ask<'r> {
@@ -29,6 +32,9 @@ pub struct Ask<'r> {
     /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent before. A
     /// link may stand in the place of a folder by now, or a folder may have come a moment ago of which the caller knows nothing.
     pub is_absent: bool,
+    /// Whether the page that stands in for a missing file is one that is run, by its path beneath the folder, and so is not sent;
+    /// nothing: no page is, but for those of [`crate::Options::sources`].
+    pub runs_page: Option<RunsFile<'r>>,
 }
 
 /// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last two.

@@ -440,6 +440,7 @@ impl Folder {
             return FileAnswer::FallThrough;
         }
         if let Some(page) = self.not_found_page.clone()
+            && !ask.runs_page.is_some_and(|is_run| is_run(page.relative()))
             && let Some(answer) = self.not_found_page(&page, ask, out)
         {
             return answer;

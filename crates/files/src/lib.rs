@@ -48,7 +48,7 @@ mod send;
 mod sources;
 mod types;
 
-pub use ask::{Ask, FileAnswer, Part};
+pub use ask::{Ask, FileAnswer, Part, RunsFile};
 pub use cache::Counts;
 pub use compressing::Compressing;
 pub use conditions::{Outcome, Validators, etag, evaluate, is_conditional, parse_date};

@@ -1,7 +1,8 @@
 //! Files that are run and not shown: another route of the site runs them, and no folder sends their text.
 //!
 //! A file is judged when it is opened, and not again while it is in the cache: by its path from the top, as it was asked for
-//! and with all links resolved, so that it is known under whichever path it is found. A hard link is a file of its own.
+//! and with all links resolved, so that it is known under whichever path it is found. A hard link with another name is a file of its own:
+//! to know it by its inode, those of all scripts would have to be looked up for each file that has several names.
 //! A name and a mode that no such file has cost nothing more.
 
 use std::ffi::OsStr;
@@ -23,6 +24,13 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// Whether a route of the site runs a file, or that of which the file is a compressed copy; `file` is a path from the top.
+    pub fn have(all: &[Sources], file: &Path) -> bool {
+        let kept = Kept { sources: all, root: Path::new("/"), links: Symlinks::Follow };
+        let is_run = |path: &PathBuf| kept.has_path(path, is_executable(path)) || kept.is_copy(path);
+        !all.is_empty() && [resolved(file), file.to_owned()].iter().any(is_run)
+    }
+
     /// Whether it may be about a file with such a name, wherever that is.
     fn may_have(&self, name: &[u8], is_executable: bool) -> bool {
         if self.ends.is_empty() { is_executable } else { self.ends.iter().any(|end| ends_with(name, end)) }
@@ -76,8 +84,7 @@ impl Kept<'_> {
     fn is_copy(self, path: &Path) -> bool {
         let Some(original) = without_coding(path.as_os_str().as_bytes()) else { return false };
         let original = Path::new(OsStr::from_bytes(original));
-        let mode = fs::metadata(original).map_or(0, |found| found.permissions().mode());
-        self.has_path(original, mode & 0o111 != 0)
+        self.has_path(original, is_executable(original))
     }
 
     /// The paths of a file from the top: as its folder is named, and with all links resolved.
@@ -85,6 +92,11 @@ impl Kept<'_> {
         let named = self.root.join(OsStr::from_bytes(relative));
         [resolved(&named), named]
     }
+}
+
+/// Whether the file at a path may be run by anybody.
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
 /// A path without links. One that leads nowhere is left as it is.

@@ -183,6 +183,7 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
         names_others: false,
         indexes: None,
         is_absent: false,
+        runs_page: None,
     };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {

@@ -107,6 +107,30 @@ fn what_stands_for_them() {
 }
 
 #[test]
+fn by_their_paths() {
+    let folder = folder();
+    symlink("cgi/run", folder.path("link")).unwrap();
+    let all = [
+        Sources { folder: folder.path("cgi"), ends: Vec::new() },
+        Sources { folder: folder.root(), ends: vec![b".pl".to_vec()] },
+    ];
+    for (name, is_run) in [
+        ("cgi/run", true),
+        ("cgi/run.gz", true),
+        ("link", true),
+        ("B.PL", true),
+        ("a.pl.br", true),
+        ("cgi/note", false),
+        ("run", false),
+        ("apl", false),
+        ("none", false),
+    ] {
+        assert_eq!(is_run, Sources::have(&all, &folder.path(name)), "{name}");
+        assert!(!Sources::have(&[], &folder.path(name)));
+    }
+}
+
+#[test]
 fn they_fall_through() {
     let folder = folder();
     let mut client = folder.client_with(|options| {

@@ -1,4 +1,4 @@
-//! What must hold of every text as a file in which a folder says how it is served.
+//! Invariants of every text as a file in which a folder says how it is served.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -35,7 +35,7 @@ fn check_apache(text: &str) {
             let handlers = lines.handlers.as_ref();
             assert!(is_silent(&said), "it may say nothing: {said:?}");
             assert_eq!(takes_handlers, handlers.is_some());
-            // What it says of handlers, pages and indexes is compared with what it may later.
+            // Handlers, pages and indexes are compared with the words of the site later.
             assert!(takes_handlers || handlers.is_none_or(FolderHandlers::is_empty));
         }
     }
@@ -50,7 +50,7 @@ fn check_apache(text: &str) {
     }
 }
 
-/// What an `.adyton.toml` says, unless it is refused.
+/// The settings in an `.adyton.toml`, unless it is refused.
 fn own(text: &str, may: MaySet) -> Option<FolderSettings> {
     let failure = match read_folder(Path::new("/a/.adyton.toml"), text, may) {
         Ok(said) => return Some(said),
@@ -62,7 +62,7 @@ fn own(text: &str, may: MaySet) -> Option<FolderSettings> {
     None
 }
 
-/// What an `.htaccess` says, unless it is refused.
+/// The settings in an `.htaccess`, unless it is refused.
 fn apache(text: &str, may: MaySet, takes_handlers: bool) -> Option<(FolderSettings, FolderLines)> {
     let (made, lines) = match import_folder("/a/.htaccess", text, takes_handlers) {
         Ok(made) => made,

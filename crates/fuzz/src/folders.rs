@@ -45,6 +45,7 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         names_others: false,
         indexes: None,
         is_absent: false,
+        runs_page: None,
     };
     let (status, body_bytes, keep_alive, parts) = match site.answer(&ask, &mut out) {
         FileAnswer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),

@@ -21,12 +21,16 @@ pub fn spelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
     if path.is_empty() {
         return Ok(Cow::Borrowed(b"/"));
     }
-    let mut before = 0;
-    let is_plain = path.iter().all(|&byte| {
-        let pair = (std::mem::replace(&mut before, byte), byte);
-        byte != b'%' && !matches!(pair, (b'/', b'/' | b'.'))
-    });
-    if is_plain { Ok(Cow::Borrowed(path)) } else { respelled(path) }
+    if is_plain(path) { Ok(Cow::Borrowed(path)) } else { respelled(path) }
+}
+
+/// Whether a path is sure to stand for itself, byte by byte.
+#[inline]
+fn is_plain(path: &[u8]) -> bool {
+    // All pairs are looked at, without a jump out, so that the compiler can take many at once.
+    let pairs = path.iter().zip(path.iter().skip(1));
+    let is_odd = |odd, (&first, &next)| matches!((first, next), (b'/', b'/' | b'.')) || odd;
+    !path.contains(&b'%') && !pairs.fold(false, is_odd)
 }
 
 fn respelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
@@ -61,7 +65,12 @@ pub fn escaped(path: &[u8]) -> Vec<u8> {
 }
 
 /// How much of a path as it was sent stands for the first `bytes` of what [`spelled`] makes of it.
+#[inline]
 pub fn raw_bytes(path: &[u8], bytes: usize) -> usize {
+    if path.get(..bytes).is_some_and(is_plain) { bytes } else { counted_bytes(path, bytes) }
+}
+
+fn counted_bytes(path: &[u8], bytes: usize) -> usize {
     let (mut at, mut made, mut before) = (0, 0, 0);
     while made < bytes
         && let Some((byte, length)) = next(&path[at..])

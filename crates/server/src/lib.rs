@@ -100,7 +100,8 @@ pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};
 pub use event_loop::Parts;
 pub use folders::{
-    FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, PageRule, RunRule,
+    FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, FormFiles, PageRule,
+    ProgramRule, RunRules,
 };
 pub use guard::{Authorities, Authority, Guard, GuardError, GuardRules, Scheme};
 pub use later::{Claim, Ticket};

@@ -468,7 +468,7 @@ impl Site {
         &self,
         request: Request<'_>,
         client: Option<IpAddr>,
-        folders: &[Folder],
+        (folders, now_ms): (&[Folder], u64),
         mut has_missed: bool,
     ) -> Fate {
         let Ok(path) = self.spelled(request.path()) else { return Fate::Here };
@@ -479,10 +479,11 @@ impl Site {
             return self.fate_at(&target, has_missed);
         }
         let mut methods = Vec::new();
-        for (_, _, route) in self.routes.of(&path) {
+        for (_, pattern, route) in self.routes.of(&path) {
             if !route.takes(request, client, &mut methods) {
                 continue;
             }
+            let rest = || path.get(pattern.prefix_bytes()..).unwrap_or_default();
             match route.door(client) {
                 _ if route.is_internal() => return Fate::Here,
                 Door::Open => {}
@@ -496,7 +497,13 @@ impl Site {
                 // As in `Loop::route`.
                 Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
                     if has_missed => {}
-                Action::Folders(ref own) if own.cgi().is_some() => return Fate::Script,
+                // Its fallback may be a program, too.
+                Action::Folders(ref own)
+                    if (own.cgi().is_some() && route.fallback.is_some())
+                        || own.may_run_at(rest(), &self.terms, now_ms) =>
+                {
+                    return Fate::Script;
+                }
                 Action::Folders(ref own) if own.pages().is_some() => return Fate::App,
                 // A folder in it may ask who the client is, which may take longer than to read the body.
                 Action::Folders(_) if request.has(Known::Authorization) => {

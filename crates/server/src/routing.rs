@@ -601,12 +601,12 @@ fn answer_in(
             found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
             return Some(Routed::Answered);
         }
-        if place.python.has_any()
+        if place.runs.has_pages()
             && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
         {
             return Some(routed);
         }
-        if let Some(runs) = &place.runs
+        if let Some(runs) = place.runs.programs()
             && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
         {
             return Some(routed);
@@ -675,11 +675,11 @@ fn ask_page(
     let rest = path.get(own_bytes..)?;
     let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
     match pages.files.find(rest) {
-        Ok((named, _)) if !place.python.has(&named.file) => return None,
+        Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
         // The folder says itself which file answers for it.
         Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
         Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
-        Ok(_) if place.python.asks_for_programs && !place.may_run() => {
+        Ok(_) if !place.runs.may_ask_pages() => {
             Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
             return Some(Routed::Answered);
         }
@@ -755,8 +755,8 @@ fn serve_at(
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
     let place = own.map(|(_, place)| place);
     let has_indexes = place.is_some_and(|place| place.indexes.is_some());
-    let has_runs = place.is_some_and(|place| place.runs.is_some());
-    let mut names_others = route.names_others() || has_runs || has_indexes;
+    let has_programs = place.is_some_and(|place| place.runs.programs().is_some());
+    let mut names_others = route.names_others() || has_programs || has_indexes;
     loop {
         let mut reply = Reply::new(answer, common, date);
         let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
@@ -769,7 +769,7 @@ fn serve_at(
                     refusal.answer(&mut reply, (request, prefix_bytes));
                     return Ok(Some(Routed::Answered));
                 }
-                let is_run = place.is_some_and(|place| place.is_run(&name));
+                let is_run = place.is_some_and(|place| place.runs.is_program(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
                 // A folder may name any file as its index, which has a path of its own with all that is around that.
                 if is_run || has_indexes {
@@ -1022,6 +1022,7 @@ pub(crate) fn serve_file(
                 names_others: false,
                 indexes: None,
                 is_absent: false,
+                runs_page: None,
             },
             out,
         )
@@ -1066,6 +1067,7 @@ fn serve_in(
     let is_absent = place.is_some_and(|place| place.is_absent);
     let indexes = place.and_then(|place| place.indexes.as_deref());
     let mut is_changed = false;
+    let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
     let made = reply.render(|out, asked, identity| {
         let ask = FileAsk {
             request,
@@ -1077,10 +1079,11 @@ fn serve_in(
             names_others,
             indexes,
             is_absent,
+            runs_page: Some(&runs_page),
         };
         let (start, opened) = (out.len(), folder.opened());
-        let made = match place.filter(|place| place.runs.is_some()) {
-            Some(place) => folder.answer_unless(|name| place.is_run(name), &ask, out),
+        let made = match place.filter(|place| place.runs.programs().is_some()) {
+            Some(place) => folder.answer_unless(|name| place.runs.is_program(name), &ask, out),
             None => folder.answer(&ask, out),
         };
         is_changed = folder.opened() != opened

@@ -116,7 +116,7 @@ impl Loop {
                 return Then::Nothing;
             }
             let written: Result<(), BadResponse> = reply.head(status, reason, size, |out| {
-                head.fields.iter().try_for_each(|(name, value)| out.field(name, value))
+                head.fields_for(status).try_for_each(|(name, value)| out.field(name, value))
             });
             if let Err(error) = written {
                 let text = format_args!("a script's head cannot be sent: {error}");

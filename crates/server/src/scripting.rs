@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
+use adyton_files::programs::CHANGING;
 use adyton_http::Known;
 use adyton_log::{self as log, messages};
 use adyton_spawn::{Heard, Input};
@@ -75,7 +76,8 @@ impl Loop {
         };
         waiting.due_ms = None;
         waiting.since_ms = clock::monotonic_ms();
-        let looked = wanted.look_again();
+        // The folder said nothing of programs when the head was read.
+        let looked = if has_live_body(&waiting.exchange) { Err(CHANGING) } else { wanted.look_again() };
         let started = looked.map(|()| start(&mut waiting.exchange, &wanted, place, desk, &self.shared));
         if self.connections.has_ended(key) {
             self.expect_departed(key);
@@ -231,6 +233,11 @@ impl Loop {
             Then::Nothing
         })
     }
+}
+
+/// Whether the body of a request is read while it is answered, as applications have it and scripts do not.
+fn has_live_body(exchange: &Exchange) -> bool {
+    matches!(&exchange.request, RequestBytes::Owned(owned) if matches!(owned.body, OwnedBody::Live(_)))
 }
 
 const SCRIPT_SLOW: &str = "The script takes too long.";

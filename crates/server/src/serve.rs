@@ -221,8 +221,8 @@ impl Loop {
         desk: &mut Desk,
         request: std::ops::Range<usize>,
     ) -> Step {
-        let Desk { buffer, head, exchange, .. } = &mut *desk;
-        let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
+        let Desk { buffer, head, .. } = &mut *desk;
+        let bytes = &buffer[request.clone()][..head.bytes()];
         let length = if let Framing::Length(length) = head.framing() { length } else { 0 };
         let site = match self.enter_with_body(&mut connection, head.of(bytes), length) {
             Ok(site) => site,
@@ -236,20 +236,22 @@ impl Loop {
         let asker = trust.and_then(|trust| Asker::told(trust, connection.peer(), head.of(bytes)));
         let peer = asker.and_then(|asker| asker.client).or(connection.peer());
         let client = peer.map(|peer| peer.ip());
-        let fate = self.plan.site(site).fate(head.of(bytes), client, &self.folders, connection.has_missed());
+        let fate = self.plan.site(site).fate(
+            head.of(bytes),
+            client,
+            (&self.folders, self.now_ms),
+            connection.has_missed(),
+        );
         match fate {
             Fate::App | Fate::Script => {}
             Fate::Elsewhere(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
-            Fate::Here => {
-                connection.keep(early, true);
-                let exchange = exchange.get_or_insert_with(Exchange::empty);
-                let request = (head.of(bytes), head.asked());
-                return match self.answer(&mut connection, exchange, request, true) {
-                    Answering::Done(after) => self.conclude(key, connection, desk, after),
-                    _ => unreachable!("it is answered here, and without the application"),
-                };
-            }
+            Fate::Here => match self.answer_before_body(key, connection, desk, request.clone()) {
+                Ok(step) => return step,
+                Err(back) => connection = back,
+            },
         }
+        let Desk { buffer, head, .. } = &mut *desk;
+        let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
         let awaited = head.expects_continue() && early.is_empty();
         if fate == Fate::App
             && let Some(reading) = self.shared.begin_reading(&terms.limits)
@@ -276,6 +278,36 @@ impl Loop {
         let upload = Upload::new(bytes, head.framing(), &terms.limits, memory, self.now_ms);
         connection.keep(early, true);
         self.begin_upload(key, connection, desk, upload)
+    }
+
+    /// Answers a request whose body nothing here wants.
+    ///
+    /// # Errors
+    ///
+    /// A file of another path is to answer, by the rules of that path, and these may want the body.
+    fn answer_before_body(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        request: std::ops::Range<usize>,
+    ) -> Result<Step, Box<Connection>> {
+        let Desk { buffer, head, exchange, .. } = &mut *desk;
+        let exchange = exchange.get_or_insert_with(Exchange::empty);
+        let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
+        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
+            Answering::Done(after) => {
+                connection.keep(early, true);
+                Ok(self.conclude(key, connection, desk, after))
+            }
+            Answering::Pass(elsewhere) => Ok(self.pass_on(key, connection, desk, elsewhere, request)),
+            _ => {
+                connection.outbox = exchange.answer.outbox.take();
+                // The request is counted when its body is here.
+                connection.requests -= 1;
+                Err(connection)
+            }
+        }
     }
 
     /// Asks a client for its body that waits to be asked (RFC 9110 section 10.1.1); or answers at once, if it is known by
@@ -358,7 +390,8 @@ impl Loop {
             }
             Answering::Pass(elsewhere) => self.pass_on_owned(key, connection, desk, elsewhere, &owned),
             later => {
-                if matches!(later, Answering::Rewritten(_)) {
+                // A script gets none that is read while it comes, but what is left of it is still to be read.
+                if matches!(later, Answering::Rewritten(_) | Answering::Script(_)) {
                     exchange.answer.live = live;
                 }
                 exchange.request = RequestBytes::Owned(Box::new(owned));

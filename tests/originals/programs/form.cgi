@@ -23,6 +23,8 @@ my %answers = (
     '/page' => sub { print "Location: /page.txt\n\n" },
     '/away' => sub { print "Location: https://other.example/?a=b\n\n" },
     '/nothing' => sub { print $q->header(-type => '', -status => '204 No Content') },
+    '/saved' => sub { print $q->header(-type => 'text/plain', -status => '204 No Content', -content_length => 0) },
+    '/unchanged' => sub { print $q->header(-status => '304 Not Modified', -etag => '"a"', -content_length => 0) },
     '/error' => sub { print $q->header(-type => 'text/plain', -status => '404 No such form'), "no such form\n" },
     '/teapot' => sub { print $q->header(-status => '418 Teapot'), "<p>tea\n" },
     '/expires' => sub { print $q->header(-type => 'text/plain', -expires => '+1h'), "soon old\n" },

@@ -189,7 +189,7 @@ fn beneath(text: &str) -> Result<String, String> {
 
 /// A name of a file that is read as those of Apache, and never served.
 fn htaccess_name(text: &str) -> Result<String, String> {
-    // That folder is served at the top.
+    // This folder is served at the top.
     let is_served = !text.starts_with('.') || text == ".well-known";
     if is_served || matches!(text, "." | "..") || text.contains(['/', '\0']) {
         return Err(

@@ -161,6 +161,7 @@ impl Client {
             names_others: self.names_others,
             indexes: self.indexes,
             is_absent: self.is_absent,
+            runs_page: None,
         };
         // Bytes of an earlier answer stand in front, as when requests are pipelined.
         let mut out = b"before".to_vec();

@@ -22,7 +22,7 @@ pub(super) fn take(lines: &[Line]) -> (Vec<ErrorDocument>, Vec<Line>) {
     (documents, others)
 }
 
-/// What Apache takes the second word for.
+/// The kind of document that Apache takes the second word for.
 fn document(line: &Line) -> Document {
     let [_, word] = line.args.as_slice() else { return Document::Malformed };
     if word.eq_ignore_ascii_case("default") {

@@ -36,7 +36,7 @@ const NAMES: [&str; 5] = ["customlog", "errorlog", "user", "group", "limitreques
 fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     let (place, first) = (&line.place, line.arg(0));
     match (line.name.as_str(), is_site) {
-        // So without being said.
+        // This name is read without the line, too.
         ("accessfilename", false) if line.args == [".htaccess"] => {}
         ("accessfilename", _) => {
             keys.0.retain(|key| key.name != "htaccess-names");

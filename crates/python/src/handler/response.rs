@@ -232,6 +232,7 @@ fn answer_path(
             names_others: false,
             indexes: None,
             is_absent: false,
+            runs_page: None,
         };
         answer_file(&ask, &file, &meta, &content_type, &extra, out).inspect_err(|_| out.truncate(mark))
     });

@@ -11,13 +11,15 @@ use adyton_sys::process;
 
 use super::authorities::Named;
 use super::failure::Failure;
-use super::folders::check_links;
+use super::folders::{PAGES_ALONE, check_links};
 use super::guards::Guards;
 use super::load::is_of_group;
 use super::scripts::scripts;
 use super::settings::{
-    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders, without_pages,
+    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
+    sites_with_ways, ways_alone, without_pages,
 };
+use super::ways::Ways;
 
 /// Looks for what is wrong in settings, and tells what is doubtful.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
@@ -37,6 +39,9 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
     for doubt in adyton_cli::warnings(settings) {
         log::write(&messages::DOUBTFUL, format_args!("{doubt}"));
+    }
+    for doubt in run_pages(settings) {
+        log::write(&messages::PAGE_IS_RUN, format_args!("{doubt}"));
     }
     for sentence in adyton_cli::absent_folders(settings) {
         log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
@@ -69,6 +74,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
     faults.extend(of_guards);
     if settings.sites.is_none() {
         faults.extend(adyton_cli::mistakes_alone(settings));
+        faults.extend(pages_alone(settings));
     }
     let each: Vec<&Settings> = std::iter::once(settings).chain(of_sites(settings)).collect();
     faults.extend(each.iter().flat_map(|of_site| access_log(of_site)));
@@ -154,6 +160,43 @@ fn pages(of_site: &Settings) -> Vec<Fault> {
     of_site.error_pages.iter().filter_map(wrong).collect()
 }
 
+/// Pages for errors that are run: their texts are for nobody.
+fn run_pages(settings: &Settings) -> Vec<Fault> {
+    let mut found: Vec<Fault> = Vec::new();
+    let mut add = |at, name: &str| {
+        let what = format!("{name}: it is run, and its text is never sent; the answer is without it");
+        let fault = Fault { at, what };
+        if !found.contains(&fault) {
+            found.push(fault);
+        }
+    };
+    let mut look = |of_site: &Settings, folders: Vec<(PathBuf, &Settings)>, ways: &Ways| {
+        for (status, file) in of_site.error_pages.iter().filter(|(_, file)| ways.run(&of_site.place(file))) {
+            let page = format!("{status}={}", file.display());
+            add(of_site.said_at_value("error-pages", &page), &format!("error-pages: {page}"));
+        }
+        for (folder, settings) in folders {
+            if let Some(page) = &settings.static_404
+                && ways.run(&settings.place(&folder).join(page))
+            {
+                add(settings.said_at("static-404"), &format!("static-404: {page}"));
+            }
+        }
+    };
+    for (site, ways) in sites_with_ways(settings) {
+        let folders = site.routes.iter().filter_map(|route| match &route.action {
+            SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
+            _ => None,
+        });
+        look(&site.settings, folders.collect(), &ways);
+    }
+    if settings.sites.is_none() {
+        let folders = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
+        look(settings, folders.collect(), &ways_alone(settings));
+    }
+    found
+}
+
 /// What is said of proxies, of which none is trusted.
 fn untrusted(settings: &Settings) -> Vec<Fault> {
     let alone = [
@@ -167,6 +210,13 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
         what: format!("{name}: it goes with trusted-proxies, which says whose word counts"),
     };
     said.map(fault).collect()
+}
+
+/// Words with which folders of a command line may say that they have Python pages.
+fn pages_alone(settings: &Settings) -> Option<Fault> {
+    let names = [("may-set", settings.may_set), ("htaccess", settings.htaccess)];
+    let (name, _) = names.into_iter().find(|(_, may)| may.lets_have_pages())?;
+    Some(Fault { at: settings.said_at(name), what: PAGES_ALONE.to_owned() })
 }
 
 /// Users and groups of the system that there are not.

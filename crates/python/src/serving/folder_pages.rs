@@ -5,11 +5,12 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use adyton_cli::MaySet;
-use adyton_files::mime_type;
 use adyton_files::path::is_published;
 use adyton_files::runs::is_shown;
+use adyton_files::{Sources, mime_type};
 use adyton_import::{Document, ErrorDocument};
-use adyton_server::{FolderFile, FolderRules, StatusPage};
+use adyton_log::{self as log, messages};
+use adyton_server::{FolderFile, FolderPage, FolderRules, StatusPage};
 use adyton_sys::fs::open_regular;
 
 /// Largest page for an error, which is kept in memory.
@@ -18,138 +19,165 @@ const PAGE_BYTES_MAX: u64 = 64 << 10;
 /// Media type of a text that stands in an `.htaccess`: Apache sends it as HTML.
 const TEXT_TYPE: &str = "text/html; charset=utf-8";
 
-/// Reads the pages of an `.adyton.toml`; `may_run`: folders may have files run.
-///
-/// # Errors
-///
-/// A page is not there, or may not be one.
-pub(super) fn own(
-    file: &FolderFile<'_>,
-    pages: &[(u16, PathBuf)],
-    may_run: bool,
-    rules: &mut FolderRules,
-) -> Result<(), String> {
-    for (status, page) in pages {
-        let place = file.folder.join(page);
-        // In a folder above it programs may be run, of which no page is to be the text.
-        if may_run && !has_shown_name(page) {
-            return Err(format!(
-                "error-pages: {status}={}: no such file is sent where folders may have files run; name it as page.html",
-                page.display()
-            ));
-        }
-        let read = read_page(*status, page, &place);
-        rules.pages.push(read.map_err(|why| format!("error-pages: {status}={}: {why}", page.display()))?);
-        rules.others.push(place);
-    }
-    Ok(())
+/// Reads the pages that a file of a folder names.
+#[derive(Clone, Copy)]
+pub(super) struct Pages<'f> {
+    pub(super) file: &'f FolderFile<'f>,
+    /// Names of all files of settings.
+    pub(super) names: &'f [String],
+    /// Files that routes of the site run.
+    pub(super) sources: &'f [Sources],
 }
 
-/// Reads the `ErrorDocument` lines of an `.htaccess` that may say this, where `names` are those of all files of settings; the sentences are about pages that are not there, for which
-/// the server's own stand in.
-///
-/// # Errors
-///
-/// Lines that it may not have, or that are no pages here: a sentence for each.
-pub(super) fn apache(
-    (file, names): (&FolderFile<'_>, &[String]),
-    documents: &[ErrorDocument],
-    may: MaySet,
-    rules: &mut FolderRules,
-) -> Result<Vec<String>, Vec<String>> {
-    let (mut absent, mut mistakes) = (Vec::new(), Vec::new());
-    for document in documents {
-        let told = |why: &str| format!("{}: {}: {why}", document.place, document.text);
-        let taken = if may.lets_have_error_pages() {
-            take((file, names), document, rules)
-        } else {
-            Err("the site would have to allow it with htaccess = [\"errors\"]".to_owned())
-        };
-        match taken {
-            Ok(true) => {}
-            Ok(false) => absent.push(told("there is no such file, so the server's own page is sent")),
-            Err(why) => mistakes.push(told(&why)),
-        }
-    }
-    if mistakes.is_empty() { Ok(absent) } else { Err(mistakes) }
-}
-
-/// Takes a line `ErrorDocument`. Whether its page is there.
-fn take(
-    (file, names): (&FolderFile<'_>, &[String]),
-    document: &ErrorDocument,
-    rules: &mut FolderRules,
-) -> Result<bool, String> {
-    let Some(status) = document.status else {
-        return Err("pages are for statuses from 400 to 599".to_owned());
-    };
-    match &document.document {
-        Document::Default => rules.without_pages_for.push(status),
-        Document::Path(path) => return take_path((file, names), (status, path), rules),
-        Document::Text(text) if text.contains("%{") || text.contains("${") => {
-            return Err("a text with variables is not there; write the text without them".to_owned());
-        }
-        Document::Text(text) => rules.pages.push(StatusPage {
-            status,
-            content_type: TEXT_TYPE.into(),
-            body: text.as_bytes().into(),
-        }),
-        Document::Url => {
-            return Err(
-                "an error is not a redirect; write the path of a page in this folder, or [[redirects]]"
-                    .to_owned(),
-            );
-        }
-        Document::Malformed => {
-            return Err(
-                "write a status and a path, as in ErrorDocument 404 /missing.html, or a text in quotes"
-                    .to_owned(),
-            );
-        }
-    }
-    Ok(true)
-}
-
-/// Takes a page by its path, which is one of the site. Whether it is there.
-fn take_path(
-    (file, names): (&FolderFile<'_>, &[String]),
-    (status, path): (u16, &str),
-    rules: &mut FolderRules,
-) -> Result<bool, String> {
-    if path.contains(['%', '?', '#']) {
-        return Err("a page is a file by its name, without escapes and without a query".to_owned());
-    }
-    let beneath = path.as_bytes().strip_prefix(file.url).and_then(|rest| rest.strip_prefix(b"/"));
-    let page = beneath.and_then(|rest| path.get(path.len() - rest.len()..)).map(Path::new);
-    let Some(page) = page.filter(|page| page.components().next().is_some()) else {
-        return Err(format!(
-            "a page is a file in this folder or beneath it, whose path begins with {}/",
-            file.url.escape_ascii()
-        ));
-    };
-    if !has_shown_name(page) {
-        return Err("a page is a file that is sent as it is, as one that ends in .html".to_owned());
-    }
-    let place = file.folder.join(page);
-    // A folder on the way that has settings may keep clients from the page.
-    for inner in page.ancestors().skip(1).filter(|inner| !inner.as_os_str().is_empty()) {
-        for name in names {
-            let settings = file.folder.join(inner).join(name);
-            if settings.symlink_metadata().is_ok() {
+impl Pages<'_> {
+    /// Reads those of an `.adyton.toml`; `may_run`: folders may have files run.
+    ///
+    /// # Errors
+    ///
+    /// A page is not there, or may not be one.
+    pub(super) fn own(
+        self,
+        pages: &[(u16, PathBuf)],
+        may_run: bool,
+        rules: &mut FolderRules,
+    ) -> Result<(), String> {
+        for (status, page) in pages {
+            // In a folder above it programs may be run, of which no page is to be the text.
+            if may_run && !has_shown_name(page) {
                 return Err(format!(
-                    "the folder {} has a file {name}, which may keep clients from the page; put the page elsewhere",
-                    inner.display()
+                    "error-pages: {status}={}: no such file is sent where folders may have files run; name \
+                     it as page.html",
+                    page.display()
                 ));
             }
-            rules.others.push(settings);
+            let taken = self.take_file(*status, page, rules);
+            taken.map_err(|why| format!("error-pages: {status}={}: {why}", page.display()))?;
+            rules.others.push(self.file.folder.join(page));
         }
+        Ok(())
     }
-    rules.others.push(place.clone());
-    if is_absent(&place) {
-        return Ok(false);
+
+    /// Reads the `ErrorDocument` lines of an `.htaccess` that may say this; the sentences are about pages that are not there, for
+    /// which the server's own stand in.
+    ///
+    /// # Errors
+    ///
+    /// Lines that it may not have, or that are no pages here: a sentence for each.
+    pub(super) fn apache(
+        self,
+        documents: &[ErrorDocument],
+        may: MaySet,
+        rules: &mut FolderRules,
+    ) -> Result<Vec<String>, Vec<String>> {
+        let (mut absent, mut mistakes) = (Vec::new(), Vec::new());
+        for document in documents {
+            let told = |why: &str| format!("{}: {}: {why}", document.place, document.text);
+            let taken = if may.lets_have_error_pages() {
+                self.take(document, rules)
+            } else {
+                Err("the site would have to allow it with htaccess = [\"errors\"]".to_owned())
+            };
+            match taken {
+                Ok(true) => {}
+                Ok(false) => absent.push(told("there is no such file, so the server's own page is sent")),
+                Err(why) => mistakes.push(told(&why)),
+            }
+        }
+        if mistakes.is_empty() { Ok(absent) } else { Err(mistakes) }
     }
-    rules.pages.push(read_page(status, page, &place)?);
-    Ok(true)
+
+    /// Takes a line `ErrorDocument`. Whether its page is there.
+    fn take(self, document: &ErrorDocument, rules: &mut FolderRules) -> Result<bool, String> {
+        let Some(status) = document.status else {
+            return Err("pages are for statuses from 400 to 599".to_owned());
+        };
+        match &document.document {
+            Document::Default => rules.without_pages_for.push(status),
+            Document::Path(path) => return self.take_path(status, path, rules),
+            Document::Text(text) if text.contains("%{") || text.contains("${") => {
+                return Err("a text with variables is not there; write the text without them".to_owned());
+            }
+            Document::Text(text) => {
+                let page =
+                    StatusPage { status, content_type: TEXT_TYPE.into(), body: text.as_bytes().into() };
+                rules.pages.push(FolderPage { page, path: None });
+            }
+            Document::Url => {
+                return Err(
+                    "an error is not a redirect; write the path of a page in this folder, or [[redirects]]"
+                        .to_owned(),
+                );
+            }
+            Document::Malformed => {
+                return Err(
+                    "write a status and a path, as in ErrorDocument 404 /missing.html, or a text in quotes"
+                        .to_owned(),
+                );
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a page by its path, which is one of the site. Whether it is there.
+    fn take_path(self, status: u16, path: &str, rules: &mut FolderRules) -> Result<bool, String> {
+        let file = self.file;
+        if path.contains(['%', '?', '#']) {
+            return Err("a page is a file by its name, without escapes and without a query".to_owned());
+        }
+        let beneath = path.as_bytes().strip_prefix(file.url).and_then(|rest| rest.strip_prefix(b"/"));
+        let page = beneath.and_then(|rest| path.get(path.len() - rest.len()..)).map(Path::new);
+        let Some(page) = page.filter(|page| page.components().next().is_some()) else {
+            return Err(format!(
+                "a page is a file in this folder or beneath it, whose path begins with {}/",
+                file.url.escape_ascii()
+            ));
+        };
+        if !has_shown_name(page) {
+            return Err("a page is a file that is sent as it is, as one that ends in .html".to_owned());
+        }
+        let place = file.folder.join(page);
+        // A folder on the way that has settings may keep clients from the page.
+        for inner in page.ancestors().skip(1).filter(|inner| !inner.as_os_str().is_empty()) {
+            for name in self.names {
+                let settings = file.folder.join(inner).join(name);
+                if settings.symlink_metadata().is_ok() {
+                    return Err(format!(
+                        "the folder {} has a file {name}, which may keep clients from the page; put the page \
+                         elsewhere",
+                        inner.display()
+                    ));
+                }
+                rules.others.push(settings);
+            }
+        }
+        rules.others.push(place.clone());
+        if is_absent(&place) {
+            return Ok(false);
+        }
+        self.take_file(status, page, rules)?;
+        Ok(true)
+    }
+
+    /// Takes a file of the folder as a page, unless a route of the site runs it; then the log says so.
+    fn take_file(self, status: u16, page: &Path, rules: &mut FolderRules) -> Result<(), String> {
+        let place = self.file.folder.join(page);
+        let read = read_page(status, page, &place)?;
+        if Sources::have(self.sources, &std::path::absolute(&place).unwrap_or_else(|_| place.clone())) {
+            log::write(
+                &messages::PAGE_IS_RUN,
+                format_args!(
+                    "{}: it is run, and its text is never sent; the answer is without it",
+                    place.display()
+                ),
+            );
+            return Ok(());
+        }
+        // Folders are looked at by the names on the way to it alone.
+        let page: PathBuf = page.components().collect();
+        let path = Some(page.as_os_str().as_encoded_bytes().into());
+        rules.pages.push(FolderPage { page: read, path });
+        Ok(())
+    }
 }
 
 /// Whether nothing stands at a path.

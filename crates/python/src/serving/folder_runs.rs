@@ -7,28 +7,21 @@ use adyton_cli::{FolderRuns, MaySet, add_index};
 use adyton_files::INDEX;
 use adyton_files::runs::{ByEnd, Others, Runs, is_shown};
 use adyton_import::{FolderHandlers, Handler, Indexes};
-use adyton_server::{PageRule, RunRule};
-
-/// Which files of a folder are run.
-#[derive(Default)]
-pub(super) struct Run {
-    pub(super) rule: Option<RunRule>,
-    pub(super) python: PageRule,
-}
+use adyton_server::{PageRule, ProgramRule, RunRules};
 
 /// Reads the rules of an `.adyton.toml`, where these programs may run files.
 ///
 /// # Errors
 ///
 /// The file names another program, or a file that is a page for all others.
-pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String> {
+pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<RunRules, String> {
     let FolderRuns { cgi, interpreters, scripts, index: _ } = said;
-    let python = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };
+    let pages = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };
     if *cgi == Some(false) {
-        return Ok(Run { rule: Some(RunRule::Off), python });
+        return Ok(RunRules { programs: ProgramRule::Off, pages });
     }
     if cgi.is_none() && interpreters.is_empty() {
-        return Ok(Run { rule: None, python });
+        return Ok(RunRules { programs: ProgramRule::AsAround, pages });
     }
     let mut runs = Runs { may: Some(true), ..Runs::default() };
     if *cgi == Some(true) {
@@ -46,7 +39,7 @@ pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String
         }
         runs.ends.push((end.to_ascii_lowercase().into_bytes(), ByEnd::Run(Some(program.clone()))));
     }
-    Ok(Run { rule: Some(RunRule::On(runs)), python })
+    Ok(RunRules { programs: ProgramRule::On(Arc::new(runs)), pages })
 }
 
 /// Reads the rules of an `.htaccess` that may say this.
@@ -54,7 +47,7 @@ pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<Run, String
 /// # Errors
 ///
 /// Lines that it may not have, or that are not known here: a sentence for each.
-pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<String>> {
+pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<RunRules, Vec<String>> {
     let mut mistakes: Vec<String> =
         said.unknown.iter().map(|line| format!("{line}: there is no such handler here")).collect();
     let all = said.all.flatten();
@@ -67,15 +60,15 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<Stri
                 .push(format!("files are run: the site would have to allow it with htaccess = [{word:?}]"));
         }
     }
-    let mut run = Run { rule: None, python: PageRule { asks_for_programs: true, ..PageRule::default() } };
+    let mut pages = PageRule { asks_for_programs: true, ..PageRule::default() };
     let mut runs = Runs { may: said.executes, ..Runs::default() };
     for (end, handler) in &said.ends {
         if *handler == Handler::Cgi && is_shown(end.as_bytes()) {
             mistakes.push(format!("*{end}: files with such names are sent; choose another end"));
         }
         let python = match end.as_str() {
-            ".py" => Some(&mut run.python.py),
-            ".wsgi" => Some(&mut run.python.wsgi),
+            ".py" => Some(&mut pages.py),
+            ".wsgi" => Some(&mut pages.wsgi),
             _ => None,
         };
         match (handler, python) {
@@ -91,7 +84,7 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<Stri
     }
     if said.all.is_some() {
         let is_page = all == Some(Handler::Wsgi);
-        (run.python.py, run.python.wsgi) = (Some(is_page), Some(is_page));
+        (pages.py, pages.wsgi) = (Some(is_page), Some(is_page));
     }
     runs.others = match said.all {
         None | Some(Some(Handler::Default)) => None,
@@ -102,12 +95,12 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<Run, Vec<Stri
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
-    run.rule = match all {
-        Some(Handler::Default) => Some(RunRule::Off),
-        _ if runs == Runs::default() => None,
-        _ => Some(RunRule::On(runs)),
+    let programs = match all {
+        Some(Handler::Default) => ProgramRule::Off,
+        _ if runs == Runs::default() => ProgramRule::AsAround,
+        _ => ProgramRule::On(Arc::new(runs)),
     };
-    Ok(run)
+    Ok(RunRules { programs, pages })
 }
 
 /// Names of files that answer for a folder, in the form of the loops.

@@ -1,24 +1,25 @@
 //! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use adyton_cli::{
     Auth, FolderRedirect, FolderSettings, MaySet, Settings, folder_loops, read_folder, read_htaccess,
 };
+use adyton_files::Sources;
 use adyton_files::scripts::Scripts;
 use adyton_import::{FolderLines, Import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
     App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, Guard,
-    GuardRules, Scheme,
+    GuardRules, RunRules, Scheme,
 };
 
 use super::failure::Failure;
-use super::folder_pages;
-use super::folder_pages::is_beneath;
-use super::folder_runs::{Run, apache, apache_indexes, indexes, own};
+use super::folder_pages::{Pages, is_beneath};
+use super::folder_runs::{apache, apache_indexes, indexes, own};
 use super::scripts::programs;
 
 /// The page that answers for its folder.
@@ -27,13 +28,55 @@ const PAGES_INDEX: &str = "index.py";
 /// Name of the file that `may-set` is about.
 const OWN_NAME: &str = ".adyton.toml";
 
+/// Pages are loaded as applications of a file's routes are, beside others. A command line has one application, or none.
+pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
+    others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
+    the folder, and name that file in the place of the folder";
+
+/// Parts of a site around the folders of a route.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'s> {
+    /// Its folder.
+    pub(super) root: Option<&'s Path>,
+    /// The application that is all pages of these folders.
+    pub(super) pages: Option<&'s Arc<dyn App>>,
+    /// Files that its routes run.
+    pub(super) sources: &'s [Sources],
+}
+
 /// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
-/// nothing. `url` is the path of the route, `root` the folder of its site,
-/// `pages` the application that is all pages of these folders.
+/// nothing. `url` is the path of the route.
 pub(super) fn folders(
     (number, place): (usize, &Path),
     url: &PathPattern,
-    (settings, root, pages): (&Settings, Option<&Path>, Option<&Arc<dyn App>>),
+    (settings, beside): (&Settings, Beside<'_>),
+) -> Result<Option<Folders>, Failure> {
+    let Beside { root, pages, sources } = beside;
+    let Some(mut folders) = speaking((number, place), url, (settings, sources))? else { return Ok(None) };
+    if settings.lets_folders_have_pages() {
+        let Some(app) = pages else {
+            return Err(Failure::Said(PAGES_ALONE.to_owned(), 2));
+        };
+        let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
+        folders = folders.with_pages(files, Arc::clone(app));
+    }
+    if settings.may_set.lets_name_indexes() || settings.htaccess.lets_name_indexes() {
+        folders = folders.naming_indexes();
+    }
+    if !settings.lets_folders_run() {
+        return Ok(Some(folders));
+    }
+    // A folder at the top is that of its site.
+    let root = root.or(if prefix_of(url).is_empty() { Some(place) } else { None });
+    Ok(Some(folders.running(programs(place, root, settings)?)))
+}
+
+/// The folders beneath `place` with what they say, as [`folders`] has them, of which none has files run yet. `sources` are files
+/// that routes of the site run.
+pub(super) fn speaking(
+    (number, place): (usize, &Path),
+    url: &PathPattern,
+    (settings, sources): (&Settings, &[Sources]),
 ) -> Result<Option<Folders>, Failure> {
     let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
     let own = FormFiles { form: Form::Own, names: vec![OWN_NAME.to_owned()] };
@@ -50,27 +93,20 @@ pub(super) fn folders(
         htaccess: settings.htaccess,
         names,
         interpreters: settings.cgi_interpreters.clone(),
+        sources: sources.to_vec(),
         guards: Mutex::default(),
     };
-    let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
-    let folders = Folders::open((number, place), url, forms, Arc::new(reader));
-    let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
-    let mut folders = folders.map_err(wrong)?;
-    if settings.lets_folders_have_pages() {
-        let Some(app) = pages else {
-            let what =
-                "may-set: folders have scripts where a file of sites says so; start the server with one";
-            return Err(Failure::Said(what.to_owned(), 2));
-        };
-        let files = Scripts::open(place, false, PAGES_INDEX).map_err(wrong)?;
-        folders = folders.with_pages(files, Arc::clone(app));
-    }
-    if !settings.lets_folders_run() {
-        return Ok(Some(folders));
-    }
-    // A folder at the top is that of its site.
-    let root = root.or(if url.is_empty() { Some(place) } else { None });
-    Ok(Some(folders.running(programs(place, root, settings)?)))
+    let folders = Folders::open((number, place), prefix_of(url), forms, Arc::new(reader));
+    folders.map(Some).map_err(|error| unserved(place, &error))
+}
+
+/// The path of a route for all that is beneath it.
+fn prefix_of(url: &PathPattern) -> &[u8] {
+    if let PathPattern::Prefix(prefix) = url { prefix } else { &[] }
+}
+
+fn unserved(place: &Path, error: &io::Error) -> Failure {
+    Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2)
 }
 
 /// Whether links are followed where folders may speak, so that one would lead around what they say.
@@ -91,6 +127,8 @@ struct Reader {
     names: Vec<String>,
     /// Programs that folders may have run others.
     interpreters: Vec<PathBuf>,
+    /// Files that routes of the site run, and that are no pages.
+    sources: Vec<Sources>,
     /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
     guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
 }
@@ -104,20 +142,18 @@ impl FolderReader for Reader {
                 let said = read_folder(&path, file.text, self.may_set).map_err(|failure| {
                     std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()
                 })?;
-                let run = own(&said.runs, &self.interpreters).map_err(at)?;
-                let mut rules = self.rules(file, &said, run).map_err(at)?;
-                folder_pages::own(file, &said.settings.error_pages, self.may_run(), &mut rules)
-                    .map_err(at)?;
+                let runs = own(&said.runs, &self.interpreters).map_err(at)?;
+                let mut rules = self.rules(file, &said, runs).map_err(at)?;
+                self.pages(file).own(&said.settings.error_pages, self.may_run(), &mut rules).map_err(at)?;
                 let loops = folder_loops(&said.redirects, file.url);
                 rules.indexes = said.runs.index.as_deref().map(indexes);
                 rules.loops = loops.into_iter().map(|fault| fault.to_string()).collect();
                 Ok(rules)
             }
             Form::Htaccess => {
-                let Apache { said, run, lines, losses } = read_apache(&path, file, self.htaccess)?;
-                let mut rules = self.rules(file, &said, run).map_err(at)?;
-                let absent =
-                    folder_pages::apache((file, &self.names), &lines.documents, self.htaccess, &mut rules)?;
+                let Apache { said, runs, lines, losses } = read_apache(&path, file, self.htaccess)?;
+                let mut rules = self.rules(file, &said, runs).map_err(at)?;
+                let absent = self.pages(file).apache(&lines.documents, self.htaccess, &mut rules)?;
                 let named = lines.indexes.as_ref().map(|said| apache_indexes(said, self.htaccess));
                 rules.indexes = named.transpose().map_err(|what| vec![what])?;
                 for loss in losses.iter().chain(&absent) {
@@ -136,16 +172,25 @@ impl Reader {
         runs(self.may_set) || runs(self.htaccess)
     }
 
+    /// Reads the pages that a file names.
+    fn pages<'f>(&'f self, file: &'f FolderFile<'f>) -> Pages<'f> {
+        Pages { file, names: &self.names, sources: &self.sources }
+    }
+
     /// The rules of a file, but for its pages.
-    fn rules(&self, file: &FolderFile<'_>, said: &FolderSettings, run: Run) -> Result<FolderRules, String> {
+    fn rules(
+        &self,
+        file: &FolderFile<'_>,
+        said: &FolderSettings,
+        runs: RunRules,
+    ) -> Result<FolderRules, String> {
         let FolderSettings { settings, redirects, .. } = said;
         let admission = settings.admission();
         Ok(FolderRules {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
             guard: self.guard(file, settings)?,
             edits: settings.head_edits(),
-            runs: run.rule,
-            python: run.python,
+            runs,
             answers: redirects.iter().filter_map(|redirect| answer(file, redirect)).collect(),
             ..FolderRules::default()
         })
@@ -189,7 +234,7 @@ impl Reader {
 /// An `.htaccess` that was read.
 struct Apache {
     said: FolderSettings,
-    run: Run,
+    runs: RunRules,
     lines: FolderLines,
     /// Lines that are not carried over and keep nobody out, for the log.
     losses: Vec<String>,
@@ -211,11 +256,11 @@ fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache
         |mistakes: Vec<String>| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>();
     let said = read_htaccess(&text, may).map_err(named)?;
     let handlers = lines.handlers.as_ref();
-    let run = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
+    let runs = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
     // Each file has the first of them: where the folder is, is known here.
     let losses = losses.iter().filter(|loss| loss.what != ".htaccess").map(ToString::to_string);
     let losses = losses.collect();
-    Ok(Apache { said, run, lines, losses })
+    Ok(Apache { said, runs, lines, losses })
 }
 
 /// What answers paths beneath the folder. Apache's are those of the site.

@@ -16,6 +16,7 @@ mod reopen;
 mod scripts;
 mod settings;
 mod supervise;
+mod ways;
 mod work;
 
 use std::io::IsTerminal as _;

@@ -26,10 +26,11 @@ use pyo3::prelude::*;
 
 use super::authorities::{Named, Wanted};
 use super::failure::Failure;
-use super::folders::folders as own_folders;
+use super::folders::{Beside, folders as own_folders};
 use super::guards::Guards;
 use super::load::{is_of, is_own};
 use super::scripts::{scripts, sources};
+use super::ways::Ways;
 use crate::interpreter::has_lock;
 
 /// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
@@ -273,18 +274,38 @@ fn site_of_command_line(
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
         let (path, made) = route(path, Action::Files(number));
         let made = Route { fallback: fallback(settings), ..made };
-        let made = speaking((number, &place), &path, (made, settings), (None, None))?;
+        let made = speaking((number, &place), &path, (made, settings), Beside::default())?;
         routes.push((path, made));
     }
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
     let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?);
-    let site = site.with_pages(pages(settings)?);
+    let site = site.with_pages(pages(settings, &ways_alone(settings))?);
     Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
 
-/// Reads a site's pages for errors.
-fn pages(settings: &Settings) -> Result<Vec<StatusPage>, Failure> {
-    let pages = settings.error_pages.iter().map(|(status, file)| page(settings, *status, file));
+/// Each site of a file of which this process answers something, with the ways of its files.
+pub(super) fn sites_with_ways(settings: &Settings) -> impl Iterator<Item = (&CliSite, Ways)> {
+    entered(settings).map(|(sites, site)| (site, ways_of(sites, site)))
+}
+
+/// The ways of the files of a site.
+fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
+    let folders = site.routes.iter().filter_map(|route| match &route.action {
+        SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
+        _ => None,
+    });
+    Ways::of(sources(sites, site), folders)
+}
+
+/// The ways of files where a command line says what is served.
+pub(super) fn ways_alone(settings: &Settings) -> Ways {
+    Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
+}
+
+/// Reads a site's pages for errors, but for those that are run.
+fn pages(settings: &Settings, ways: &Ways) -> Result<Vec<StatusPage>, Failure> {
+    let shown = settings.error_pages.iter().filter(|(_, file)| !ways.run(&settings.place(file)));
+    let pages = shown.map(|(status, file)| page(settings, *status, file));
     pages.map(|page| page.map_err(|why| Failure::Said(why, 2))).collect()
 }
 
@@ -321,7 +342,8 @@ fn sites_of_file(
             );
             continue;
         }
-        let (log, pages) = (logs.of(&site.settings)?, pages(&site.settings)?);
+        let (log, pages) = (logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
+        let sources = sources(file, site);
         // Routes of a site with the same limit count together.
         guards.limiters.clear();
         let mut routes = Vec::new();
@@ -341,8 +363,8 @@ fn sites_of_file(
                 let made = match (&route.action, folder) {
                     (SiteAction::Files(place), Some(number)) => {
                         let pages = route.pages.and_then(|app| apps[app].as_ref());
-                        let around = (site.root.as_deref(), pages);
-                        speaking((number, place), path, (made, &route.settings), around)?
+                        let beside = Beside { root: site.root.as_deref(), pages, sources: &sources };
+                        speaking((number, place), path, (made, &route.settings), beside)?
                     }
                     _ => made,
                 };
@@ -365,10 +387,10 @@ fn speaking(
     (number, place): (usize, &Path),
     path: &PathPattern,
     (route, settings): (Route, &Settings),
-    (root, pages): (Option<&Path>, Option<&Arc<dyn App>>),
+    beside: Beside<'_>,
 ) -> Result<Route, Failure> {
     let place = settings.place(place);
-    Ok(match own_folders((number, &place), path, (settings, root, pages))? {
+    Ok(match own_folders((number, &place), path, (settings, beside))? {
         Some(folders) => route.with_folders(folders),
         None => route,
     })

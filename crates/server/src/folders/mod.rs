@@ -19,11 +19,15 @@ mod remembered;
 mod rules;
 mod runs;
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use adyton_files::scripts::Scripts;
+use adyton_log::{self as log, messages};
+use adyton_sys::clock;
 use adyton_sys::fs::{Root, Whereabouts};
 
 use self::level::{Level, Seen};
@@ -34,11 +38,11 @@ use crate::app::App;
 use crate::cgi::Cgi;
 use crate::changes::Changes;
 use crate::lock::lock;
-use crate::terms::Terms;
+use crate::terms::{StatusPage, Terms};
 
 pub(crate) use self::place::Place;
-pub use self::rules::{FolderAnswer, FolderFile, FolderReader, FolderRules, Form, FormFiles};
-pub use self::runs::{PageRule, RunRule};
+pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form, FormFiles};
+pub use self::runs::{PageRule, ProgramRule, RunRules};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
 const LOOK_EVERY_MS: u64 = 500;
@@ -60,6 +64,8 @@ pub struct Folders {
     reader: Arc<dyn FolderReader>,
     /// The programs of these folders, if these may say that some are run.
     cgi: Option<Arc<Cgi>>,
+    /// Whether they may say which files answer for them.
+    names_indexes: bool,
     /// Their Python pages, if they may say that files are such.
     pages: Option<Pages>,
     known: Mutex<Known>,
@@ -71,6 +77,8 @@ struct Known {
     levels: Remembered<Level>,
     /// Each as old as what it is made of: a level that changes, or is forgotten, has all of them forgotten.
     places: Remembered<(Arc<Place>, u64)>,
+    /// Pages of which the log says that they are run, by their paths beneath the root.
+    told: Remembered<()>,
 }
 
 impl Known {
@@ -92,6 +100,11 @@ struct Due {
 }
 
 impl Due {
+    /// All levels, now.
+    fn now() -> Due {
+        Due { now_ms: clock::monotonic_ms(), is_all: true }
+    }
+
     fn has(self, level: &Level) -> bool {
         self.is_all || self.now_ms.saturating_sub(level.looked_ms) >= LOOK_EVERY_MS
     }
@@ -111,7 +124,7 @@ impl Folders {
     ) -> io::Result<Folders> {
         let root = Root::open(root)?;
         let (levels, places) = (Remembered::new(REMEMBERED_MAX), Remembered::new(REMEMBERED_MAX));
-        let known = Known { root, levels, places };
+        let known = Known { root, levels, places, told: Remembered::new(REMEMBERED_MAX) };
         Ok(Folders {
             number,
             url: url.into(),
@@ -119,6 +132,7 @@ impl Folders {
             changes: None,
             reader,
             cgi: None,
+            names_indexes: false,
             pages: None,
             known: Mutex::new(known),
         })
@@ -135,6 +149,13 @@ impl Folders {
     #[must_use]
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
+        self
+    }
+
+    /// Lets folders say which files answer for them.
+    #[must_use]
+    pub fn naming_indexes(mut self) -> Folders {
+        self.names_indexes = true;
         self
     }
 
@@ -172,6 +193,19 @@ impl Folders {
         // A program may have come with the file that says that it is one.
         let due = Due { now_ms, is_all: self.has_files_run() };
         self.look(&mut known, path, terms, due)
+    }
+
+    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index, be it one of
+    /// another route.
+    pub(crate) fn may_run_at(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> bool {
+        if self.cgi.is_none() && !self.names_indexes {
+            return false;
+        }
+        let place = self.place_of(rest, terms, now_ms);
+        match place.file_bytes {
+            Some(bytes) => place.runs.is_program(rest.get(..=bytes).unwrap_or(rest)),
+            None => place.runs.programs().is_some() || place.may_run_index(),
+        }
     }
 
     /// The place of a path after a look at its folders now, whenever they were looked at last.
@@ -230,14 +264,82 @@ impl Folders {
                 }
             }
         }
-        let outer = Outer { changes: self.changes.as_ref(), terms };
-        let mut place = Place::of(rules, &outer);
+        let pages = self.pages_of(known, path, &rules, due);
+        let mut place = Place::of(rules, Outer { changes: self.changes.as_ref(), terms, pages });
         (place.levels, place.is_absent, place.file_bytes) = (levels, !exists, file_bytes);
         let place = Arc::new(place);
         if exists {
             known.places.put(path, (Arc::clone(&place), since_ms));
         }
         place
+    }
+
+    /// The pages for errors that the folders on the way of a path have, without those that are run: their texts are for nobody.
+    fn pages_of(
+        &self,
+        known: &mut Known,
+        path: &[u8],
+        rules: &[(usize, Arc<FolderRules>)],
+        due: Due,
+    ) -> Vec<StatusPage> {
+        let mut pages: Vec<(&[u8], &FolderPage)> = Vec::new();
+        for (end, own) in rules {
+            pages.retain(|(_, page)| !own.without_pages_for.contains(&page.page.status));
+            pages.extend(own.pages.iter().map(|page| (&path[..*end], page)));
+        }
+        let mut is_run = |folder: &[u8], file: &[u8]| {
+            let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+            self.is_run_page(known, &[folder, slash, file].concat(), due)
+        };
+        pages.retain(|(folder, FolderPage { path: file, .. })| match file {
+            Some(file) if self.has_files_run() => !is_run(folder, file),
+            _ => true,
+        });
+        pages.into_iter().map(|(_, FolderPage { page, .. })| page.clone()).collect()
+    }
+
+    /// Whether the file at a path beneath that of the route is one that is run, as the folders on its way say now. Those that are
+    /// wrong have nothing sent.
+    pub fn run_file(&self, path: &[u8]) -> bool {
+        self.is_run(&mut lock(&self.known), path, Due::now())
+    }
+
+    /// Whether the page for what is missing, at this path, is run; the log says that once.
+    pub(crate) fn run_page(&self, path: &[u8]) -> bool {
+        self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
+    }
+
+    fn is_run_page(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
+        let is_run = self.is_run(known, path, due);
+        let was_told = known.told.take(path).is_some();
+        if is_run {
+            known.told.put(path, ());
+        }
+        if is_run && !was_told {
+            let file = known.root.path().join(OsStr::from_bytes(path));
+            log::write(
+                &messages::PAGE_IS_RUN,
+                format_args!(
+                    "{}: it is run, and its text is never sent; the answer is without it",
+                    file.display()
+                ),
+            );
+        }
+        is_run
+    }
+
+    fn is_run(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
+        let (mut runs, mut since_ms) = (RunRules::default(), due.now_ms);
+        for end in ends(path) {
+            match self.level(known, &path[..end], (due, &mut since_ms)) {
+                Seen::Folder(Ok(own)) => {
+                    runs = own.iter().fold(runs, |runs, own| runs.followed_by(&own.runs));
+                }
+                Seen::Folder(Err(())) => return true,
+                Seen::File | Seen::Nothing => break,
+            }
+        }
+        runs.is_program(path)
     }
 
     /// What a folder says itself; `since_ms` is at most when it was looked at.

@@ -3,11 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use adyton_files::runs::Runs;
 use adyton_route::{HeadEdits, Routes};
 
 use super::rules::{FolderAnswer, FolderRules};
-use super::runs::{PageRule, followed_by, is_run};
+use super::runs::RunRules;
 use crate::changes::Changes;
 use crate::door::Door;
 use crate::terms::{StatusPage, Terms};
@@ -19,6 +18,8 @@ const DENIED: u16 = 403;
 pub(super) struct Outer<'o> {
     pub(super) changes: Option<&'o Arc<Changes>>,
     pub(super) terms: &'o Arc<Terms>,
+    /// The pages of the folders for errors, the outermost first.
+    pub(super) pages: Vec<StatusPage>,
 }
 
 /// What counts for the paths of a folder.
@@ -45,10 +46,8 @@ pub(crate) struct Place {
     pages_of_site: usize,
     /// What answers in the place of files, the innermost first, with how many bytes of the path are their folder's.
     answers: Vec<(usize, Routes<FolderAnswer>)>,
-    /// Which files are run, if any are.
-    pub(crate) runs: Option<Arc<Runs>>,
-    /// Which Python files are pages.
-    pub(crate) python: PageRule,
+    /// Which files are run, and by what.
+    pub(crate) runs: RunRules,
     /// Names of files that answer for their folders, if folders say other ones.
     pub(crate) indexes: Option<Arc<[Box<[u8]>]>>,
 }
@@ -68,27 +67,20 @@ impl Place {
             terms: None,
             pages_of_site: 0,
             answers: Vec::new(),
-            runs: None,
-            python: PageRule::default(),
+            runs: RunRules::default(),
             indexes: None,
         }
     }
 
     /// What folders say, the outermost first, each with the bytes of its path.
-    pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: &Outer<'_>) -> Place {
+    pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: Outer<'_>) -> Place {
         let mut edits = HeadEdits::default();
-        let mut pages = Vec::new();
         let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
-            pages.retain(|page: &StatusPage| !own.without_pages_for.contains(&page.status));
-            pages.extend(own.pages.iter().cloned());
-            place.python = place.python.followed_by(own.python);
+            place.runs = place.runs.followed_by(&own.runs);
             if let Some(names) = &own.indexes {
                 place.indexes = Some(Arc::clone(names));
-            }
-            if let Some(rule) = &own.runs {
-                place.runs = followed_by(place.runs.take(), rule);
             }
             if !own.answers.is_empty() {
                 // A path beneath the folder begins with a slash, which stands behind the folder's own.
@@ -104,17 +96,11 @@ impl Place {
             let around = outer.changes.map(|changes| Changes::clone(changes)).unwrap_or_default();
             place.changes = Some(Arc::new(Changes { edits: around.edits.followed_by(&edits), ..around }));
         }
-        if !pages.is_empty() {
+        if !outer.pages.is_empty() {
             place.pages_of_site = outer.terms.pages.len();
-            place.terms = Some(Arc::new(outer.terms.with_more_pages(pages)));
+            place.terms = Some(Arc::new(outer.terms.with_more_pages(outer.pages)));
         }
         place
-    }
-
-    /// Whether a file of this path is never sent, because it is one that is run.
-    pub(crate) fn is_run(&self, path: &[u8]) -> bool {
-        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        self.runs.as_ref().is_some_and(|runs| is_run(runs, name))
     }
 
     /// Whether a path, without that of the route, is the one of the file on the way that was found: only for that one it is known
@@ -123,9 +109,9 @@ impl Place {
         self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
     }
 
-    /// Whether programs may run.
-    pub(crate) fn may_run(&self) -> bool {
-        self.runs.as_ref().is_some_and(|runs| runs.may_run())
+    /// Whether folders name an index that may be a program. Which files other routes of the site run is not known here.
+    pub(super) fn may_run_index(&self) -> bool {
+        self.indexes.as_ref().is_some_and(|names| names.iter().any(|name| !self.runs.is_page(name)))
     }
 
     /// The page that a folder has for a status.

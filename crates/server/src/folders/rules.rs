@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use adyton_route::{Admission, HeadEdits, Location, PathPattern};
 
-use super::runs::{PageRule, RunRule};
+use super::runs::RunRules;
 use crate::guard::Guard;
 use crate::terms::StatusPage;
 
 /// The languages in which a folder says how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// That of `.adyton.toml`.
+    /// The language of `.adyton.toml`.
     Own,
-    /// That of `.htaccess`.
+    /// The language of `.htaccess`.
     Htaccess,
 }
 
@@ -63,21 +63,28 @@ pub struct FolderRules {
     /// What is changed in answers.
     pub edits: HeadEdits,
     /// Pages for errors.
-    pub pages: Vec<StatusPage>,
+    pub pages: Vec<FolderPage>,
     /// Statuses for which pages of the folders around it do not count.
     pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
-    /// Which of its files are run, if it says that.
-    pub runs: Option<RunRule>,
-    /// Which of its Python files are pages.
-    pub python: PageRule,
+    /// Which of its files are run, and by what.
+    pub runs: RunRules,
     /// Names of files that answer for the folder and for those inside, the first one that is there, if the folder says that.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
     pub loops: Vec<String>,
+}
+
+/// A page of a folder for an error.
+#[derive(Clone)]
+pub struct FolderPage {
+    /// The page, read.
+    pub page: StatusPage,
+    /// The path of its file beneath the folder; nothing, if it has none.
+    pub path: Option<Box<[u8]>>,
 }
 
 /// What answers in the place of a file.

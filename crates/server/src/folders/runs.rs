@@ -7,13 +7,25 @@ use adyton_files::scripts::Scripts;
 
 use crate::app::App;
 
-/// The rule of a folder's file about programs in the folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunRule {
+/// The rules that say which files of a folder are run, and by what: those of one folder, or those of all on the way to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunRules {
+    /// Which files are programs.
+    pub programs: ProgramRule,
+    /// Which Python files are pages. A file that is both is a page.
+    pub pages: PageRule,
+}
+
+/// The rule of a folder about programs in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ProgramRule {
+    /// The folder says nothing: as around it, and at the top no file is run.
+    #[default]
+    AsAround,
     /// No file is run, whatever is said around the folder.
     Off,
     /// These are run, beside those of which that is said around the folder.
-    On(Runs),
+    On(Arc<Runs>),
 }
 
 /// The Python pages of the folders of a route.
@@ -35,10 +47,50 @@ pub struct PageRule {
     pub asks_for_programs: bool,
 }
 
+impl RunRules {
+    /// The rules in a folder that says `own`, beneath the rules around it.
+    #[must_use]
+    pub(super) fn followed_by(self, own: &RunRules) -> RunRules {
+        let programs = match (self.programs, &own.programs) {
+            (outer, ProgramRule::AsAround) => outer,
+            (ProgramRule::On(outer), ProgramRule::On(own)) => ProgramRule::On(Arc::new(outer.with(own))),
+            (_, own) => own.clone(),
+        };
+        RunRules { programs, pages: self.pages.followed_by(own.pages) }
+    }
+
+    /// The programs, if any file is one.
+    pub(crate) fn programs(&self) -> Option<&Arc<Runs>> {
+        if let ProgramRule::On(runs) = &self.programs { Some(runs) } else { None }
+    }
+
+    /// Whether a file of this path is never sent, because it is a program.
+    pub(crate) fn is_program(&self, path: &[u8]) -> bool {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        self.programs().is_some_and(|runs| runs.way(name) != Way::Sent)
+    }
+
+    /// Whether any file is a page.
+    pub(crate) fn has_pages(&self) -> bool {
+        self.pages.py == Some(true) || self.pages.wsgi == Some(true)
+    }
+
+    /// Whether a Python file of this name is a page.
+    pub(crate) fn is_page(&self, file: &[u8]) -> bool {
+        let of_end = if file.ends_with(b".wsgi") { self.pages.wsgi } else { self.pages.py };
+        of_end == Some(true)
+    }
+
+    /// Whether pages answer.
+    pub(crate) fn may_ask_pages(&self) -> bool {
+        !self.pages.asks_for_programs || self.programs().is_some_and(|runs| runs.may_run())
+    }
+}
+
 impl PageRule {
     /// The rules in a folder that says `own`, beneath the rules around it.
     #[must_use]
-    pub(super) fn followed_by(self, own: PageRule) -> PageRule {
+    fn followed_by(self, own: PageRule) -> PageRule {
         let says = own.py.is_some() || own.wsgi.is_some();
         PageRule {
             py: own.py.or(self.py),
@@ -46,29 +98,4 @@ impl PageRule {
             asks_for_programs: if says { own.asks_for_programs } else { self.asks_for_programs },
         }
     }
-
-    /// Whether any file is a page.
-    pub(crate) fn has_any(self) -> bool {
-        self.py == Some(true) || self.wsgi == Some(true)
-    }
-
-    /// Whether a Python file of this name is one.
-    pub(crate) fn has(self, file: &[u8]) -> bool {
-        let of_end = if file.ends_with(b".wsgi") { self.wsgi } else { self.py };
-        of_end == Some(true)
-    }
-}
-
-/// The rules in a folder that says `own`, beneath the rules around it.
-pub(super) fn followed_by(outer: Option<Arc<Runs>>, own: &RunRule) -> Option<Arc<Runs>> {
-    match (outer, own) {
-        (_, RunRule::Off) => None,
-        (Some(outer), RunRule::On(own)) => Some(Arc::new(outer.with(own))),
-        (None, RunRule::On(own)) => Some(Arc::new(own.clone())),
-    }
-}
-
-/// Whether a file of this name is never sent.
-pub(crate) fn is_run(runs: &Runs, name: &[u8]) -> bool {
-    runs.way(name) != Way::Sent
 }
