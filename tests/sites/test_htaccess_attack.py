@@ -474,9 +474,63 @@ USERS = [
     own("pages-top", "error-pages = {{ 404 = '{project}/secret.html' }}\n", 500, "none"),
     own("pages-link", "error-pages = {{ 404 = 'out.html' }}\n", 500, "none"),
     own("pages-hidden", "error-pages = {{ 404 = '.htpasswd' }}\n", 500, "none"),
-    ht("pages", "ErrorDocument 404 /all/ht-pages/.htpasswd\n", 404, "none"),
 ]
 """Files that a file names."""
+
+
+def page(name: str, words: str, status: int = 500, **more: object) -> Row:
+    """Return a row in which an `ErrorDocument` names a page of its folder, or something else."""
+    folder = f"/{more.get('route', 'all')}/ht-pages-{name}"
+    return ht(f"pages-{name}", f"ErrorDocument {words.replace('FOLDER', folder)}\n", status, "none", **more)
+
+
+PAGES = [
+    page("hidden", "404 FOLDER/.htpasswd", log="sent as it is"),
+    page("hidden-html", "404 FOLDER/.x/y.html", 404),
+    page("link", "404 FOLDER/out.html", log="symbolic links are not followed"),
+    page("program", "404 FOLDER/x.cgi", log="sent as it is"),
+    page("source", "404 FOLDER/x.php"),
+    page("outside", "404 /all/x.html", log="whose path begins with /all/ht-pages-outside/"),
+    page("beside", "404 FOLDER-x/x.html"),
+    page("climbing", "404 FOLDER/../../../secret.html"),
+    page("climbing-far", "404 FOLDER/../../../../../../etc/passwd.html", 404),
+    page("top", "404 {project}/secret.html"),
+    page("double", "404 //a.example/x.html"),
+    page("escaped", "404 FOLDER/%2e%2e/x.html", log="without escapes"),
+    page("query", "404 FOLDER/index.html?x"),
+    page("itself", "404 FOLDER/", log="whose path begins with"),
+    page("folder", "404 FOLDER/sub"),
+    page("url", "404 https://a.example/x", log="an error is not a redirect"),
+    page("url-asked", "401 https://a.example/x"),
+    page("script", "404 javascript:alert(1)"),
+    page("words", "404 not here", log="in quotes"),
+    page("status-alone", "404"),
+    page("status-fine", "200 FOLDER/index.html", log="from 400 to 599"),
+    page("status-odd", "4e2 sorry"),
+    page("status-large", "99999999999 sorry"),
+    page("variable", '404 "%{HTTP_HOST}"', log="variables"),
+    page("quote", '404 "sorry'),
+    page("word", "404 sorry", route="no-errors", log='htaccess = ["errors"]'),
+    page("word-default", "404 default", route="no-errors"),
+    page("absent", "404 FOLDER/none.html", 404, log="there is no such file"),
+    page("absent-folder", "404 FOLDER/none/none.html", 404, log="there is no such file"),
+    page("absent-in-file", "404 FOLDER/x.txt/none.html", 404),
+    page("default", "404 default", 404),
+    page("text", "404 sorry", 404),
+    *(
+        Row(
+            f"pages-guarded-{number}",
+            {HT: f"ErrorDocument 404 /all/pages-guarded-{number}/sub/index.html\n", f"sub/{name}": text},
+            500,
+            "none",
+            log="may keep clients from the page",
+        )
+        for number, (name, text) in enumerate(
+            [(HT, DENIED), (OWN, 'deny = "all"\n'), (HT, link("x")), (OWN, fifo)]
+        )
+    ),
+]
+"""Pages for errors, of which none shows what its folder hides."""
 
 
 def leading(name: str, target: str, status: int, location: str | None = None) -> list[Row]:
@@ -600,7 +654,7 @@ ITSELF = [
 ]
 """The files themselves, however they are asked for."""
 
-ROWS = [*WORDS, *SPELLINGS, *MISPLACED, *CODE, *SECTIONS, *PARENTS, *USERS, *LEADING, *KINDS, *ITSELF]
+ROWS = [*WORDS, *SPELLINGS, *MISPLACED, *CODE, *SECTIONS, *PARENTS, *USERS, *PAGES, *LEADING, *KINDS, *ITSELF]
 
 
 def build(project: Path, row: Row) -> None:

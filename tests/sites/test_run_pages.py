@@ -153,6 +153,35 @@ def test_pages_of_folders(serve: Servers, project: Path, page: str) -> None:
     assert until(lambda: SOURCE in server.fetch("/tools/none").body)
 
 
+def test_error_documents_that_are_run(serve: Servers, project: Path) -> None:
+    """A page of `ErrorDocument` that a folder has run is not sent: the one around it counts, and texts do."""
+    put(project, "tools/missing.html")
+    put(project, "tools/dull.cgi", mode=0o644)
+    put(project, "outer.html", "the outer one\n", mode=0o644)
+    put(project, ".htaccess", "ErrorDocument 404 /outer.html\n", mode=0o644)
+    pages = 'ErrorDocument 404 /tools/missing.html\nErrorDocument 403 "not you"\n'
+    put(project, "tools/.htaccess", CGI + pages, mode=0o644)
+    server = start(serve, project, route='htaccess = ["cgi", "errors"]\n')
+    for target in ("/tools/none.html", "/tools/none", "/none") * 2:
+        response = get(server, target)
+        assert (404, b"the outer one\n") == (response.status, response.body), target
+    assert (403, b"not you") == ((found := get(server, "/tools/dull.cgi")).status, found.body)
+    server.wait_for_log(f"ADY238 warning: .*tools/missing.html: {SAID}")
+    put(project, "tools/.htaccess", pages, mode=0o644)
+
+    assert until(lambda: SOURCE in server.fetch("/tools/none").body)
+
+
+def test_error_documents_that_routes_run(serve: Servers, project: Path) -> None:
+    """A page of `ErrorDocument` is no program of a route, either."""
+    put(project, "cgi-bin/missing.html")
+    put(project, ".htaccess", "ErrorDocument 404 /cgi-bin/missing.html\n", mode=0o644)
+    server = start(serve, project, route='htaccess = ["errors"]\n')
+
+    assert 404 == get(server, "/plain/none").status
+    server.wait_for_log(f"ADY238 warning: .*cgi-bin/missing.html: {SAID}")
+
+
 def test_pages_of_folders_that_routes_run(serve: Servers, project: Path) -> None:
     """A folder names no program of a route, either."""
     put(project, "plain/missing.sh")

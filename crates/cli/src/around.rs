@@ -56,6 +56,9 @@ impl Settings {
         if names.contains(&"htaccess") {
             inside.htaccess = MaySet::default();
         }
+        if names.contains(&"htaccess-names") {
+            inside.htaccess_names = Vec::new();
+        }
         inside
     }
 

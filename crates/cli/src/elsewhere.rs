@@ -417,6 +417,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["order"], Said("deny counts before allow, whatever their order")),
     (&["allow-from", "whitelist", "allowlist", "allowed-ips"], Called("allow")),
     (&["deny-from", "blacklist", "blocklist", "block", "deny-list", "blocked-ips"], Called("deny")),
+    (&["access-file-name", "access-file-names"], Called("htaccess-names")),
     (&["allow-override"], Called("htaccess")),
     (&["limit-request-line"], Called("request-line-bytes-max")),
     (&["limit-request-fields"], Called("header-fields-max")),

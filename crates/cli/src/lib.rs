@@ -46,6 +46,8 @@ pub use settings::{
     LogFormat, Pace, Part, Processes, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,
     StaticMount, UnderscoreHeaders,
 };
-pub use sites::{FolderRedirect, FolderRuns, FolderSettings, Question, read_folder, read_htaccess, takes};
+pub use sites::{
+    FolderRedirect, FolderRuns, FolderSettings, Question, add_index, read_folder, read_htaccess, takes,
+};
 pub use target::{Scripts, Target};
 pub use units::Unit;

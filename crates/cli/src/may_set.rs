@@ -5,7 +5,7 @@
 pub struct MaySet(u16);
 
 /// The words, and the keys that each stands for.
-const WORDS: [(&str, &[&str]); 8] = [
+const WORDS: [(&str, &[&str]); 9] = [
     ("allow", &["allow", "deny"]),
     ("auth", &["auth", "auth-realm", "auth-users", "auth-groups", "auth-group-file", "auth-satisfy"]),
     ("headers", &["headers", "add-headers", "remove-headers"]),
@@ -14,6 +14,7 @@ const WORDS: [(&str, &[&str]); 8] = [
     ("redirect", &["redirects"]),
     ("cgi", &["cgi"]),
     ("scripts", &["scripts"]),
+    ("index", &["index"]),
 ];
 
 impl MaySet {
@@ -37,6 +38,11 @@ impl MaySet {
         Ok(())
     }
 
+    /// Each word with the keys that it stands for.
+    pub(crate) fn words() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+        WORDS.into_iter()
+    }
+
     /// Whether there is nothing that folders may say.
     pub fn is_empty(self) -> bool {
         self == MaySet::default()
@@ -56,6 +62,16 @@ impl MaySet {
     /// Whether folders may say that their Python files are pages.
     pub fn lets_have_pages(self) -> bool {
         self.has("scripts")
+    }
+
+    /// Whether folders may say which files answer for them.
+    pub fn lets_name_indexes(self) -> bool {
+        self.has("index")
+    }
+
+    /// Whether folders may have pages for errors.
+    pub fn lets_have_error_pages(self) -> bool {
+        self.has("error-pages")
     }
 
     /// The word that stands for a key, and the key, if folders may ever say it.
@@ -82,7 +98,7 @@ mod tests {
 
         assert_eq!(vec!["allow", "deny"], some.keys().collect::<Vec<_>>());
         assert_eq!(
-            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi, scripts"
+            Err("the words are allow, auth, headers, cache-control, errors, redirect, cgi, scripts, index"
                 .to_owned()),
             some.add("files")
         );

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use crate::bench;
 use crate::help::sentence;
+use crate::may_set::MaySet;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
-use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of, is_of_group};
+use crate::sites::{FOLDER_ROWS, GROUP_ROWS, REDIRECT_ROWS, ROUTE_ROWS, SITE_ROWS, is_of, is_of_group};
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -84,8 +85,31 @@ pub fn sites_reference() -> String {
     write_settings(&mut page, |row| is_of(row, Scope::Site), "site");
     write_groups(&mut page, ROUTE_ROWS, write_key);
     write_settings(&mut page, |row| is_of(row, Scope::Route), "route");
+    write_folders(&mut page);
     page
 }
+
+/// The keys of an `.adyton.toml`.
+fn write_folders(page: &mut String) {
+    page.push_str(FOLDERS_INTRODUCTION);
+    for (word, keys) in MaySet::words() {
+        let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let _ = writeln!(page, "| `{word}` | {} |", keys.join(", "));
+    }
+    write_groups(page, FOLDER_ROWS, write_key);
+    write_groups(page, REDIRECT_ROWS, write_key);
+}
+
+const FOLDERS_INTRODUCTION: &str = "
+## Folders
+
+An `.adyton.toml` in a folder has the keys whose word is in `may-set` of the route; they count for the folder and all beneath it.
+[Let a folder say how it is served](../folders.md) tells how. Those that are [settings](settings.md) are written as in a route, `redirects` are
+tables `[[redirects]]`, and the others are told below. The JSON Schema of such a file is `#/$defs/folder` in that of the file of sites.
+
+| word in `may-set` | keys |
+| --- | --- |
+";
 
 fn write_key<S>(page: &mut String, row: &Row<S>) {
     let _ = write!(page, "\n### `{}`\n\n", row.name);

@@ -112,6 +112,8 @@ pub struct Settings {
     /// What folders beneath the folder may say in files of their own, and in those of Apache.
     pub may_set: MaySet,
     pub htaccess: MaySet,
+    /// Names of the files that are read as those of Apache; none: the usual one.
+    pub htaccess_names: Vec<String>,
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
 
@@ -628,6 +630,11 @@ impl Settings {
         !(self.may_set.is_empty() && self.htaccess.is_empty())
     }
 
+    /// The names of the files that are read as those of Apache, of which the first that is there counts.
+    pub fn names_of_htaccess(&self) -> Vec<String> {
+        if self.htaccess_names.is_empty() { vec![HTACCESS.to_owned()] } else { self.htaccess_names.clone() }
+    }
+
     /// Whether folders may say that their programs are run.
     pub fn lets_folders_run(&self) -> bool {
         self.may_set.lets_run() || self.htaccess.lets_run()
@@ -638,6 +645,9 @@ impl Settings {
         self.may_set.lets_have_pages() || self.htaccess.lets_have_pages()
     }
 }
+
+/// Usual name of the file in which a folder says something as for Apache.
+const HTACCESS: &str = ".htaccess";
 
 impl FromStr for StaticMount {
     type Err = String;

@@ -2,7 +2,9 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
-use adyton_cli::{Command, Failure, Part, Question, SiteAction, Sites, parse};
+use std::path::Path;
+
+use adyton_cli::{Command, Failure, MaySet, Part, Question, SiteAction, Sites, parse, read_folder};
 use adyton_route::Door;
 
 /// What a file says.
@@ -799,4 +801,29 @@ fn schema() {
     {
         assert!(schema.contains(key), "{key}");
     }
+}
+
+/// The schema and the reference know every key of a folder's file, and the reader every key of the schema.
+#[test]
+fn keys_of_folders() {
+    let done = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        match parse(&words, &[], false, None) {
+            Ok(Command::Done(page)) => page,
+            other => panic!("{other:?}"),
+        }
+    };
+    let schema: serde_json::Value = serde_json::from_str(&done(&["schema"])).expect("it is JSON");
+    let page = done(&["reference", "sites"]);
+    let folder = schema["$defs"]["folder"]["properties"].as_object().expect("keys");
+
+    for key in ["allow", "auth-users", "error-pages", "cgi", "scripts", "index", "redirects"] {
+        assert!(folder.contains_key(key), "{key}");
+    }
+    for key in folder.keys() {
+        let read = read_folder(Path::new(".adyton.toml"), &format!("{key} = 'x y'"), MaySet::ALL);
+        assert!(!read.is_err_and(|failure| failure.message.contains("is no key")), "{key}");
+        assert!(page.contains(&format!("`{key}`")), "{key}");
+    }
+    assert!(["files", "app", "static-listing", "may-set"].iter().all(|key| !folder.contains_key(*key)));
 }

@@ -26,6 +26,9 @@ pub struct Ask<'r> {
     pub as_stored: bool,
     /// Whether a file that another path names (an index, a fallback) is to be named, and not sent: [`FileAnswer::Named`].
     pub names_others: bool,
+    /// Names of files that answer for their folder, in the place of the folder's own: the first one that is there does. It is
+    /// named, and not sent, as with `names_others`.
+    pub indexes: Option<&'r [Box<[u8]>]>,
     /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent before. A
     /// link may stand in the place of a folder by now, or a folder may have come a moment ago of which the caller knows nothing.
     pub is_absent: bool,

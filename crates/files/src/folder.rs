@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use adyton_compress::Coding;
 use adyton_http::{Method, Version};
 use adyton_http1::Asked;
-use adyton_sys::fs::{Fault, Root, Symlinks, Whereabouts};
+use adyton_sys::fs::{Fault, Kind, Root, Symlinks, Whereabouts};
 
 use crate::cache::{Cache, Counts};
 use crate::conditions::is_conditional;
@@ -201,7 +201,7 @@ impl Folder {
         let raw = ask.request.path();
         let mut path = raw.get(ask.prefix.len()..)?.strip_prefix(b"/")?;
         if matches!(path, [] | [.., b'/']) {
-            if ask.names_others {
+            if ask.names_others || ask.indexes.is_some() {
                 return None;
             }
             self.index_path.clear();
@@ -218,6 +218,12 @@ impl Folder {
     fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if matches!(ask.request.method(), Method::Get | Method::Head) {
             return self.read(ask, out);
+        }
+        // A program that answers for the folder may take other methods.
+        if ask.indexes.is_some()
+            && let Resolved::Index(path) = self.find(ask)
+        {
+            return FileAnswer::Named(path.relative().to_vec());
         }
         if self.options.fall_through && matches!(self.find(ask), Resolved::Nothing(404 | 400, _)) {
             return FileAnswer::FallThrough;
@@ -278,18 +284,39 @@ impl Folder {
     }
 
     fn find_index(&mut self, path: &FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Resolved {
-        if !self.options.index.is_empty() {
-            let index = path.join(self.options.index.as_bytes());
-            match self.bring(&index, ask) {
-                Ok(Brought::File) => return Resolved::Index(index),
-                // Another route may answer for its path.
-                Ok(Brought::Source) if ask.names_others => return Resolved::Index(index),
-                Ok(Brought::Folder(_) | Brought::Other | Brought::Source) => {}
-                Err(error) if Fault::of(&error) == Fault::Absent => {}
-                Err(error) => return nothing_for(&error),
-            }
+        let found = match ask.indexes {
+            Some(names) => names.iter().find_map(|name| self.look_for_index(path.join(name))),
+            None if self.options.index.is_empty() => None,
+            None => self.try_index(path.join(self.options.index.as_bytes()), ask),
+        };
+        match found {
+            Some(found) => found,
+            None if self.options.listing => Resolved::Listing(path.clone(), folder),
+            None => nothing_there(),
         }
-        if self.options.listing { Resolved::Listing(path.clone(), folder) } else { nothing_there() }
+    }
+
+    /// Looks for a file that is said to answer for its folder. It is answered by its own path, and need not be one that is sent, so
+    /// nothing of it is read or kept.
+    fn look_for_index(&self, index: FilePath) -> Option<Resolved> {
+        match self.root.stat_beneath(&index.to_c(), self.links) {
+            Ok(meta) if meta.kind == Kind::File => Some(Resolved::Index(index)),
+            Ok(_) => None,
+            Err(error) if Fault::of(&error) == Fault::Absent => None,
+            Err(error) => Some(nothing_for(&error)),
+        }
+    }
+
+    /// Finds a file that answers for its folder; nothing, if it is not there.
+    fn try_index(&mut self, index: FilePath, ask: &Ask<'_>) -> Option<Resolved> {
+        match self.bring(&index, ask) {
+            Ok(Brought::File) => Some(Resolved::Index(index)),
+            // Another route may answer for its path.
+            Ok(Brought::Source) if ask.names_others => Some(Resolved::Index(index)),
+            Ok(Brought::Folder(_) | Brought::Other | Brought::Source) => None,
+            Err(error) if Fault::of(&error) == Fault::Absent => None,
+            Err(error) => Some(nothing_for(&error)),
+        }
     }
 
     /// Has the entry of a file at hand, from the cache or from the disk.
@@ -346,7 +373,7 @@ impl Folder {
 
     /// Sends a file that another path names, or says which one that is.
     fn send_other(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
-        if ask.names_others {
+        if ask.names_others || ask.indexes.is_some() {
             return FileAnswer::Named(path.relative().to_vec());
         }
         self.send(path, ask, out)

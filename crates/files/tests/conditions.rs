@@ -181,6 +181,7 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
         fresh: 1,
         as_stored: false,
         names_others: false,
+        indexes: None,
         is_absent: false,
         runs_page: None,
     };

@@ -43,6 +43,7 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         fresh: site.counts().hits + site.counts().loads,
         as_stored: false,
         names_others: false,
+        indexes: None,
         is_absent: false,
         runs_page: None,
     };

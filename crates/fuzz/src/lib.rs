@@ -14,6 +14,7 @@ mod chunks;
 mod codings;
 mod feed;
 mod file_names;
+mod folder_files;
 mod folders;
 mod heads;
 mod imports;

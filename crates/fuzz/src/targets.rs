@@ -4,8 +4,8 @@ use adyton_http1::Limits;
 use adyton_import::Kind;
 
 use crate::{
-    access_lines, answers, authorizations, caching, chunks, codings, feed, file_names, folders, heads,
-    imports, lines, passages,
+    access_lines, answers, authorizations, caching, chunks, codings, feed, file_names, folder_files, folders,
+    heads, imports, lines, passages,
     proxied::{check_fields, check_header},
     range_lists, received, rewrites, script_heads, sites_files,
 };
@@ -20,6 +20,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("cache_control", cache_control),
     ("chunked", chunked),
     ("coded_head", coded_head),
+    ("folder_file", folder_file),
     ("head", head),
     ("import_apache", import_apache),
     ("import_gunicorn", import_gunicorn),
@@ -180,6 +181,11 @@ pub fn rewrite(data: &[u8]) {
 /// Any bytes as what a script prints: a head is found wherever it is cut, and no field holds another one.
 pub fn script_head(data: &[u8]) {
     script_heads::check(data);
+}
+
+/// Any bytes as a file in which a folder says how it is served: sentences about what is wrong, or no more than it may say.
+pub fn folder_file(data: &[u8]) {
+    folder_files::check(data);
 }
 
 /// Any bytes as a request to a folder of files: a whole and honest answer, and nothing from outside of it.

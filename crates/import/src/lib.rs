@@ -13,6 +13,7 @@ mod believed;
 mod fields;
 mod finish;
 mod folder_handlers;
+mod folder_lines;
 mod glob;
 mod gunicorn;
 mod include;
@@ -33,6 +34,7 @@ mod write;
 use std::sync::Arc;
 
 pub use folder_handlers::{FolderHandlers, Handler};
+pub use folder_lines::{Document, ErrorDocument, FolderLines, Indexes};
 pub use glob::matches;
 pub use include::Found;
 pub use model::{Loss, Mistake, Place};
@@ -132,28 +134,31 @@ pub fn import(
     make(kind, (name, text), include, None).map(|(import, _)| import)
 }
 
-/// Reads the `.htaccess` of a folder. What it says of files that are run is apart, and not in the file of sites.
+/// Reads the `.htaccess` of a folder. What it says of pages for errors, of files that answer for folders, and of files that are run if that
+/// is wanted, is apart, and not in the file of sites.
 ///
 /// # Errors
 ///
 /// As those of [`import`].
-pub fn import_folder(name: &str, text: &str) -> Result<(Import, FolderHandlers), Mistake> {
+pub fn import_folder(name: &str, text: &str, takes_handlers: bool) -> Result<(Import, FolderLines), Mistake> {
     let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
-    let (import, handlers) = make(Kind::Apache, (name, text), &mut include, Some(FolderHandlers::default()))?;
-    Ok((import, handlers.unwrap_or_default()))
+    let handlers = takes_handlers.then(FolderHandlers::default);
+    let wanted = FolderLines { handlers, ..FolderLines::default() };
+    let (import, found) = make(Kind::Apache, (name, text), &mut include, Some(wanted))?;
+    Ok((import, found.unwrap_or_default()))
 }
 
 fn make(
     kind: Kind,
     (name, text): (&str, &str),
     include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
-    handlers: Option<FolderHandlers>,
-) -> Result<(Import, Option<FolderHandlers>), Mistake> {
+    folder: Option<FolderLines>,
+) -> Result<(Import, Option<FolderLines>), Mistake> {
     let file: Arc<str> = model::plain(name).into();
     let mut includes = Includes::new(include);
     includes.begin(&file, text)?;
     let mut draft = Draft::default();
-    draft.handlers = handlers;
+    draft.folder = folder;
     match kind {
         Kind::Nginx => nginx::read(&file, text, &mut includes, &mut draft)?,
         Kind::Unit => unit::read(&file, text, &mut draft)?,
@@ -164,5 +169,5 @@ fn make(
     pages::without_absent(&mut draft, &mut includes)?;
     finish::finish(&mut draft, &Place { file, line: 1 });
     let text = write::write(&draft, name);
-    Ok((Import { text, losses: draft.losses }, draft.handlers))
+    Ok((Import { text, losses: draft.losses }, draft.folder))
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::folder_handlers::FolderHandlers;
+use crate::folder_lines::FolderLines;
 
 /// A line of a file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,8 +266,8 @@ pub(crate) struct Draft {
     pub(crate) losses: Vec<Loss>,
     /// Why all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// The lines of a folder's file that say which files are run, if these are wanted apart.
-    pub(crate) handlers: Option<FolderHandlers>,
+    /// The lines of a folder's file that are wanted apart, if any are.
+    pub(crate) folder: Option<FolderLines>,
     /// The losses as they are told, each once.
     told: HashSet<String>,
 }

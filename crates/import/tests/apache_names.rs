@@ -125,6 +125,8 @@ fn restrictions_open() {
 fn directives_that_are_carried_over() {
     let cases = [
         ("MaxClients 50", "connections-max = 50"),
+        ("AccessFileName .acl .htaccess", "htaccess-names = [\".acl\", \".htaccess\"]"),
+        ("AccessFileName acl .htaccess", "files of folders have names with a dot in front here"),
         ("GracefulShutdownTimeout 5", "graceful-timeout = \"5s\""),
         ("WSGIPythonPath /srv/a:/srv/b", "python-path = [\"/srv/a\", \"/srv/b\"]"),
         (

@@ -100,8 +100,8 @@ pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};
 pub use event_loop::Parts;
 pub use folders::{
-    FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, PageRule, ProgramRule,
-    RunRules,
+    FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, FormFiles, PageRule,
+    ProgramRule, RunRules,
 };
 pub use guard::{Authorities, Authority, Guard, GuardError, GuardRules, Scheme};
 pub use later::{Claim, Ticket};

@@ -501,8 +501,8 @@ impl Site {
                     if has_missed => {}
                 // Its fallback may be a program, too.
                 Action::Folders(ref own)
-                    if own.cgi().is_some()
-                        && (route.fallback.is_some() || own.may_run_at(rest(), &self.terms, now_ms)) =>
+                    if (own.cgi().is_some() && route.fallback.is_some())
+                        || own.may_run_at(rest(), &self.terms, now_ms) =>
                 {
                     return Fate::Script;
                 }

@@ -677,8 +677,13 @@ fn ask_page(
     let (request, ..) = asking;
     let Inside { number, path, own_bytes, .. } = inside;
     let pages = folders.pages().filter(|_| !is_for_server(request))?;
-    match pages.files.find(path.get(own_bytes..)?) {
+    let rest = path.get(own_bytes..)?;
+    let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
+    match pages.files.find(rest) {
         Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
+        // The folder says itself which file answers for it.
+        Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
+        Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
         Ok(_) if !place.runs.may_ask_pages() => {
             Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
             return Some(Routed::Answered);
@@ -754,7 +759,9 @@ fn serve_at(
     let (request, ..) = asking;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
     let place = own.map(|(_, place)| place);
-    let mut names_others = route.names_others() || place.is_some_and(|place| place.runs.programs().is_some());
+    let has_indexes = place.is_some_and(|place| place.indexes.is_some());
+    let has_programs = place.is_some_and(|place| place.runs.programs().is_some());
+    let mut names_others = route.names_others() || has_programs || has_indexes;
     loop {
         let mut reply = Reply::new(answer, common, date);
         let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
@@ -769,7 +776,8 @@ fn serve_at(
                 }
                 let is_run = place.is_some_and(|place| place.runs.is_program(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
-                if is_run {
+                // A folder may name any file as its index, which has a path of its own with all that is around that.
+                if is_run || has_indexes {
                     return Ok(Some(rewritten(inside, &name, asking)));
                 }
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
@@ -1017,6 +1025,7 @@ pub(crate) fn serve_file(
                 fresh: looks,
                 as_stored: false,
                 names_others: false,
+                indexes: None,
                 is_absent: false,
                 runs_page: None,
             },
@@ -1061,6 +1070,7 @@ fn serve_in(
     let place = own.map(|(_, place)| place);
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
+    let indexes = place.and_then(|place| place.indexes.as_deref());
     let mut is_changed = false;
     let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
     let made = reply.render(|out, asked, identity| {
@@ -1072,6 +1082,7 @@ fn serve_in(
             fresh: looks,
             as_stored,
             names_others,
+            indexes,
             is_absent,
             runs_page: Some(&runs_page),
         };

@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "For the folder that it stands in, and all beneath it. `allow` are `allow` and `deny`, `auth` all keys that begin so, \
                  `headers` also `add-headers` and `remove-headers`, `cache-control` itself, `errors` is `error-pages`, `redirect` are \
                  tables `[[redirects]]`, `cgi` has programs in the folder run, with `cgi = true`, or by programs that `cgi-interpreters` \
-                 names, and `scripts` has its Python files be pages, with `scripts = true`. To be let in, a client has to be let in by the route and by each folder on the way. A \
+                 names, `scripts` has its Python files be pages, with `scripts = true`, and `index` is `index`, the files that answer for the folder. To be let in, a client has to be let in by the route and by each folder on the way. A \
                  change counts within a second. What is wrong in such a file, or not among these words, is told in the log, and \
                  all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
                  are not followed. In a file, the list of a route counts in place of that of its site; `none` lets folders say nothing.",
@@ -126,6 +126,21 @@ pub(super) const ROWS: &[Row] = &[
         help: "what folders may say in an .htaccess",
         detail: "As `may-set`, with the same words, for files as Apache reads them. What keeps somebody out and cannot be carried \
                  over has all beneath the folder answered 500; what keeps nobody out is told in the log.",
+        scope: Scope::Route,
+        ..GROUP
+    },
+    Row {
+        name: "htaccess-names",
+        kind: Kind::Form {
+            shape: "NAME",
+            set: |settings, text| htaccess_name(text).map(|name| settings.htaccess_names.push(name)),
+        },
+        example: ".settings",
+        repeatable: true,
+        help: "names of the files that htaccess is about",
+        detail: "Without it `.htaccess`. In each folder the first one that is there is read, and no other, as with `AccessFileName` \
+                 in Apache. They begin with a dot, so that they are never served. In a file, the list of a route counts in place of that \
+                 of its site.",
         scope: Scope::Route,
         ..GROUP
     },
@@ -170,4 +185,20 @@ fn beneath(text: &str) -> Result<String, String> {
         return Err("write a file beneath the folder that is served, as in errors/404.html".to_owned());
     }
     Ok(path.to_owned())
+}
+
+/// A name of a file that is read as those of Apache, and never served.
+fn htaccess_name(text: &str) -> Result<String, String> {
+    // This folder is served at the top.
+    let is_served = !text.starts_with('.') || text == ".well-known";
+    if is_served || matches!(text, "." | "..") || text.contains(['/', '\0']) {
+        return Err(
+            "such a name begins with a dot and has no slash, as .htaccess, so that its file is never served"
+                .to_owned(),
+        );
+    }
+    if text == ".adyton.toml" {
+        return Err("a file of this name is read for may-set".to_owned());
+    }
+    Ok(text.to_owned())
 }

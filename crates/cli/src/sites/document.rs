@@ -424,7 +424,7 @@ impl Reader<'_> {
                 continue;
             }
             let before = self.mistakes.len();
-            let name = if let Some(row) = rows.iter().find(|row| row.name == name) {
+            let name = if let Some(row) = rows.iter().find(|row| row.name == name && keys.place.lets(name)) {
                 self.values(row, value, draft);
                 row.name
             } else if let Some(index) = ROWS.iter().position(|row| row.name == name && keys.place.has(row)) {
@@ -727,6 +727,7 @@ fn instead(name: &str) -> String {
     match name {
         "allow" => "write allow = \"all\" to let everybody in, or leave it out".to_owned(),
         "deny" => "write deny = \"none\" to keep nobody out, or leave it out".to_owned(),
+        "index" => "write index = \"none\" to have no file answer, or leave it out".to_owned(),
         "may-set" | "htaccess" => {
             format!("write {name} = \"none\" to let folders say nothing, or leave it out")
         }

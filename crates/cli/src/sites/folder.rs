@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::complete::{REDIRECT_STATUS, with};
 use super::document::{Document, Given, Reader, RouteTable, Said, read};
-use super::folder_runs::{self, FolderRuns};
+use super::folder_runs::{FOLDER_ROWS, FolderRuns};
 use super::keys::{FOLDER, Keys, Place};
 use super::mistake::{Lines, failure};
 use super::path;
@@ -28,7 +28,7 @@ pub struct FolderSettings {
     pub settings: Settings,
     /// Paths beneath it that no file answers.
     pub redirects: Vec<FolderRedirect>,
-    /// Which of its files are run.
+    /// Which of its files are run, and which answer for it.
     pub runs: FolderRuns,
 }
 
@@ -201,7 +201,7 @@ impl Reader<'_> {
         let children = if may.has("redirects") { children } else { &[] };
         let keys = Keys { at: 0, table, name: FOLDER, place, children };
         let mut runs = FolderRuns::default();
-        let given = self.keys(&keys, folder_runs::rows(may), &mut runs);
+        let given = self.keys(&keys, FOLDER_ROWS, &mut runs);
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let redirects = match find("redirects").filter(|_| !children.is_empty()) {
             Some((_, value)) => self.redirects(file, value),

@@ -26,7 +26,8 @@ impl Keys<'_, '_> {
     /// The names of all keys that the table may have, of which these rows are its own.
     pub(super) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
         let settings = ROWS.iter().filter(|row| self.place.has(row)).map(|row| row.name);
-        rows.iter().map(|row| row.name).chain(self.children.iter().copied()).chain(settings)
+        let own = rows.iter().map(|row| row.name).filter(|name| self.place.lets(name));
+        own.chain(self.children.iter().copied()).chain(settings)
     }
 }
 
@@ -40,6 +41,14 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// Whether a key of the table's own may stand there.
+    pub(super) fn lets(self, name: &str) -> bool {
+        match self {
+            Place::Folder(may) => MaySet::word_of(name).is_none() || may.has(name),
+            Place::Scope(_) | Place::Group => true,
+        }
+    }
+
     /// Whether a setting may stand there.
     pub(super) fn has(self, row: &Row) -> bool {
         match self {

@@ -27,9 +27,11 @@ pub(super) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
         if before.replace(level) == Some(level) || !is_folder {
             continue;
         }
-        let forms =
-            [(".adyton.toml", !settings.may_set.is_empty()), (".htaccess", !settings.htaccess.is_empty())];
-        for (name, _) in forms.into_iter().filter(|(_, is_read)| *is_read) {
+        let is_there =
+            |name: &String| top.join(OsStr::from_bytes(level)).join(name).symlink_metadata().is_ok();
+        let own = Some(".adyton.toml".to_owned()).filter(|_| !settings.may_set.is_empty());
+        let apache = settings.names_of_htaccess().into_iter().filter(|_| !settings.htaccess.is_empty());
+        for name in own.into_iter().chain(apache.filter(is_there).take(1)) {
             let shown = Path::new(OsStr::from_bytes(level)).join(name);
             if let Some(what) = said(&top.join(&shown), settings) {
                 // Without the dots of `files = "."`.
@@ -58,9 +60,9 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
     Some(shown(&runs))
 }
 
-/// The settings that say which files are run, as a folder writes them.
+/// The settings that say which files are run and which answer for folders, as a folder writes them.
 fn shown(runs: &FolderRuns) -> String {
-    let FolderRuns { cgi, interpreters, scripts } = runs;
+    let FolderRuns { cgi, interpreters, scripts, index } = runs;
     let mut all = Vec::new();
     match cgi {
         Some(true) => all.push("programs are run".to_owned()),
@@ -71,6 +73,11 @@ fn shown(runs: &FolderRuns) -> String {
     match scripts {
         Some(true) => all.push("Python files are pages".to_owned()),
         Some(false) => all.push("no Python file is a page".to_owned()),
+        None => {}
+    }
+    match index.as_deref() {
+        Some([]) => all.push("no file answers for a folder".to_owned()),
+        Some(names) => all.push(format!("the first of {} answers for a folder", names.join(", "))),
         None => {}
     }
     if all.is_empty() { String::new() } else { format!(": {}", all.join(", ")) }

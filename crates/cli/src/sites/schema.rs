@@ -1,9 +1,12 @@
-//! The JSON Schema of a file of sites, which gives editors completion.
+//! The JSON Schema of a file of sites, which gives editors completion; that of a folder's file is one of its definitions.
 
 use serde_json::{Map, Value, json};
 
+use super::folder::REDIRECT_ROWS;
+use super::folder_runs::FOLDER_ROWS;
 use super::keys::is_of;
 use super::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
+use crate::may_set::MaySet;
 use crate::row::{Kind, Row, Scope};
 use crate::rows::ROWS;
 
@@ -14,11 +17,17 @@ pub(crate) fn schema() -> String {
     let site = table(SITE_ROWS, |row| is_of(row, Scope::Site), [routes]);
     let server = table::<()>(&[], |row| is_of(row, Scope::Server), []);
     let group = table(GROUP_ROWS, is_of_group, []);
+    let mut redirect = table(REDIRECT_ROWS, |_| false, []);
+    redirect["required"] = json!(["path", "redirect"]);
+    let redirects = ("redirects", json!({"type": "array", "minItems": 1, "items": redirect}));
+    let mut folder = table(FOLDER_ROWS, |row| MaySet::ALL.has(row.name), [redirects]);
+    folder["title"] = json!("Adyton: the .adyton.toml of a folder");
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Adyton: a file of sites",
         "type": "object",
         "additionalProperties": false,
+        "$defs": {"folder": folder},
         "required": ["sites"],
         "properties": {
             "server": server,

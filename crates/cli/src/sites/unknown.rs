@@ -128,7 +128,9 @@ fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static 
             format!("{name} may not be said in a folder here; the site would have to allow it with {word:?}");
         return Unknown { what, meant: vec![key] };
     }
-    let Hint { text, meant } = near(name, || rows.iter().map(|row| row.name).chain(may.keys()));
+    let is_allowed = |name: &&str| Place::Folder(may).lets(name);
+    let own = || rows.iter().map(|row| row.name).filter(is_allowed);
+    let Hint { text, meant } = near(name, || own().chain(may.keys()));
     Unknown { what: format!("{name} is no key of {table}{text}"), meant }
 }
 

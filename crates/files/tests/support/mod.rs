@@ -90,6 +90,8 @@ pub(crate) struct Client {
     pub(crate) arrive_together: bool,
     /// Whether files that other paths name are named, and not sent.
     pub(crate) names_others: bool,
+    /// Names of files that answer for their folder.
+    pub(crate) indexes: Option<&'static [Box<[u8]>]>,
     /// Whether the caller has found nothing at the path.
     pub(crate) is_absent: bool,
 }
@@ -115,6 +117,7 @@ impl Client {
             fresh: 0,
             arrive_together: false,
             names_others: false,
+            indexes: None,
             is_absent: false,
         }
     }
@@ -156,6 +159,7 @@ impl Client {
             fresh,
             as_stored: false,
             names_others: self.names_others,
+            indexes: self.indexes,
             is_absent: self.is_absent,
             runs_page: None,
         };

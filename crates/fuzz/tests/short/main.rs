@@ -40,7 +40,7 @@ macro_rules! each {
 }
 
 each! {
-    access_log authorization cache_control chunked coded_head head import_apache import_gunicorn import_nginx
+    access_log authorization cache_control chunked coded_head folder_file head import_apache import_gunicorn import_nginx
     import_unit import_uwsgi line passage proxied range received response rewrite script_head site sites_file split
     url_path
 }

@@ -70,7 +70,7 @@ pub(super) fn read(
     draft: &mut Draft,
 ) -> Result<Vec<Line>, Mistake> {
     // What is built in for it is not known here; with Debian it is the folder of the file.
-    let is_of_folder = context::is_of_folder(file);
+    let is_of_folder = context::is_of_folder(file) || draft.folder.is_some();
     let folder = file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let root = folder.filter(|folder| folder.starts_with('/') && !is_of_folder);
     let root = Root { folder: root, is_said: false };

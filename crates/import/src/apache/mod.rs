@@ -6,9 +6,11 @@
 mod access;
 mod context;
 mod daemon;
+mod documents;
 mod express;
 mod handlers;
 mod htaccess;
+mod indexes;
 mod known;
 mod lex;
 mod line;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 
 use adyton_cli::{Scope, takes};
 
+use crate::folder_lines::FolderLines;
 use crate::include::Includes;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
 use crate::reach::{self, Address, Placed};
@@ -63,7 +66,7 @@ pub(crate) fn read(
 ) -> Result<(), Mistake> {
     let lines = lex::read(file, text, includes, draft)?;
     let place = Place { file: Arc::clone(file), line: 1 };
-    if context::is_of_folder(file) {
+    if context::is_of_folder(file) || draft.folder.is_some() {
         of_folder(&context::sift(lines), &place, draft);
         return Ok(());
     }
@@ -104,9 +107,9 @@ pub(crate) fn read(
 
 /// A file for one folder: the site is that folder, where the file of sites lies.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
-    let taken = draft.handlers.as_ref().map(|_| handlers::take(lines));
-    let (handlers, others) = taken.unzip();
-    draft.handlers = handlers;
+    let apart = draft.folder.take().map(|wanted| apart(lines, wanted));
+    let (folder, others) = apart.unzip();
+    draft.folder = folder;
     let lines = others.as_deref().unwrap_or(lines);
     let mut with_root = lines.to_vec();
     with_root.push(Line {
@@ -129,6 +132,16 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
         );
     }
     draft.sites.push(site);
+}
+
+/// Takes the lines that are wanted apart; the others are left.
+fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
+    let (documents, others) = documents::take(lines);
+    let (indexes, others) = indexes::take(others);
+    let Some((handlers, others)) = wanted.handlers.map(|_| handlers::take(&others)) else {
+        return (FolderLines { handlers: None, documents, indexes }, others);
+    };
+    (FolderLines { handlers: Some(handlers), documents, indexes }, others)
 }
 
 /// Reads a virtual host, or the main server: what the latter says is said of every host, too.

@@ -1,5 +1,7 @@
 //! Settings of httpd.conf that are settings here: of the server, or of a site.
 
+use adyton_cli::{Scope, takes};
+
 use super::daemon::{self, Owner, number, time};
 use super::line::Line;
 use crate::model::{Draft, Keys, Value};
@@ -34,6 +36,18 @@ const NAMES: [&str; 5] = ["customlog", "errorlog", "user", "group", "limitreques
 fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     let (place, first) = (&line.place, line.arg(0));
     match (line.name.as_str(), is_site) {
+        // This name is read without the line, too.
+        ("accessfilename", false) if line.args == [".htaccess"] => {}
+        ("accessfilename", _) => {
+            keys.0.retain(|key| key.name != "htaccess-names");
+            if line.args.iter().all(|name| takes(Scope::Site, "htaccess-names", name).is_ok()) {
+                line.args.iter().for_each(|name| keys.add("htaccess-names", name, place));
+            } else {
+                let why =
+                    "files of folders have names with a dot in front here, so that they are never served";
+                draft.lose(place, &line.text, why);
+            }
+        }
         // 0 is no limit there; here it would be no body.
         ("limitrequestbody", _) => {
             keys.set("body-bytes-max", if first == "0" { "1024g" } else { first }, place);

@@ -230,6 +230,7 @@ fn answer_path(
             fresh: 0,
             as_stored: false,
             names_others: false,
+            indexes: None,
             is_absent: false,
             runs_page: None,
         };

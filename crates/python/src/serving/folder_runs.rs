@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_cli::{FolderRuns, MaySet};
+use adyton_cli::{FolderRuns, MaySet, add_index};
+use adyton_files::INDEX;
 use adyton_files::runs::{ByEnd, Others, Runs, is_shown};
-use adyton_import::{FolderHandlers, Handler};
+use adyton_import::{FolderHandlers, Handler, Indexes};
 use adyton_server::{PageRule, ProgramRule, RunRules};
 
 /// Reads the rules of an `.adyton.toml`, where these programs may run files.
@@ -14,7 +15,7 @@ use adyton_server::{PageRule, ProgramRule, RunRules};
 ///
 /// The file names another program, or a file that is a page for all others.
 pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<RunRules, String> {
-    let FolderRuns { cgi, interpreters, scripts } = said;
+    let FolderRuns { cgi, interpreters, scripts, index: _ } = said;
     let pages = PageRule { py: *scripts, wsgi: *scripts, asks_for_programs: false };
     if *cgi == Some(false) {
         return Ok(RunRules { programs: ProgramRule::Off, pages });
@@ -100,4 +101,30 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<RunRules, Vec
         _ => ProgramRule::On(Arc::new(runs)),
     };
     Ok(RunRules { programs, pages })
+}
+
+/// Names of files that answer for a folder, in the form of the loops.
+pub(super) fn indexes(names: &[String]) -> Arc<[Box<[u8]>]> {
+    names.iter().map(|name| name.as_bytes().into()).collect()
+}
+
+/// Reads the `DirectoryIndex` lines of an `.htaccess` that may say this.
+///
+/// # Errors
+///
+/// Something else than a file of the folder would answer, or the site does not allow it.
+pub(super) fn apache_indexes(said: &Indexes, may: MaySet) -> Result<Arc<[Box<[u8]>]>, String> {
+    let told = |why: &str| format!("{}: {}: {why}", said.place, said.text);
+    // This one answers without being named, too.
+    if !may.lets_name_indexes() && said.names != [INDEX] {
+        return Err(told("the site would have to allow it with htaccess = [\"index\"]"));
+    }
+    let mut names = Vec::new();
+    for name in &said.names {
+        if name == "none" {
+            return Err(told("a file of this name cannot answer for its folder here"));
+        }
+        add_index(&mut names, name).map_err(|why| told(&why))?;
+    }
+    Ok(indexes(&names))
 }

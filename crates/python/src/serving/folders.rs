@@ -1,40 +1,37 @@
 //! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Component, Path, PathBuf};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use adyton_cli::{
     Auth, FolderRedirect, FolderSettings, MaySet, Settings, folder_loops, read_folder, read_htaccess,
 };
-use adyton_files::path::is_published;
-use adyton_files::runs::is_shown;
+use adyton_files::Sources;
 use adyton_files::scripts::Scripts;
-use adyton_files::{Sources, mime_type};
-use adyton_import::{Import, Kind, import, import_folder};
+use adyton_import::{FolderLines, Import, import_folder};
 use adyton_log::{self as log, messages};
 use adyton_route::PathPattern;
 use adyton_server::{
-    App, Authorities, FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Folders, Form, Guard,
-    GuardRules, RunRules, Scheme, StatusPage,
+    App, Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, FormFiles, Guard,
+    GuardRules, RunRules, Scheme,
 };
-use adyton_sys::fs::open_regular;
 
 use super::failure::Failure;
-use super::folder_runs::{apache, own};
+use super::folder_pages::{Pages, is_beneath};
+use super::folder_runs::{apache, apache_indexes, indexes, own};
 use super::scripts::programs;
 
 /// The page that answers for its folder.
 const PAGES_INDEX: &str = "index.py";
 
+/// Name of the file that `may-set` is about.
+const OWN_NAME: &str = ".adyton.toml";
+
 /// Pages are loaded as applications of a file's routes are, beside others. A command line has one application, or none.
 pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
     others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
     the folder, and name that file in the place of the folder";
-
-/// A page for an error is kept in memory.
-const PAGE_BYTES_MAX: u64 = 64 << 10;
 
 /// Parts of a site around the folders of a route.
 #[derive(Clone, Copy, Default)]
@@ -63,6 +60,9 @@ pub(super) fn folders(
         let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
         folders = folders.with_pages(files, Arc::clone(app));
     }
+    if settings.may_set.lets_name_indexes() || settings.htaccess.lets_name_indexes() {
+        folders = folders.naming_indexes();
+    }
     if !settings.lets_folders_run() {
         return Ok(Some(folders));
     }
@@ -78,8 +78,12 @@ pub(super) fn speaking(
     url: &PathPattern,
     (settings, sources): (&Settings, &[Sources]),
 ) -> Result<Option<Folders>, Failure> {
-    let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
-    let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
+    let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
+    let own = FormFiles { form: Form::Own, names: vec![OWN_NAME.to_owned()] };
+    let apache = FormFiles { form: Form::Htaccess, names: settings.names_of_htaccess() };
+    let may = [(own, settings.may_set), (apache, settings.htaccess)];
+    let forms: Vec<FormFiles> =
+        may.into_iter().filter(|(_, may)| !may.is_empty()).map(|(files, _)| files).collect();
     if forms.is_empty() {
         return Ok(None);
     }
@@ -87,6 +91,7 @@ pub(super) fn speaking(
     let reader = Reader {
         may_set: settings.may_set,
         htaccess: settings.htaccess,
+        names,
         interpreters: settings.cgi_interpreters.clone(),
         sources: sources.to_vec(),
         guards: Mutex::default(),
@@ -118,6 +123,8 @@ pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
 struct Reader {
     may_set: MaySet,
     htaccess: MaySet,
+    /// Names of all files in which folders may say something.
+    names: Vec<String>,
     /// Programs that folders may have run others.
     interpreters: Vec<PathBuf>,
     /// Files that routes of the site run, and that are no pages.
@@ -128,19 +135,33 @@ struct Reader {
 
 impl FolderReader for Reader {
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
-        let path = file.folder.join(file.form.name());
+        let path = file.folder.join(file.name);
         let at = |what: String| vec![format!("{}: {what}", path.display())];
-        let said = match file.form {
+        match file.form {
             Form::Own => {
                 let said = read_folder(&path, file.text, self.may_set).map_err(|failure| {
                     std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()
                 })?;
                 let runs = own(&said.runs, &self.interpreters).map_err(at)?;
-                (said, runs)
+                let mut rules = self.rules(file, &said, runs).map_err(at)?;
+                self.pages(file).own(&said.settings.error_pages, self.may_run(), &mut rules).map_err(at)?;
+                let loops = folder_loops(&said.redirects, file.url);
+                rules.indexes = said.runs.index.as_deref().map(indexes);
+                rules.loops = loops.into_iter().map(|fault| fault.to_string()).collect();
+                Ok(rules)
             }
-            Form::Htaccess => read_apache(&path, file, self.htaccess)?,
-        };
-        self.rules(file, said).map_err(at)
+            Form::Htaccess => {
+                let Apache { said, runs, lines, losses } = read_apache(&path, file, self.htaccess)?;
+                let mut rules = self.rules(file, &said, runs).map_err(at)?;
+                let absent = self.pages(file).apache(&lines.documents, self.htaccess, &mut rules)?;
+                let named = lines.indexes.as_ref().map(|said| apache_indexes(said, self.htaccess));
+                rules.indexes = named.transpose().map_err(|what| vec![what])?;
+                for loss in losses.iter().chain(&absent) {
+                    log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
+                }
+                Ok(rules)
+            }
+        }
     }
 }
 
@@ -151,48 +172,28 @@ impl Reader {
         runs(self.may_set) || runs(self.htaccess)
     }
 
+    /// Reads the pages that a file names.
+    fn pages<'f>(&'f self, file: &'f FolderFile<'f>) -> Pages<'f> {
+        Pages { file, names: &self.names, sources: &self.sources }
+    }
+
+    /// The rules of a file, but for its pages.
     fn rules(
         &self,
         file: &FolderFile<'_>,
-        (said, runs): (FolderSettings, RunRules),
+        said: &FolderSettings,
+        runs: RunRules,
     ) -> Result<FolderRules, String> {
         let FolderSettings { settings, redirects, .. } = said;
         let admission = settings.admission();
-        let mut rules = FolderRules {
+        Ok(FolderRules {
             admission: (!admission.is_open()).then(|| Box::new(admission)),
-            guard: self.guard(file, &settings)?,
+            guard: self.guard(file, settings)?,
             edits: settings.head_edits(),
             runs,
+            answers: redirects.iter().filter_map(|redirect| answer(file, redirect)).collect(),
             ..FolderRules::default()
-        };
-        for (status, page) in &settings.error_pages {
-            let place = file.folder.join(page);
-            // In a folder above it programs may be run, of which no page is to be the text.
-            if self.may_run() && !page.file_name().is_some_and(|name| is_shown(name.as_encoded_bytes())) {
-                return Err(format!(
-                    "error-pages: {status}={}: no such file is sent where folders may have files run; name \
-                                    it as page.html",
-                    page.display()
-                ));
-            }
-            let read = read_page(*status, page, &place)?;
-            if Sources::have(&self.sources, &std::path::absolute(&place).unwrap_or_else(|_| place.clone())) {
-                log::write(
-                    &messages::PAGE_IS_RUN,
-                    format_args!(
-                        "{}: it is run, and its text is never sent; the answer is without it",
-                        place.display()
-                    ),
-                );
-            } else {
-                rules.pages.push(FolderPage { page: read, path: page.as_os_str().as_encoded_bytes().into() });
-            }
-            rules.others.push(place);
-        }
-        let loops = folder_loops(&redirects, file.url).into_iter().filter(|_| file.form == Form::Own);
-        rules.loops = loops.map(|fault| fault.to_string()).collect();
-        rules.answers = redirects.into_iter().filter_map(|redirect| answer(file, redirect)).collect();
-        Ok(rules)
+        })
     }
 
     /// What these settings ask clients for.
@@ -230,20 +231,21 @@ impl Reader {
     }
 }
 
+/// An `.htaccess` that was read.
+struct Apache {
+    said: FolderSettings,
+    runs: RunRules,
+    lines: FolderLines,
+    /// Lines that are not carried over and keep nobody out, for the log.
+    losses: Vec<String>,
+}
+
 /// Reads what Apache would.
-fn read_apache(
-    path: &Path,
-    file: &FolderFile<'_>,
-    may: MaySet,
-) -> Result<(FolderSettings, RunRules), Vec<String>> {
+fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache, Vec<String>> {
     let name = path.display().to_string();
-    let (made, handlers) = if may.lets_run() || may.lets_have_pages() {
-        import_folder(&name, file.text).map(|(made, handlers)| (made, Some(handlers)))
-    } else {
-        let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
-        import(Kind::Apache, &name, file.text, &mut include).map(|made| (made, None))
-    }
-    .map_err(|mistake| vec![mistake.to_string()])?;
+    let takes_handlers = may.lets_run() || may.lets_have_pages();
+    let (made, lines) =
+        import_folder(&name, file.text, takes_handlers).map_err(|mistake| vec![mistake.to_string()])?;
     let Import { text, losses } = made;
     let opens = losses.iter().filter(|loss| loss.opens).map(|loss| format!("restriction lost: {loss}"));
     let mistakes: Vec<String> = opens.collect();
@@ -253,18 +255,17 @@ fn read_apache(
     let named =
         |mistakes: Vec<String>| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>();
     let said = read_htaccess(&text, may).map_err(named)?;
-    let runs =
-        handlers.map(|handlers| apache(&handlers, may)).transpose().map_err(named)?.unwrap_or_default();
-    // That one is told of each file: where the folder is, is known here.
-    for loss in losses.iter().filter(|loss| loss.what != Form::Htaccess.name()) {
-        log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
-    }
-    Ok((said, runs))
+    let handlers = lines.handlers.as_ref();
+    let runs = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
+    // Each file has the first of them: where the folder is, is known here.
+    let losses = losses.iter().filter(|loss| loss.what != ".htaccess").map(ToString::to_string);
+    let losses = losses.collect();
+    Ok(Apache { said, runs, lines, losses })
 }
 
 /// What answers paths beneath the folder. Apache's are those of the site.
-fn answer(file: &FolderFile<'_>, redirect: FolderRedirect) -> Option<(PathPattern, FolderAnswer)> {
-    let FolderRedirect { path, status, to, .. } = redirect;
+fn answer(file: &FolderFile<'_>, redirect: &FolderRedirect) -> Option<(PathPattern, FolderAnswer)> {
+    let FolderRedirect { path, status, to, .. } = redirect.clone();
     let rest = |path: &[u8]| match path.strip_prefix(file.url) {
         Some(rest) if rest.is_empty() || rest.starts_with(b"/") => Some(Box::from(rest)),
         _ => None,
@@ -311,34 +312,4 @@ fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
         ));
     }
     Ok(found)
-}
-
-/// Whether a path leads down, and nowhere else.
-fn is_beneath(path: &Path) -> bool {
-    path.components().all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// Reads a page for a status, which could be asked for as well.
-fn read_page(status: u16, page: &Path, place: &Path) -> Result<StatusPage, String> {
-    let wrong = |why: &str| format!("error-pages: {status}={}: {why}", page.display());
-    let is_shown = page.iter().all(|name| is_published(name.as_encoded_bytes()));
-    if !is_beneath(page) || !is_shown {
-        return Err(wrong("a page is a file in the folder or beneath it that could be asked for"));
-    }
-    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-    let depth = page.components().count();
-    if place.ancestors().take(depth).any(is_link) {
-        return Err(wrong("symbolic links are not followed"));
-    }
-    let opened = open_regular(place).map_err(|error| wrong(&error.to_string()))?;
-    let (opened, _) = opened.ok_or_else(|| wrong("it is no regular file"))?;
-    let mut body = Vec::new();
-    File::from(opened)
-        .take(PAGE_BYTES_MAX + 1)
-        .read_to_end(&mut body)
-        .map_err(|error| wrong(&error.to_string()))?;
-    if body.len() as u64 > PAGE_BYTES_MAX {
-        return Err(wrong(&format!("the page has more than {PAGE_BYTES_MAX} bytes")));
-    }
-    Ok(StatusPage { status, content_type: mime_type(page).into_owned().into(), body: body.into() })
 }

@@ -4,6 +4,7 @@ mod authorities;
 mod banner;
 mod failure;
 mod faults;
+mod folder_pages;
 mod folder_runs;
 mod folders;
 mod groups;

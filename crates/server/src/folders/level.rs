@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use adyton_log::{self as log, messages};
 use adyton_sys::fs::{Fault, Kind, Location, Meta, Root, Symlinks, open_regular, stat};
 
-use super::rules::{FolderFile, FolderReader, FolderRules, Form};
+use super::rules::{FolderFile, FolderReader, FolderRules, Form, FormFiles};
 
 /// No file of a folder is larger.
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -54,6 +54,17 @@ pub(super) struct Level {
     loops: Vec<String>,
 }
 
+/// A folder that is looked at.
+struct Here<'h> {
+    /// Its path beneath the root.
+    own: &'h [u8],
+    path: &'h Path,
+    /// Its path for clients.
+    url: &'h [u8],
+    /// Whether its files may have others run.
+    is_wary: bool,
+}
+
 impl Level {
     /// Looks at a folder, by its path beneath the root, and reads its files; `before`: what was found there before. `is_wary`: its
     /// files may have others run, whose text would be sent if they were taken not to.
@@ -64,7 +75,7 @@ impl Level {
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
-        (forms, url, is_wary): (&[Form], &[u8], bool),
+        (forms, url, is_wary): (&[FormFiles], &[u8], bool),
         reader: &dyn FolderReader,
         before: Option<&Level>,
     ) -> Result<Level, Seen> {
@@ -97,28 +108,45 @@ impl Level {
         if let Some(error) = wrong {
             level.take(Err(vec![format!("{}: it cannot be looked at: {error}", path.display())]));
         }
-        for &form in forms.iter().filter(|_| meta.is_some()) {
-            let Ok(name) = CString::new([own, b"/", form.name().as_bytes()].concat()) else { continue };
-            let (meta, text) = read(root, &name);
-            level.is_settled &= meta.is_none_or(|meta| !is_young(&meta));
-            level.files.push((root.locate(&name), meta));
-            match text {
-                Ok(Some(text)) if is_wary && text.is_empty() && meta.is_some_and(|meta| is_new(&meta)) => {
-                    let file = path.join(form.name());
-                    level.take(Err(vec![format!("{}: it is empty, and being written", file.display())]));
-                }
-                Ok(Some(text)) => {
-                    let file = FolderFile { form, folder: &path, root: root.path(), url: &url, text: &text };
-                    level.take(reader.read(&file));
-                }
-                Ok(None) => {}
-                Err(why) => {
-                    level.take(Err(vec![format!("{}: {why}", path.join(form.name()).display())]));
+        for files in forms.iter().filter(|_| meta.is_some()) {
+            // Of several names the first that is there counts.
+            for name in &files.names {
+                let here = Here { own, path: &path, url: &url, is_wary };
+                if level.read_file((files.form, name), root, &here, reader) {
+                    break;
                 }
             }
         }
         level.tell(before);
         Ok(level)
+    }
+
+    /// Reads one file of the folder, if it is there; whether it is.
+    fn read_file(
+        &mut self,
+        (form, name): (Form, &str),
+        root: &Root,
+        here: &Here<'_>,
+        reader: &dyn FolderReader,
+    ) -> bool {
+        let Ok(inside) = CString::new([here.own, b"/", name.as_bytes()].concat()) else { return false };
+        let (meta, text) = read(root, &inside);
+        self.is_settled &= meta.is_none_or(|meta| !is_young(&meta));
+        self.files.push((root.locate(&inside), meta));
+        let file = here.path.join(name);
+        match text {
+            Ok(None) => return false,
+            Ok(Some(text)) if here.is_wary && text.is_empty() && meta.is_some_and(|meta| is_new(&meta)) => {
+                self.take(Err(vec![format!("{}: it is empty, and being written", file.display())]));
+            }
+            Ok(Some(text)) => {
+                let root = root.path();
+                let file = FolderFile { form, name, folder: here.path, root, url: here.url, text: &text };
+                self.take(reader.read(&file));
+            }
+            Err(why) => self.take(Err(vec![format!("{}: {why}", file.display())])),
+        }
+        true
     }
 
     /// Whether all of it is as it was, as far as another change could be told from the last one.

@@ -41,7 +41,7 @@ use crate::lock::lock;
 use crate::terms::{StatusPage, Terms};
 
 pub(crate) use self::place::Place;
-pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form};
+pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form, FormFiles};
 pub use self::runs::{PageRule, ProgramRule, RunRules};
 
 /// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
@@ -58,12 +58,14 @@ pub struct Folders {
     /// The path of the route, in its one spelling, without a slash at its end.
     url: Box<[u8]>,
     /// Which files are looked for.
-    forms: Vec<Form>,
+    forms: Vec<FormFiles>,
     /// What its route changes in answers.
     changes: Option<Arc<Changes>>,
     reader: Arc<dyn FolderReader>,
     /// The programs of these folders, if these may say that some are run.
     cgi: Option<Arc<Cgi>>,
+    /// Whether they may say which files answer for them.
+    names_indexes: bool,
     /// Their Python pages, if they may say that files are such.
     pages: Option<Pages>,
     known: Mutex<Known>,
@@ -117,7 +119,7 @@ impl Folders {
     pub fn open(
         (number, root): (usize, &Path),
         url: &[u8],
-        forms: Vec<Form>,
+        forms: Vec<FormFiles>,
         reader: Arc<dyn FolderReader>,
     ) -> io::Result<Folders> {
         let root = Root::open(root)?;
@@ -130,6 +132,7 @@ impl Folders {
             changes: None,
             reader,
             cgi: None,
+            names_indexes: false,
             pages: None,
             known: Mutex::new(known),
         })
@@ -146,6 +149,13 @@ impl Folders {
     #[must_use]
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
+        self
+    }
+
+    /// Lets folders say which files answer for them.
+    #[must_use]
+    pub fn naming_indexes(mut self) -> Folders {
+        self.names_indexes = true;
         self
     }
 
@@ -185,12 +195,16 @@ impl Folders {
         self.look(&mut known, path, terms, due)
     }
 
-    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index.
+    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index, be it one of
+    /// another route.
     pub(crate) fn may_run_at(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> bool {
+        if self.cgi.is_none() && !self.names_indexes {
+            return false;
+        }
         let place = self.place_of(rest, terms, now_ms);
         match place.file_bytes {
             Some(bytes) => place.runs.is_program(rest.get(..=bytes).unwrap_or(rest)),
-            None => place.runs.programs().is_some(),
+            None => place.runs.programs().is_some() || place.may_run_index(),
         }
     }
 
@@ -268,13 +282,20 @@ impl Folders {
         rules: &[(usize, Arc<FolderRules>)],
         due: Due,
     ) -> Vec<StatusPage> {
-        let each =
-            rules.iter().flat_map(|(end, own)| own.pages.iter().map(move |page| (&path[..*end], page)));
-        let sent = each.filter(|(folder, page)| {
+        let mut pages: Vec<(&[u8], &FolderPage)> = Vec::new();
+        for (end, own) in rules {
+            pages.retain(|(_, page)| !own.without_pages_for.contains(&page.page.status));
+            pages.extend(own.pages.iter().map(|page| (&path[..*end], page)));
+        }
+        let mut is_run = |folder: &[u8], file: &[u8]| {
             let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
-            !self.has_files_run() || !self.is_run_page(known, &[folder, slash, &page.path].concat(), due)
+            self.is_run_page(known, &[folder, slash, file].concat(), due)
+        };
+        pages.retain(|(folder, FolderPage { path: file, .. })| match file {
+            Some(file) if self.has_files_run() => !is_run(folder, file),
+            _ => true,
         });
-        sent.map(|(_, FolderPage { page, .. })| page.clone()).collect()
+        pages.into_iter().map(|(_, FolderPage { page, .. })| page.clone()).collect()
     }
 
     /// Whether the file at a path beneath that of the route is one that is run, as the folders on its way say now. Those that are

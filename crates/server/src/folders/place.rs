@@ -48,6 +48,8 @@ pub(crate) struct Place {
     answers: Vec<(usize, Routes<FolderAnswer>)>,
     /// Which files are run, and by what.
     pub(crate) runs: RunRules,
+    /// Names of files that answer for their folders, if folders say other ones.
+    pub(crate) indexes: Option<Arc<[Box<[u8]>]>>,
 }
 
 impl Place {
@@ -66,6 +68,7 @@ impl Place {
             pages_of_site: 0,
             answers: Vec::new(),
             runs: RunRules::default(),
+            indexes: None,
         }
     }
 
@@ -76,6 +79,9 @@ impl Place {
         for (bytes, own) in rules {
             edits = edits.followed_by(&own.edits);
             place.runs = place.runs.followed_by(&own.runs);
+            if let Some(names) = &own.indexes {
+                place.indexes = Some(Arc::clone(names));
+            }
             if !own.answers.is_empty() {
                 // A path beneath the folder begins with a slash, which stands behind the folder's own.
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
@@ -101,6 +107,11 @@ impl Place {
     /// what folders say.
     pub(crate) fn is_file(&self, path: &[u8]) -> bool {
         self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
+    }
+
+    /// Whether folders name an index that may be a program. Which files other routes of the site run is not known here.
+    pub(super) fn may_run_index(&self) -> bool {
+        self.indexes.as_ref().is_some_and(|names| names.iter().any(|name| !self.runs.is_page(name)))
     }
 
     /// The page that a folder has for a status.
@@ -130,9 +141,10 @@ impl Place {
             Some((answer, above + pattern.prefix_bytes()))
         });
         named.or_else(|| {
-            // A folder is answered with its index, which may be what nobody gets.
+            // A folder is answered with its index, which may be what nobody gets. Any other index is asked for by its own path.
             let index = [rest, adyton_files::INDEX.as_bytes()].concat();
-            let refused = if rest.ends_with(b"/") { self.refusal(&index) } else { None };
+            let is_folder = rest.ends_with(b"/") && self.indexes.is_none();
+            let refused = if is_folder { self.refusal(&index) } else { None };
             refused.map(|answer| (answer, rest.len()))
         })
     }

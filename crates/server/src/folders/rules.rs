@@ -9,29 +9,30 @@ use super::runs::RunRules;
 use crate::guard::Guard;
 use crate::terms::StatusPage;
 
-/// The files in which a folder says how it is served.
+/// The languages in which a folder says how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `.adyton.toml`.
+    /// The language of `.adyton.toml`.
     Own,
-    /// `.htaccess`.
+    /// The language of `.htaccess`.
     Htaccess,
 }
 
-impl Form {
-    /// The name of the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Own => ".adyton.toml",
-            Form::Htaccess => ".htaccess",
-        }
-    }
+/// The files of a folder that are read in one language.
+#[derive(Clone, Debug)]
+pub struct FormFiles {
+    /// The language.
+    pub form: Form,
+    /// Their names: the first that is there is read, and no other.
+    pub names: Vec<String>,
 }
 
 /// A file of settings in a folder.
 pub struct FolderFile<'f> {
-    /// Which one it is.
+    /// Its language.
     pub form: Form,
+    /// Its name.
+    pub name: &'f str,
     /// The folder that it stands in.
     pub folder: &'f Path,
     /// The folder of the route, which that one is or is beneath.
@@ -63,10 +64,14 @@ pub struct FolderRules {
     pub edits: HeadEdits,
     /// Pages for errors.
     pub pages: Vec<FolderPage>,
+    /// Statuses for which pages of the folders around it do not count.
+    pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// Which of its files are run, and by what.
     pub runs: RunRules,
+    /// Names of files that answer for the folder and for those inside, the first one that is there, if the folder says that.
+    pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so does this.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
@@ -78,8 +83,8 @@ pub struct FolderRules {
 pub struct FolderPage {
     /// The page, read.
     pub page: StatusPage,
-    /// The path of its file beneath the folder.
-    pub path: Box<[u8]>,
+    /// The path of its file beneath the folder; nothing, if it has none.
+    pub path: Option<Box<[u8]>>,
 }
 
 /// What answers in the place of a file.
