@@ -16,7 +16,7 @@ use super::guards::Guards;
 use super::load::is_of_group;
 use super::scripts::scripts;
 use super::settings::{
-    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
+    file_folders, folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
     sites_with_ways, ways_alone, without_pages,
 };
 use super::ways::Ways;
@@ -184,11 +184,7 @@ fn run_pages(settings: &Settings) -> Vec<Fault> {
         }
     };
     for (site, ways) in sites_with_ways(settings) {
-        let folders = site.routes.iter().filter_map(|route| match &route.action {
-            SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
-            _ => None,
-        });
-        look(&site.settings, folders.collect(), &ways);
+        look(&site.settings, file_folders(site).collect(), &ways);
     }
     if settings.sites.is_none() {
         let folders = folders(settings).into_iter().map(|(_, folder)| (folder, settings));

@@ -290,11 +290,15 @@ pub(super) fn sites_with_ways(settings: &Settings) -> impl Iterator<Item = (&Cli
 
 /// The ways of the files of a site.
 fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
-    let folders = site.routes.iter().filter_map(|route| match &route.action {
+    Ways::of(sources(sites, site), file_folders(site))
+}
+
+/// Each folder of files of a site, with the settings of its route.
+pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Settings)> {
+    site.routes.iter().filter_map(|route| match &route.action {
         SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
         _ => None,
-    });
-    Ways::of(sources(sites, site), folders)
+    })
 }
 
 /// The ways of files where a command line says what is served.
