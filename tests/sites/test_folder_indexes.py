@@ -43,6 +43,14 @@ files = "plain"
 may-set = ["index"]
 
 [[sites.routes]]
+path = "/pages/index.sh"
+cgi = {{ "*.sh" = "/bin/sh" }}
+
+[[sites.routes]]
+path = "/plain/index.sh"
+cgi = {{ "*.sh" = "/bin/sh" }}
+
+[[sites.routes]]
 path = "/few/"
 files = "few"
 may-set = ["allow"]

@@ -578,6 +578,7 @@ LEADING = [
     ),
     ht("leads-elsewhere", "Redirect /denied /z\n", 200),
     ht("leads-all", "Redirect / https://other.example/\n", 302),
+    ht("leads-one", "Redirect 301 /all/z\n", 301, fields={"Location": "/all/z"}),
     ht("field-crlf", 'Header set X-A "b\\r\\nSet-Cookie: a=b"\n', 200, fields={"Set-Cookie": None}),
     ht("field-newline", 'Header set X-A "b\nSet-Cookie: a=b"\n', 500),
     ht("field-name", "Header set X-A:Set-Cookie b\n", 200, fields={"Set-Cookie": None, "X-A": None}),

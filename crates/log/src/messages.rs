@@ -116,7 +116,7 @@ messages! {
             "Read the traceback. It is loaded again when its file is another one."
         FOLDER_LOOP = 236 Warning "A redirect in a folder's `.adyton.toml` leads back to itself, straight away or by way of another one there. The folder is served; a browser that asks for such a path gives up."
             "Name another target where the message says."
-        PAGE_IS_RUN = 238 Warning "A file that `static-404` or `error-pages` names is one that is run. Its text is never sent: what it stands for is answered without it. Told once."
+        PAGE_IS_RUN = 238 Warning "A file that `static-404`, `error-pages` or `ErrorDocument` names is one that is run. Its text is never sent: what it stands for is answered without it. Told once."
             "Name a file that is sent, as `missing.html`, in a folder that does not have it run."
         PAGES_LEFT = 239 Warning "Scripts that `scripts-preload` names are loaded as they are asked for, and not before: there are too many, or their folder cannot be read."
             "Name fewer, by another pattern; or let the worker's user read the folder."
