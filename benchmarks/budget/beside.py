@@ -10,12 +10,12 @@ are sent, each over a connection of its own, and the next N when all are answere
 from __future__ import annotations
 
 import argparse
+import contextlib
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPException
 from importlib import metadata, resources
 from pathlib import Path
@@ -40,6 +40,7 @@ SERVERS: dict[str, Callable[[int], list[str]]] = {
     "fastpysgi": lambda port: ["-c", FASTPYSGI.format(port=port)],
 }
 """The arguments of Python that start each server in the folder of an application, at a port."""
+PORTS = range(21_000, 22_000)
 REQUESTS = 320
 """Counted for each page, behind half as many that warm the server up."""
 STREAMS = [name for name in own.STREAMS if name != "events"]
@@ -85,7 +86,7 @@ def count(page: str, server: str, connections: int) -> int | None:
     application = pages.application_of(page)
     rounds = max(REQUESTS // connections, 4)
     warm = rounds // 2
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         work = Path(name)
         served = stack.enter_context(resources.as_file(resources.files("adyton.compare") / "served"))
         pages.write_pages(served, work, application)
@@ -117,9 +118,14 @@ def count(page: str, server: str, connections: int) -> int | None:
 
 
 def free_port() -> int:
-    """Return a port of the loopback at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """Return a port of the loopback at which nobody listens.
+
+    It is none that the kernel gives to clients: one that waits for the server would find itself there.
+    """
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise SystemExit(f"somebody listens at all ports from {PORTS.start} to {PORTS.stop - 1}")
 
 
 def await_start(port: int, process: subprocess.Popen[bytes]) -> None:
