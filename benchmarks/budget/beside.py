@@ -56,6 +56,12 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="WORDS", help="pages whose name has these words in it")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the table to a file, too")
     given = parser.parse_args()
+    try:
+        versions = [f"{name} {metadata.version(name)}" for name in SERVERS]
+    except metadata.PackageNotFoundError as error:
+        parser.error(f"{error.name} is not installed for this Python; `make peers` installs all")
+    if given.connections < 1:
+        parser.error("--connections: at least 1")
     lines = [
         row("page", *SERVERS, f"{OURS}, x the least of the others"),
         "| --- |" + " ---: |" * (len(SERVERS) + 1),
@@ -68,7 +74,6 @@ def main() -> int:
             ratio = f"{ours / min(found):.2f}" if ours and found else ""
             lines.append(row(page, *(f"{each:,}" if each else "failed" for each in counts), ratio))
             print(lines[-1], file=sys.stderr, flush=True)
-    versions = [f"{name} {metadata.version(name)}" for name in SERVERS]
     text = "\n".join([*lines, "", ", ".join(versions) + f"; {given.connections} requests at a time."])
     print(text)
     if given.output:

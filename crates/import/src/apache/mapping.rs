@@ -262,13 +262,13 @@ fn parts(line: &Line) -> (u64, &[String]) {
     }
 }
 
-/// `Redirect permanent /old https://new.example/`: what is beneath the path goes along.
+/// `Redirect permanent /old https://new.example/`: what is beneath the path goes along. A section or a folder may leave the path out:
+/// all its paths lead to that one place.
 fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, rest) = parts(line);
     let (path, target, behind) = match rest {
         [path, target] => (path.as_str(), Some(target.as_str()), "{rest}{query}"),
-        // In a section or a folder: all paths of it lead to this one place.
-        [only] if (300..400).contains(&status) => ("/", Some(only.as_str()), "{query}"),
+        [only] if (300..400).contains(&status) => ("", Some(only.as_str()), "{query}"),
         [path] => (path.as_str(), None, ""),
         _ => return lost(line, draft),
     };
@@ -278,8 +278,7 @@ fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
             if matches!(status, 301 | 302 | 303 | 307 | 308) && !target.contains(['{', '}', '%', '$']) =>
         {
             // The rest begins with a slash, unless the path ends in one.
-            let is_doubled = path.ends_with('/') && target.ends_with('/') && behind.starts_with("{rest}");
-            let target = if is_doubled { trimmed(target) } else { target };
+            let target = if path.ends_with('/') && target.ends_with('/') { trimmed(target) } else { target };
             Answer::Redirect(format!("{target}{behind}"), status)
         }
         Some(_) => return lost(line, draft),
