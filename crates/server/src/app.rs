@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use adyton_http::Request;
 
-use crate::body::Body;
-use crate::home::Home;
-use crate::later::{Claim, Ticket, ticket};
-use crate::outcome::{Outcome, Stream};
-use crate::reply::Reply;
+use crate::answering::later::{Claim, Ticket, ticket};
+use crate::answering::outcome::{Outcome, Stream};
+use crate::answering::reply::Reply;
+use crate::client::body::Body;
+use crate::threads::home::Home;
 
 /// What the applications of a process run in: an interpreter, and its threads. There is one, however many applications
 /// there are.

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 
 use adyton_compress::Room;
 
-use crate::cache::Cache;
+use crate::answering::refusals::Refusals;
+use crate::board::tally::Tally;
+use crate::cache::store::Cache;
 use crate::config::Config;
-use crate::refusals::Refusals;
-use crate::tally::Tally;
 
 /// How a server ends, once what runs is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

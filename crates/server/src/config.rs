@@ -9,10 +9,10 @@ use adyton_http::ResponseHead;
 use adyton_http1::Limits;
 use adyton_proxied::Trust;
 
-use crate::body::BodyMemory;
-use crate::limits::LONG_MS;
-use crate::passage::SealKey;
-use crate::stored::Quota;
+use crate::client::body::BodyMemory;
+use crate::client::passage::SealKey;
+use crate::client::stored::Quota;
+use crate::site::limits::LONG_MS;
 
 /// When a loop changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

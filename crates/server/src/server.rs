@@ -13,15 +13,15 @@ use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::app::Host;
+use crate::board::tally::{Cell, Tally};
 use crate::common::Asked;
 use crate::config::{Config, HandOver};
-use crate::driver::Driver;
 use crate::event_loop::{Loop, Parts};
 use crate::lock::lock;
-use crate::plan::Plan;
-use crate::shared::Shared;
-use crate::tally::{Cell, Tally};
-use crate::watch;
+use crate::site::plan::Plan;
+use crate::threads::driver::Driver;
+use crate::threads::shared::Shared;
+use crate::threads::watch;
 
 /// How often what has happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use adyton_cgi::{Facts, Variables};
 use adyton_http::{Known, Request};
 use adyton_spawn::Order;
 
-use crate::asker::Asker;
 use crate::cgi::action::WantedScript;
+use crate::client::asker::Asker;
 
 /// Where a request has come from.
 pub(crate) struct Ends {

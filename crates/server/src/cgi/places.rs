@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 
-use crate::home::Home;
 use crate::lock::lock;
+use crate::threads::home::Home;
 
 /// Places for scripts, which all loops share.
 pub(crate) struct Places {
@@ -92,8 +92,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::Places;
-    use crate::home::Home;
     use crate::lock::lock;
+    use crate::threads::home::Home;
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<usize>>);

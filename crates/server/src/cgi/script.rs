@@ -9,7 +9,7 @@ use adyton_sys::pipe;
 
 use crate::cgi::errors::Lines;
 use crate::cgi::places::Place;
-use crate::stored::Stored;
+use crate::client::stored::Stored;
 
 /// How long a script whose output has ended is waited for, in ms: how it ends says whether its answer is whole.
 const END_MS: u64 = 1_000;

@@ -11,10 +11,10 @@ use adyton_sys::epoll::{Epoll, Interest};
 use adyton_sys::socket;
 
 use super::poll::LISTENERS;
-use crate::addresses::Addresses;
-use crate::passage::{self, Came, Passenger, Seal, SealKey};
-use crate::share::{Share, Surplus};
-use crate::tally::{Cell, Tally};
+use crate::board::share::{Share, Surplus};
+use crate::board::tally::{Cell, Tally};
+use crate::client::addresses::Addresses;
+use crate::client::passage::{self, Came, Passenger, Seal, SealKey};
 
 /// Connections taken from one listener before the others get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;

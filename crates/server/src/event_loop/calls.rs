@@ -4,12 +4,12 @@ use adyton_crew::SlotClaim;
 use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
-use crate::endpoints::{Endpoint, Endpoints};
-use crate::exchange::Exchange;
-use crate::limits::CallLimits;
-use crate::outbox::Outbox;
-use crate::pace::{Mark, Pace, WAITS_US, Waited};
-use crate::task::{NO_KEY, What};
+use crate::answering::exchange::Exchange;
+use crate::client::outbox::Outbox;
+use crate::site::limits::CallLimits;
+use crate::threads::endpoints::{Endpoint, Endpoints};
+use crate::threads::pace::{Mark, Pace, WAITS_US, Waited};
+use crate::threads::task::{NO_KEY, What};
 
 /// A loop whose last quick call is older has no use for a slot that others wait for.
 const KEEP_SLOT_MS: u64 = 50;

@@ -2,7 +2,7 @@
 
 use slab::Slab;
 
-use crate::connection::Connection;
+use crate::client::connection::Connection;
 
 /// What the loop knows of one connection, also while that is being worked on or away.
 pub(crate) struct Slot {

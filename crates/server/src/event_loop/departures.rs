@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use adyton_sys::epoll::{Epoll, Interest};
 
-use crate::passage::Passage;
+use crate::client::passage::Passage;
 
 /// A passage from which nothing is taken is told at once, and then not again before this has passed.
 const TOLD_EVERY_MS: u64 = 60_000;
@@ -78,7 +78,7 @@ mod tests {
     use adyton_sys::pass;
 
     use super::{Departures, TOLD_EVERY_MS};
-    use crate::passage::Passage;
+    use crate::client::passage::Passage;
 
     /// Each passage from which nothing is taken is told by its name, once in a while.
     #[test]

@@ -21,15 +21,15 @@ use adyton_sys::wake::Wake;
 use adyton_sys::{pass, socket};
 
 use super::{Advance, Loop, Parts};
+use crate::board::tally::{Cell, Tally};
+use crate::client::connection::Phase;
+use crate::client::passage::{self, Passage, Passenger, SealKey, TurnedBack, TurningBack};
 use crate::common::Ending;
 use crate::config::Config;
-use crate::connection::Phase;
-use crate::desk::Desk;
-use crate::limits::SiteLimits;
-use crate::passage::{self, Passage, Passenger, SealKey, TurnedBack, TurningBack};
-use crate::plan::{Action, Fixed, Plan, Route, Site};
-use crate::shared::Shared;
-use crate::tally::{Cell, Tally};
+use crate::site::limits::SiteLimits;
+use crate::site::plan::{Action, Fixed, Plan, Route, Site};
+use crate::threads::desk::Desk;
+use crate::threads::shared::Shared;
 
 /// Something that happens; processes, clients and passages by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How a loop stands, as the board is told of it from time to time.
 
-use crate::tally::{Cell, Tally};
+use crate::board::tally::{Cell, Tally};
 
 /// How often the board is told, while things change.
 const EVERY_MS: u64 = 1_000;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use adyton_http1::Refusal;
 
+use crate::answering::exchange::Exchange;
+use crate::answering::later::Claim;
+use crate::answering::refusals::{SCRIPTS_FULL, TIMED_OUT};
+use crate::cache::wanting::Wanting;
 use crate::cgi::{Seat, WantedScript};
-use crate::checker::Check;
-use crate::exchange::Exchange;
-use crate::later::Claim;
-use crate::refusals::{SCRIPTS_FULL, TIMED_OUT};
-use crate::wanting::Wanting;
+use crate::threads::checker::Check;
 
 /// An exchange that waits.
 pub(crate) struct Waiting {

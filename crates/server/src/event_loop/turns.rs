@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use adyton_sys::clock;
 
-use crate::connection::Connection;
+use crate::client::connection::Connection;
 
 /// How long one connection with requests in a row has its turn while others wait for theirs. Each sends its answers
 /// together: shorter turns cost a client of quick requests more system calls.

@@ -34,11 +34,11 @@ use self::level::{Level, Seen};
 use self::place::Outer;
 use self::remembered::Remembered;
 use self::runs::Pages;
+use crate::answering::changes::Changes;
 use crate::app::App;
 use crate::cgi::Cgi;
-use crate::changes::Changes;
 use crate::lock::lock;
-use crate::terms::{StatusPage, Terms};
+use crate::site::terms::{StatusPage, Terms};
 
 pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form, FormFiles};

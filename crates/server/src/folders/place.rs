@@ -7,9 +7,9 @@ use adyton_route::{HeadEdits, Routes};
 
 use super::rules::{FolderAnswer, FolderRules};
 use super::runs::RunRules;
-use crate::changes::Changes;
-use crate::door::Door;
-use crate::terms::{StatusPage, Terms};
+use crate::answering::changes::Changes;
+use crate::site::door::Door;
+use crate::site::terms::{StatusPage, Terms};
 
 /// The status of whoever is let in nowhere: that of a file that is refused by its name.
 const DENIED: u16 = 403;

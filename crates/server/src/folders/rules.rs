@@ -7,7 +7,7 @@ use adyton_route::{Admission, HeadEdits, Location, PathPattern};
 
 use super::runs::RunRules;
 use crate::guard::Guard;
-use crate::terms::StatusPage;
+use crate::site::terms::StatusPage;
 
 /// The languages in which a folder says how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,11 +22,11 @@ use adyton_http1::Head;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
+use crate::answering::outcome::Outcome;
+use crate::answering::verdict::{Refused, Verdict};
 use crate::app::Call;
+use crate::client::user::User;
 use crate::lock::lock;
-use crate::outcome::Outcome;
-use crate::user::User;
-use crate::verdict::{Refused, Verdict};
 
 pub use self::books::GuardError;
 use self::books::{Books, Secrets};

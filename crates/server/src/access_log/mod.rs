@@ -1,0 +1,221 @@
+//! The access log: one line per answer, in Apache's notation or as JSON.
+//!
+//! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's own
+//! thread when it is full or half a second old. So a line costs a fraction of a microsecond, and no request waits for the
+//! log. What is not written yet is on the board, too, from where the supervisor writes it when the process has died
+//! (`estate.rs`).
+
+mod client;
+mod format;
+mod json;
+mod line;
+mod record;
+mod step;
+
+use std::time::Duration;
+use std::{fmt, io};
+
+use adyton_log::sink::Destination;
+use adyton_log::stamp::Stamp;
+use adyton_log::{Counter, Journal};
+use adyton_sys::clock;
+
+use crate::board::estate::{LINES_BYTES_MAX, Page, Pages, PagesOfLog};
+pub use record::Record;
+
+use format::Format;
+
+/// An open access log. It must not live through a fork: both processes would write what it holds.
+pub struct AccessLog {
+    format: Format,
+    stamp: Stamp,
+    /// Whole lines that the thread does not have yet.
+    held: Vec<u8>,
+    /// The first tick that saw the oldest of them.
+    held_since_ms: Option<u64>,
+    journal: Journal,
+    /// The key of where it goes.
+    key: u64,
+    /// Where lines of it outlive this process.
+    pages: Option<PagesOfLog>,
+    /// The same lines there, if a page was free.
+    page: Option<Page>,
+}
+
+impl AccessLog {
+    /// Opens the log at `target`.
+    ///
+    /// `format` is `common`, `combined`, `json`, or made of atoms as in Apache's `LogFormat`:
+    ///
+    /// | atom | stands for |
+    /// | --- | --- |
+    /// | `%h`, `%a` | the client's address |
+    /// | `%l` | `-` |
+    /// | `%u` | who has asked, where the server authenticates its clients |
+    /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
+    /// | `%r` | the request line; of a request that was refused, its first bytes |
+    /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |
+    /// | `%s`, `%>s` | the status |
+    /// | `%b`, `%B` | body bytes sent; none are `-` in `%b` |
+    /// | `%D`, `%T` | duration in microseconds, in whole seconds |
+    /// | `%P`, `%{group}P` | number of the process, its group |
+    /// | `%v` | the site that has answered, by its first name |
+    /// | `%L` | id of the request, which the error log has, too |
+    /// | `%{Name}i` | a field of the request; fields that hold credentials are refused |
+    /// | `%%`, `\"`, `\\`, `\n`, `\t` | `%`, `"`, `\`, line feed, tab |
+    ///
+    /// # Errors
+    ///
+    /// The format is wrong, or the file cannot be opened, or there can be no thread for it.
+    pub fn open(target: &Destination, format: &str, queue_bytes_max: usize) -> Result<Self, AccessLogError> {
+        let format = Format::read(format).map_err(AccessLogError::Format)?;
+        let journal = Journal::access(target, queue_bytes_max)
+            .map_err(|source| AccessLogError::Open { target: target.clone(), source })?;
+        Ok(Self {
+            format,
+            stamp: Stamp::at(0),
+            held: Vec::with_capacity(LINES_BYTES_MAX),
+            held_since_ms: None,
+            journal,
+            key: target.key(),
+            pages: None,
+            page: None,
+        })
+    }
+
+    /// Keeps what is not written there, too, and counts what is lost. It stays where it was begun first.
+    pub(crate) fn leave_on(&mut self, pages: &Pages, lost: Counter) {
+        if self.pages.is_some() {
+            return;
+        }
+        self.journal.count_in(lost);
+        let pages = pages.of_log(self.key);
+        self.page = pages.take();
+        self.pages = Some(pages);
+    }
+
+    /// Whether `format` could be opened with.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong, and where.
+    pub fn check_format(format: &str) -> Result<(), String> {
+        Format::read(format).map(|_| ())
+    }
+
+    /// Has its thread open its file again, under the same name. What fails is told, and the old file stays.
+    pub fn reopen(&mut self) {
+        self.flush();
+        self.journal.reopen();
+    }
+
+    /// Adds one line.
+    pub fn record(&mut self, record: &Record<'_>) {
+        self.stamp.set(clock::unix_seconds());
+        let before = self.held.len();
+        self.format.write(&mut self.held, record, &self.stamp);
+        let is_left = self.page.as_mut().is_none_or(|page| page.push(&self.held[before..]));
+        if !is_left {
+            self.turn_page(before);
+        }
+        if self.held.len() >= HELD_BYTES_MAX {
+            self.flush();
+        }
+    }
+
+    /// The line from `start` on begins another page.
+    #[cold]
+    fn turn_page(&mut self, start: usize) {
+        let line = self.held.split_off(start);
+        self.flush();
+        self.held.extend_from_slice(&line);
+        if let Some(page) = &mut self.page {
+            // One that is longer than a page is not noted.
+            page.push(&line);
+        }
+    }
+
+    /// Tells the time, once per wait of the loop, and writes what has waited long enough. Says in how
+    /// many milliseconds it wants to be told again; `None` when nothing is held back.
+    pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let since_ms = *self.held_since_ms.get_or_insert(now_ms);
+        let waited_ms = u32::try_from(now_ms.saturating_sub(since_ms)).unwrap_or(u32::MAX);
+        if waited_ms >= HELD_MS_MAX {
+            self.flush();
+            return None;
+        }
+        Some(HELD_MS_MAX - waited_ms)
+    }
+
+    /// Gives everything held back to the thread. What there is no room for in its queue is lost, with a message in the error
+    /// log.
+    pub fn flush(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let left = self.page.take().map(|page| Box::new(page) as Box<dyn Send>);
+        self.page = self.pages.as_ref().and_then(PagesOfLog::take);
+        let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
+        self.held = spare;
+        // One line of escaped garbage can be longer than all others together.
+        self.held.shrink_to(LINES_BYTES_MAX);
+        self.held.reserve(LINES_BYTES_MAX);
+        self.held_since_ms = None;
+    }
+
+    /// Waits until all lines are written, for at most `patience`; those that are not by then are lost.
+    pub fn settle(&mut self, patience: Duration) {
+        self.flush();
+        self.journal.settle(patience);
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Why there is no access log.
+#[derive(Debug)]
+pub enum AccessLogError {
+    /// The format is wrong; the sentence says how.
+    Format(String),
+    /// The log cannot be opened.
+    Open {
+        /// Which.
+        target: Destination,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for AccessLogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(sentence) => f.write_str(sentence),
+            Self::Open { target, source } => write!(f, "cannot open the access log {target}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for AccessLogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Format(_) => None,
+            Self::Open { source, .. } => Some(source),
+        }
+    }
+}
+
+/// When the held lines are given to the thread: some 400 of them share two system calls, and the caches are not flooded.
+const HELD_BYTES_MAX: usize = LINES_BYTES_MAX - 4 * 1024;
+
+/// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
+const HELD_MS_MAX: u32 = 500;
+
+#[cfg(test)]
+mod tests;

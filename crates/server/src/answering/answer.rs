@@ -1,0 +1,167 @@
+//! An answer while it is given: how far it has come, and where it goes.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use adyton_http::Version;
+use adyton_http1::{Asked, BodyFraming, Framed};
+use adyton_log::request::RequestId;
+
+use crate::answering::changes::Changes;
+use crate::answering::coder::{Coder, Wanted};
+use crate::answering::onward::Onward;
+use crate::board::prefixes::NOWHERE;
+use crate::cache::keeping::Keeping;
+use crate::client::asker::Asker;
+use crate::client::body::Live;
+use crate::client::outbox::Outbox;
+
+/// An answer: how far it has come, and where it goes.
+pub(crate) struct Answer {
+    /// The way to the client. `None` while other threads may reach it, because the application has the thread, and between two
+    /// requests.
+    pub(crate) outbox: Option<Box<Outbox>>,
+    /// The body that the application reads live, until the answer ends.
+    pub(crate) live: Option<Arc<Mutex<Live>>>,
+    pub(crate) asked: Asked,
+    pub(crate) id: RequestId,
+    /// The field that tells the client the id, if it is told.
+    pub(crate) lines: Box<[u8]>,
+    /// What its route changes in it.
+    pub(crate) changes: Option<Arc<Changes>>,
+    /// Where its application has sent the request on to, if it has.
+    pub(crate) onward: Option<Box<Onward>>,
+    /// How its body may be compressed; looked at only if there are edits.
+    pub(crate) compress: Option<Wanted>,
+    /// What the cache wants of it; looked at only if there are edits.
+    pub(crate) keeping: Option<Box<Keeping>>,
+    /// What its body passes through; looked at only if that is sent in chunks.
+    pub(crate) coder: Option<Box<Coder>>,
+    /// Who has asked, if more is known of that than the other end of the connection.
+    pub(crate) asker: Option<Box<Asker>>,
+    /// Where it is counted by what was asked for.
+    pub(crate) row: u8,
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    pub(crate) framed: Option<Framed>,
+    /// Body bytes that the head promised and that were not written yet.
+    pub(crate) left: u64,
+    pub(crate) overrun: bool,
+    /// Something failed after the head: no last chunk, no next request.
+    pub(crate) aborted: bool,
+}
+
+impl Answer {
+    pub(crate) fn nothing() -> Self {
+        Self {
+            outbox: None,
+            live: None,
+            asked: Asked { version: Version::Http11, is_head: false, keep_alive: false },
+            id: RequestId::NONE,
+            lines: Box::default(),
+            changes: None,
+            onward: None,
+            compress: None,
+            keeping: None,
+            coder: None,
+            asker: None,
+            row: NOWHERE,
+            status: 0,
+            body_bytes: 0,
+            framed: None,
+            left: 0,
+            overrun: false,
+            aborted: false,
+        }
+    }
+
+    /// Begins the answer to a request that has its name.
+    pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
+        (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
+        (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
+        (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
+        // What the cache wanted of an answer that was never given is not to be had of this one.
+        self.keeping = None;
+    }
+
+    /// Whether the application has sent the request on, and it is not there yet.
+    #[inline]
+    pub(crate) fn goes_on(&self) -> bool {
+        self.onward.as_ref().is_some_and(|onward| onward.to.is_some())
+    }
+
+    /// The client's address, as far as it is known: behind a proxy that is believed, as that says; its port may be 0 then.
+    #[inline]
+    pub(crate) fn client(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
+        self.asker.as_ref().and_then(|asker| asker.client).or(peer)
+    }
+
+    /// The way to the client, where no other thread can have it.
+    pub(crate) fn outbox(&mut self) -> &mut Outbox {
+        let Some(outbox) = &mut self.outbox else { unreachable!("nobody else has it now") };
+        outbox
+    }
+
+    pub(crate) fn commit(&mut self, status: u16, framed: Framed) {
+        self.status = status;
+        self.left = if let BodyFraming::Length(bytes) = framed.framing {
+            bytes
+        } else {
+            self.coder = None;
+            0
+        };
+        self.framed = Some(framed);
+    }
+
+    /// Has its body, which was to be sent as `commit` was told, pass through a coder.
+    pub(crate) fn code(&mut self, coder: Box<Coder>) {
+        if let Some(framed) = &mut self.framed {
+            framed.framing = BodyFraming::Chunked;
+            self.coder = Some(coder);
+        }
+    }
+
+    /// Whether a compressor has something that was not sent.
+    pub(crate) fn has_unflushed(&self) -> bool {
+        let is_chunked = self.framed.is_some_and(|framed| framed.framing == BodyFraming::Chunked);
+        is_chunked && self.coder.as_ref().is_some_and(|coder| coder.unflushed > 0)
+    }
+
+    /// Whether the connection can carry another request after this answer.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        self.framed.is_some_and(|framed| framed.keep_alive)
+    }
+
+    /// Whether the client must not take what it has for a whole answer.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.aborted || self.left > 0
+    }
+
+    /// What follows an answer that was cut. One that ends with its connection looks whole unless that is reset.
+    pub(crate) fn after_cut(&self) -> After {
+        if self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose) {
+            After::Reset
+        } else {
+            After::Close
+        }
+    }
+
+    /// What follows an answer that is not cut.
+    pub(crate) fn after(&self) -> After {
+        if self.keeps_alive() { After::Next } else { After::Close }
+    }
+}
+
+/// What happens to a connection once its answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The next request.
+    Next,
+    /// The client has sent nothing that was not read: close.
+    Close,
+    /// The answer was cut, and only a reset can tell the client so.
+    Reset,
+    /// The client may still be sending: closing now would reset the connection, and the reset may
+    /// overtake the answer (RFC 9112 section 9.6). Ours is shut down, the rest is read for a while.
+    Linger,
+}

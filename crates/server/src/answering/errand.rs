@@ -1,0 +1,63 @@
+//! What the loop wants of the application, as a value.
+//!
+//! The loop itself never calls the application: it says what is to be done, and the thread that drives it
+//! goes on that errand, or another one does.
+
+use adyton_log::request::RequestId;
+
+use crate::answering::exchange::Exchange;
+use crate::answering::later::Made;
+use crate::answering::outcome::Stream;
+use crate::site::limits::CallLimits;
+
+/// A request that has waited so long is worth a look at whether its client is still there at all.
+pub(crate) const LOOK_AT_CLIENT_MS: u64 = 5;
+
+/// A request that has waited so long is worth a look at whether its client still listens: one that has ended its own side
+/// is taken for gone.
+pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
+
+/// Something that only the application can do.
+pub(crate) enum Errand {
+    /// Answer a request.
+    Ask(Box<Exchange>),
+    /// Go on with an answer.
+    Pull(Box<Exchange>, Box<dyn Stream>),
+    /// Give an answer that comes later than its call.
+    Redeem(Box<Exchange>, Made),
+    /// Drop what is left of an answer whose client has gone, or of those that were sent.
+    Discard(Box<dyn Stream>, CallLimits),
+}
+
+impl Errand {
+    /// What the logs call the request that it is about.
+    pub(crate) fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
+                Some(&exchange.answer.id)
+            }
+            Self::Discard(..) => None,
+        }
+    }
+
+    /// How long it may take.
+    pub(crate) fn limits(&self) -> CallLimits {
+        match self {
+            Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
+                exchange.call_limits()
+            }
+            Self::Discard(_, limits) => *limits,
+        }
+    }
+}
+
+/// An errand for any thread.
+pub(crate) struct Job {
+    pub(crate) errand: Errand,
+    /// The loop that it came from.
+    pub(crate) home: usize,
+    /// Whether its endpoint is not known to be slow.
+    pub(crate) is_quick: bool,
+    /// Since when it waits, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+}

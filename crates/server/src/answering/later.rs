@@ -1,0 +1,94 @@
+//! Answers that come later than the call: a ticket that any thread redeems, once.
+//!
+//! The call returns, and its thread goes on; the exchange waits with its loop. When the ticket is redeemed, the loop has a
+//! thread answer, as if the application were called then. If the client goes, or the request's time is over, the loop
+//! closes the claim, and to redeem the ticket does nothing.
+
+use std::sync::{Arc, Mutex};
+
+use crate::answering::outcome::Outcome;
+use crate::answering::reply::Reply;
+use crate::lock::lock;
+use crate::threads::home::Home;
+
+/// Writes an answer, as a call does.
+pub(crate) type Made = Box<dyn FnOnce(&mut Reply<'_>) -> Outcome + Send>;
+
+/// How a ticket stands.
+enum State {
+    Open,
+    Redeemed(Made),
+    /// Answered, or no client waits any more.
+    Closed,
+}
+
+/// The right to answer one request. Dropped without that, the request fails.
+pub struct Ticket {
+    key: usize,
+    state: Arc<Mutex<State>>,
+    home: Arc<dyn Home>,
+}
+
+/// The part of a ticket that the server keeps. Dropped, it closes.
+pub struct Claim(Arc<Mutex<State>>);
+
+/// The two parts of a new ticket.
+pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
+    let state = Arc::new(Mutex::new(State::Open));
+    (Ticket { key, state: Arc::clone(&state), home }, Claim(state))
+}
+
+impl Ticket {
+    /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and [`crate::Host::detach`];
+    /// what it returns counts as that of a call. It is dropped, on this thread, if no client waits for it any more.
+    pub fn redeem(self, answer: impl FnOnce(&mut Reply<'_>) -> Outcome + Send + 'static) {
+        self.fulfil(Box::new(answer));
+    }
+
+    /// Whether a client still waits: the client may have gone, or the request's time be over.
+    pub fn is_awaited(&self) -> bool {
+        matches!(*lock(&self.state), State::Open)
+    }
+
+    fn fulfil(&self, answer: Made) {
+        let mut state = lock(&self.state);
+        if matches!(*state, State::Open) {
+            *state = State::Redeemed(answer);
+            drop(state);
+            self.home.redeemed(self.key);
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.fulfil(Box::new(|_| Outcome::Failed));
+    }
+}
+
+impl Claim {
+    /// Whether the ticket is redeemed, and not answered yet.
+    pub(crate) fn is_redeemed(&self) -> bool {
+        matches!(*lock(&self.0), State::Redeemed(_))
+    }
+
+    /// The answer, if the ticket is redeemed: once.
+    pub(crate) fn take(&self) -> Option<Made> {
+        let mut state = lock(&self.0);
+        match std::mem::replace(&mut *state, State::Closed) {
+            State::Redeemed(answer) => Some(answer),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let state = std::mem::replace(&mut *lock(&self.0), State::Closed);
+        // An answer has objects of its own, which are dropped without the lock.
+        drop(state);
+    }
+}

@@ -1,0 +1,14 @@
+//! Numbers on boards that another process reads at any time.
+//!
+//! | file | of what |
+//! | --- | --- |
+//! | `tally` | what a server counts, and how it stands |
+//! | `site_counts`, `prefixes` | answers of each site, requests by the beginning of their path |
+//! | `share` | a worker's share of the connections |
+//! | `estate` | lines of logs that a worker leaves when it dies |
+
+pub(crate) mod estate;
+pub mod prefixes;
+pub mod share;
+pub mod site_counts;
+pub mod tally;

@@ -1,0 +1,479 @@
+//! What a server counts and how it stands: numbers on a board that another process may read at any time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adyton_log::Counter;
+use adyton_sys::board::Board;
+
+use crate::board::estate::{self, Lines, Pages, Trace};
+use crate::board::prefixes::{self, Prefixes};
+use crate::board::site_counts::{self, Sites};
+
+/// A number on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Cell {
+    /// Calls that began inline; those that were handed over are among them.
+    Begun,
+    /// Calls that took so long that another thread took over the loop.
+    HandedOver,
+    /// Calls that waited in the queue for a thread.
+    Queued,
+    /// Requests that were answered 503 because no thread came free in time.
+    TurnedAway,
+    /// Requests in the queue whose client had gone.
+    Departed,
+    /// Calls that were interrupted.
+    TimedOut,
+    /// Calls that went on although they were interrupted.
+    Stuck,
+    /// Waits for the kernel.
+    Waits,
+    /// Connections that were accepted.
+    Accepted,
+    /// Connections that were passed on to another process.
+    PassedOn,
+    /// Connections that another process has passed on.
+    Arrived,
+    /// Answers with 1xx. Those of the other classes follow.
+    Answers1,
+    /// Answers with 2xx.
+    Answers2,
+    /// Answers with 3xx.
+    Answers3,
+    /// Answers with 4xx.
+    Answers4,
+    /// Answers with 5xx.
+    Answers5,
+    /// Bytes of bodies that were answered.
+    BodyBytes,
+    /// Bytes that clients have sent and a loop has read.
+    ReceivedBytes,
+    /// Static files: answers from the cache.
+    StaticHits,
+    /// Static files: opened.
+    StaticLoads,
+    /// Static files: given up to keep within the cache's limits.
+    StaticEvictions,
+    /// Requests that were answered with what was kept for others.
+    CacheHits,
+    /// The same, of which what was kept was stale and being fetched anew.
+    CacheStale,
+    /// Requests of routes that keep answers for which nothing was kept.
+    CacheMisses,
+    /// Requests that have waited for the answer to another.
+    CacheCollapsed,
+    /// Refused: what is no correct request. The other causes follow.
+    Malformed,
+    /// Refused: heads that took too long.
+    HeadTooSlow,
+    /// Refused: bodies that took too long.
+    BodyTooSlow,
+    /// Refused: bodies that were too large.
+    BodyTooLarge,
+    /// Refused: request lines that were too long.
+    LineTooLong,
+    /// Refused: heads, or fields, that were too large, or too many.
+    HeadTooLarge,
+    /// Refused: bodies for which there was no room.
+    NoRoom,
+    /// Refused: slow connections that had to make room for others.
+    Crowded,
+    /// Refused: requests for which there was no thread in time.
+    Overload,
+    /// Refused: requests for a group none of whose processes took them.
+    NoGroup,
+    /// Refused: versions, codings and expectations that are not known here, and bodies that cannot move.
+    Unsupported,
+    /// Lines of the access log that were lost.
+    LinesLost,
+    /// Entries of the error log that were lost.
+    EntriesLost,
+    /// Connections that have ended with a process that died, in the middle of a request, or that could not be taken from a
+    /// passage.
+    ConnectionsLost,
+    /// From here on: how things stand. Connections that wait for a request.
+    Idle,
+    /// Connections that send one.
+    Receiving,
+    /// Connections that are with the application, or wait for it.
+    Asking,
+    /// Connections that take an answer.
+    Answering,
+    /// Connections that wait for room on the way to another process.
+    Moving,
+    /// Connections that are being closed.
+    Closing,
+    /// Threads of the server that run the application or could.
+    Threads,
+    /// Threads inside the application.
+    ThreadsBusy,
+    /// Requests that wait in the queue.
+    QueueLength,
+    /// Files in the static cache.
+    StaticEntries,
+    /// Memory of the static cache, bytes.
+    StaticBytes,
+    /// Answers that are kept for others.
+    CacheEntries,
+    /// Memory of those, bytes.
+    CacheBytes,
+    /// Loops that take connections.
+    Listening,
+    /// Signs of life.
+    Beats,
+    /// What keeps the server from giving one.
+    Ailment,
+    /// How many cells there are.
+    End,
+}
+
+impl Cell {
+    /// The class of a status; a status that no client ever sees (an answer that was cut before its head) is a 5xx.
+    pub(crate) fn of_status(status: u16) -> Self {
+        match status / 100 {
+            1 => Self::Answers1,
+            2 => Self::Answers2,
+            3 => Self::Answers3,
+            4 => Self::Answers4,
+            _ => Self::Answers5,
+        }
+    }
+}
+
+/// A distribution on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Histogram {
+    /// From the moment in which the loop learned of a request until its answer was whole.
+    Duration,
+    /// How long requests in the queue have waited.
+    QueueWait,
+    /// How long threads have waited for the interpreter.
+    InterpreterWait,
+    /// How many histograms there are.
+    End,
+}
+
+/// The upper bounds of a histogram's classes in microseconds; one more has what is above.
+pub const BOUNDS_US: [u64; 16] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000,
+];
+
+/// Cells of one histogram: its classes, and the sum in microseconds.
+const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
+
+/// Cells of the numbers of a board.
+const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
+
+/// Place on a board of the distribution of answers' durations.
+const DURATIONS: usize = Cell::End as usize + Histogram::Duration as usize * HISTOGRAM_CELLS;
+
+/// Place on a board of the table of sites.
+const SITES: usize = CELLS + prefixes::CELLS;
+
+/// Where on a board that begins which a worker leaves when it dies.
+const ESTATE: usize = SITES + site_counts::CELLS;
+
+/// Cells of a board with all that.
+const BOARD_CELLS: usize = ESTATE + estate::CELLS;
+
+/// An answer, as far as it is counted.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) body_bytes: u64,
+    /// The row of its path.
+    pub(crate) row: u8,
+    /// The row of its site, where sites are counted.
+    pub(crate) row_of_site: Option<u8>,
+    pub(crate) duration_us: u64,
+}
+
+/// The numbers of one server.
+pub struct Tally {
+    board: Arc<Board>,
+    /// One loop writes what loops write: no locked instruction is needed.
+    single: bool,
+}
+
+impl Tally {
+    /// A tally that only this process sees.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of memory or descriptors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { board: Arc::new(Board::new(BOARD_CELLS)?), single: false })
+    }
+
+    /// A tally on the board that another process has made.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor is no board.
+    pub fn open(fd: OwnedFd) -> io::Result<Self> {
+        Ok(Self { board: Arc::new(Board::open(fd, BOARD_CELLS)?), single: false })
+    }
+
+    /// Says that one loop writes.
+    pub(crate) fn set_single(&mut self, single: bool) {
+        self.single = single;
+    }
+
+    /// The memory behind it, for another process.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn cell(&self, cell: Cell) -> &AtomicU64 {
+        &self.board.cells()[cell as usize]
+    }
+
+    /// What a cell says.
+    pub fn get(&self, cell: Cell) -> u64 {
+        self.cell(cell).load(Ordering::Relaxed)
+    }
+
+    /// Says how something stands.
+    pub(crate) fn set(&self, cell: Cell, number: u64) {
+        self.cell(cell).store(number, Ordering::Relaxed);
+    }
+
+    /// Says how something of one part of the server stands now, which was `before` when it was said last: the board
+    /// has the sum of all parts.
+    pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
+        self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Adds one, on any thread.
+    pub(crate) fn count(&self, cell: Cell) {
+        self.cell(cell).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds to what only loops count.
+    pub(crate) fn add(&self, cell: Cell, number: u64) {
+        self.add_to(self.cell(cell), number);
+    }
+
+    fn add_to(&self, cell: &AtomicU64, number: u64) {
+        if self.single {
+            cell.store(cell.load(Ordering::Relaxed) + number, Ordering::Relaxed);
+        } else {
+            cell.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+
+    fn histogram(&self, histogram: Histogram) -> &[AtomicU64] {
+        let start = Cell::End as usize + histogram as usize * HISTOGRAM_CELLS;
+        &self.board.cells()[start..start + HISTOGRAM_CELLS]
+    }
+
+    /// Adds a time to a distribution that any thread writes.
+    pub(crate) fn observe(&self, histogram: Histogram, us: u64) {
+        let cells = self.histogram(histogram);
+        cells[class_of(us)].fetch_add(1, Ordering::Relaxed);
+        cells[HISTOGRAM_CELLS - 1].fetch_add(us, Ordering::Relaxed);
+    }
+
+    /// Where an answer to a request for `path` is counted.
+    pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
+        // A client that guesses paths gets something else, as a rule.
+        prefixes::row_of(&self.board.cells()[CELLS..SITES], path, (200..300).contains(&status))
+    }
+
+    /// Counts an answer, in all places at once: each look for the cells of the board costs instructions.
+    pub(crate) fn note_answer(&self, answered: &Answered) {
+        let Answered { status, body_bytes, row, row_of_site, duration_us } = *answered;
+        let cells = self.board.cells();
+        let add = |cell: &AtomicU64, number: u64| self.add_to(cell, number);
+        add(&cells[Cell::of_status(status) as usize], 1);
+        add(&cells[Cell::BodyBytes as usize], body_bytes);
+        let durations = &cells[DURATIONS..DURATIONS + HISTOGRAM_CELLS];
+        add(&durations[class_of(duration_us)], 1);
+        add(&durations[HISTOGRAM_CELLS - 1], duration_us);
+        let of_path = prefixes::counts_of(&cells[CELLS..SITES], row);
+        let of_site = row_of_site.and_then(|row| site_counts::counts_of(&cells[SITES..ESTATE], row));
+        let count = |[requests, errors, us]: &[AtomicU64; 3]| {
+            add(requests, 1);
+            add(errors, u64::from(status >= 500));
+            add(us, duration_us);
+        };
+        of_path.map(count);
+        of_site.map(count);
+    }
+
+    /// The row in which answers of a site are counted; one thread at a time may ask.
+    pub(crate) fn row_of_site(&self, name: Option<&str>) -> u8 {
+        site_counts::row_of(&self.board.cells()[SITES..ESTATE], name)
+    }
+
+    /// Where lines of the access log are noted that are not written yet.
+    pub(crate) fn pages(&self) -> Pages {
+        Pages::new(Arc::clone(&self.board), ESTATE)
+    }
+
+    /// A number that the server does not count itself.
+    pub(crate) fn counter(&self, cell: Cell) -> Counter {
+        Counter::new(Arc::clone(&self.board), cell as usize)
+    }
+
+    /// Has the error log of this process note there what it has not written yet, and count what it loses. For a worker.
+    pub fn keep_entries(&self) {
+        let entries = Lines::of_entries(Arc::clone(&self.board), ESTATE);
+        adyton_log::leave_in(self.counter(Cell::EntriesLost), Box::new(entries));
+    }
+
+    /// Where a thread notes the request that it is in; `None` when too many have a place already.
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        Trace::take(&self.board, ESTATE)
+    }
+
+    /// The lines that a process which has died has not written, by the [key](adyton_log::sink::Destination::key) of their
+    /// access log.
+    pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
+        estate::lines(&self.board.cells()[ESTATE..])
+    }
+
+    /// The entries of its error log that it has not written.
+    pub fn entries_left(&self) -> Vec<u8> {
+        estate::entries(&self.board.cells()[ESTATE..])
+    }
+
+    /// The requests that were inside the application when it died.
+    pub fn inside(&self) -> Vec<String> {
+        estate::inside(&self.board.cells()[ESTATE..])
+    }
+
+    /// Everything as it is now.
+    pub fn sample(&self) -> Sample {
+        let (numbers, tables) = self.board.cells()[..ESTATE].split_at(CELLS);
+        let (of_prefixes, of_sites) = tables.split_at(prefixes::CELLS);
+        let cells = numbers.iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
+        Sample { cells, prefixes: prefixes::read(of_prefixes), sites: site_counts::read(of_sites) }
+    }
+}
+
+fn class_of(us: u64) -> usize {
+    BOUNDS_US.partition_point(|&bound| bound < us)
+}
+
+/// A board as it was at one moment, or the sum of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    cells: Vec<u64>,
+    prefixes: Prefixes,
+    sites: Sites,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self { cells: vec![0; CELLS], prefixes: Prefixes::new(), sites: Sites::new() }
+    }
+}
+
+impl Sample {
+    /// Adds to a number.
+    pub fn count(&mut self, cell: Cell, number: u64) {
+        self.cells[cell as usize] += number;
+    }
+
+    /// The numbers, in an order that only this version of the program knows.
+    pub fn cells(&self) -> &[u64] {
+        &self.cells
+    }
+
+    /// Requests by the first segment of their path.
+    pub fn prefixes(&self) -> &Prefixes {
+        &self.prefixes
+    }
+
+    /// Requests by the name of their site, if there is more than one.
+    pub fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    /// Numbers as [`Sample::cells`], [`Sample::prefixes`] and [`Sample::sites`] have given them; from another version, no numbers.
+    pub fn of(cells: &[u64], prefixes: Prefixes, sites: Sites) -> Self {
+        let cells = if cells.len() == CELLS { cells.to_vec() } else { vec![0; CELLS] };
+        Self { cells, prefixes, sites }
+    }
+
+    /// What a cell says.
+    pub fn get(&self, cell: Cell) -> u64 {
+        self.cells[cell as usize]
+    }
+
+    /// The counts of a histogram's classes, from the quickest on, and the sum in microseconds.
+    pub fn histogram(&self, histogram: Histogram) -> (&[u64], u64) {
+        let start = Cell::End as usize + histogram as usize * HISTOGRAM_CELLS;
+        let cells = &self.cells[start..start + HISTOGRAM_CELLS];
+        (&cells[..HISTOGRAM_CELLS - 1], cells[HISTOGRAM_CELLS - 1])
+    }
+
+    /// Answers of every class.
+    pub fn answers(&self) -> u64 {
+        self.cells[Cell::Answers1 as usize..=Cell::Answers5 as usize].iter().sum()
+    }
+
+    /// Adds another board to this one.
+    pub fn add(&mut self, other: &Self) {
+        for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
+            *cell = cell.wrapping_add(*other);
+        }
+        self.add_tables(other);
+    }
+
+    fn add_tables(&mut self, other: &Self) {
+        prefixes::add(&mut self.prefixes, &other.prefixes);
+        prefixes::add(&mut self.sites, &other.sites);
+    }
+
+    /// Adds what has happened on a board that no process writes any more; how it stood is past.
+    pub fn add_past(&mut self, other: &Self) {
+        self.add_tables(other);
+        let standing = Cell::Idle as usize..Cell::End as usize;
+        for (at, (cell, other)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
+            if !standing.contains(&at) {
+                *cell = cell.wrapping_add(*other);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BOUNDS_US, Cell, Histogram, Tally, class_of};
+
+    /// A time belongs to the first class whose bound it does not pass.
+    #[test]
+    fn classes() {
+        assert_eq!(0, class_of(0));
+        assert_eq!(0, class_of(BOUNDS_US[0]));
+        assert_eq!(1, class_of(BOUNDS_US[0] + 1));
+        assert_eq!(BOUNDS_US.len(), class_of(u64::MAX));
+    }
+
+    /// Of a worker that has ended remains what it has done, and not how it stood.
+    #[test]
+    fn past() -> std::io::Result<()> {
+        let tally = Tally::new()?;
+        tally.count(Cell::Begun);
+        tally.set(Cell::Idle, 7);
+        tally.observe(Histogram::QueueWait, 300);
+
+        let mut sum = tally.sample();
+        sum.add_past(&tally.sample());
+
+        assert_eq!((2, 7), (sum.get(Cell::Begun), sum.get(Cell::Idle)));
+        assert_eq!(
+            (&[0, 0, 2][..], 600),
+            (&sum.histogram(Histogram::QueueWait).0[..3], sum.histogram(Histogram::QueueWait).1)
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Answers that are kept for other clients, for all loops of a process; and one that is gathered while it is sent.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use adyton_cache::{Answer, Ask, End, Fill, Found, Store, Terms};
+use adyton_sys::clock;
+
+use crate::lock::lock;
+use crate::threads::home::Home;
+
+/// How long requests do not wait for one another after an answer that was not kept: the next one is not likely to be.
+const PASS_MS: u64 = 5_000;
+
+/// The same, after one that has failed: the next one may not.
+const PASS_FAILED_MS: u64 = 1_000;
+
+/// Somebody who waits for an answer that another fetches.
+pub(crate) struct Waiter {
+    pub(crate) home: Arc<dyn Home>,
+    pub(crate) key: usize,
+}
+
+/// Answers that are kept.
+pub(crate) struct Cache {
+    store: Mutex<Store<Waiter>>,
+    /// The longest answer that is kept.
+    answer_bytes_max: usize,
+    /// Bytes of answers that are gathered, and how many there may be.
+    gathered: AtomicUsize,
+    gathered_max: usize,
+}
+
+impl Cache {
+    /// One that takes so many bytes at most; and a quarter of that for answers that have not come to their ends.
+    pub(crate) fn new(bytes_max: u64) -> Arc<Cache> {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        let store = Store::new(bytes_max);
+        Arc::new(Cache {
+            answer_bytes_max: store.answer_bytes_max(),
+            store: Mutex::new(store),
+            gathered: AtomicUsize::new(0),
+            gathered_max: bytes_max / 4,
+        })
+    }
+
+    /// Looks for an answer.
+    #[inline]
+    pub(crate) fn look(&self, ask: &Ask<'_>, now_ms: u64, may_fill: bool) -> Found {
+        lock(&self.store).look(ask, now_ms, may_fill)
+    }
+
+    /// Has a request wait for a fetch; `false` if that has ended.
+    pub(crate) fn join(&self, fill: &Fill, waiter: Waiter) -> bool {
+        lock(&self.store).join(fill, waiter)
+    }
+
+    /// An address has been changed by a request.
+    pub(crate) fn invalidate(&self, key: &[u8]) {
+        let waiting = lock(&self.store).invalidate(key);
+        wake(waiting);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        lock(&self.store).clear();
+    }
+
+    /// Answers that are kept, and the bytes that they take.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let store = lock(&self.store);
+        (store.len(), store.bytes())
+    }
+
+    fn end(&self, fill: &Fill, end: End) {
+        let waiting = lock(&self.store).end(fill, end, clock::monotonic_ms());
+        wake(waiting);
+    }
+}
+
+fn wake(waiting: Vec<Waiter>) {
+    for waiter in waiting {
+        waiter.home.redeemed(waiter.key);
+    }
+}
+
+/// The duty to fetch an answer that others wait for. Dropped, it ends without one, and the next of them fetches.
+pub(crate) struct Filling {
+    cache: Arc<Cache>,
+    fill: Option<Fill>,
+}
+
+impl Filling {
+    pub(crate) fn new(cache: &Arc<Cache>, fill: Fill) -> Filling {
+        Filling { cache: Arc::clone(cache), fill: Some(fill) }
+    }
+
+    /// Whether the request has a cookie that may matter.
+    pub(crate) fn has_cookie(&self) -> bool {
+        self.fill.as_ref().is_some_and(Fill::has_cookie)
+    }
+
+    /// The answer is not one that is kept.
+    pub(crate) fn pass(mut self, status: u16) {
+        if let Some(fill) = self.fill.take() {
+            let pass_ms = if status >= 500 { PASS_FAILED_MS } else { PASS_MS };
+            self.cache.end(&fill, End::NotKept { pass_ms });
+        }
+    }
+
+    fn keep(mut self, answer: Answer, terms: Terms) {
+        if let Some(fill) = self.fill.take() {
+            self.cache.end(&fill, End::Kept(answer, terms));
+        }
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        if let Some(fill) = self.fill.take() {
+            self.cache.end(&fill, End::Failed);
+        }
+    }
+}
+
+/// An answer that is kept once it is whole. Dropped before that, it is not.
+pub(crate) struct Gather {
+    /// `None` once it is known that it is not kept.
+    filling: Option<Filling>,
+    terms: Terms,
+    answer: Answer,
+    cache: Arc<Cache>,
+}
+
+impl Gather {
+    /// One with this head, whose body comes.
+    pub(crate) fn new(filling: Filling, answer: Answer, terms: Terms) -> Gather {
+        let cache = Arc::clone(&filling.cache);
+        Gather { filling: Some(filling), terms, answer, cache }
+    }
+
+    /// Whether a body of this length could be kept.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        usize::try_from(bytes)
+            .is_ok_and(|bytes| bytes + self.answer.head.len() <= self.cache.answer_bytes_max)
+    }
+
+    /// Adds the next piece of the body; `false` if there is no room for it.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> bool {
+        if self.filling.is_none() {
+            return false;
+        }
+        let length = self.answer.head.len() + self.answer.body.len() + bytes.len();
+        let before = self.cache.gathered.fetch_add(bytes.len(), Ordering::Relaxed);
+        if length > self.cache.answer_bytes_max || before + bytes.len() > self.cache.gathered_max {
+            self.cache.gathered.fetch_sub(bytes.len(), Ordering::Relaxed);
+            self.give_up();
+            return false;
+        }
+        self.answer.body.extend_from_slice(bytes);
+        true
+    }
+
+    /// It is too long to be kept, or is not in memory.
+    pub(crate) fn give_up(&mut self) {
+        if let Some(filling) = self.filling.take() {
+            filling.pass(self.answer.status);
+        }
+        self.forget_body();
+    }
+
+    /// The answer is whole.
+    pub(crate) fn keep(mut self) {
+        if let Some(filling) = self.filling.take() {
+            let mut answer = std::mem::take(&mut self.answer);
+            self.cache.gathered.fetch_sub(answer.body.len(), Ordering::Relaxed);
+            if answer.status != 204 {
+                answer
+                    .head
+                    .extend_from_slice(format!("Content-Length: {}\r\n", answer.body.len()).as_bytes());
+            }
+            answer.head.shrink_to_fit();
+            answer.body.shrink_to_fit();
+            filling.keep(answer, std::mem::take(&mut self.terms));
+        }
+    }
+
+    fn forget_body(&mut self) {
+        let body = std::mem::take(&mut self.answer.body);
+        self.cache.gathered.fetch_sub(body.len(), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        self.forget_body();
+    }
+}

@@ -1,0 +1,262 @@
+//! One client connection: where it stands, and what it has received.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use crate::answering::answer::After;
+use crate::answering::exchange::Exchange;
+use crate::answering::outcome::Stream;
+use crate::client::body::{Live, Upload, unless_read};
+use crate::client::held::Held;
+use crate::client::outbox::Outbox;
+use crate::client::output::{Flushed, Output};
+use crate::client::passage::{Arrival, Elsewhere};
+use crate::client::reader::Reader;
+use crate::client::transport::Transport;
+use crate::site::terms::Terms;
+
+/// Pipelined requests of one connection before the others get their turn.
+const REQUESTS_PER_TURN: u32 = 256;
+
+/// A connection, which its loop holds.
+///
+/// An idle one costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an entry in
+/// the timer wheel: buffers are lent by the loop and go back to it.
+pub(crate) struct Connection {
+    /// `None` while it is away: with the exchange that the application answers.
+    pub(crate) outbox: Option<Box<Outbox>>,
+    /// Bytes in `carry` may hold a whole request: parse before receiving.
+    pub(crate) unparsed: bool,
+    /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
+    pub(crate) more: bool,
+    /// Whether the header of the PROXY protocol with which it begins is still to come, or the first request of a client whom
+    /// nobody can take.
+    pub(crate) begins_with_header: bool,
+    /// Requests so far.
+    pub(crate) requests: u32,
+    /// How many of them there were when the others last had their turn.
+    pub(crate) requests_before: u32,
+    pub(crate) phase: Phase,
+    /// How it came here, if another process has passed it on.
+    pub(crate) arrived: Option<Box<Arrival>>,
+    /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
+    pub(crate) carry: Vec<u8>,
+    /// When the phase began, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        transport: Transport,
+        peer: Option<SocketAddr>,
+        listener: u16,
+        terms: Arc<Terms>,
+        now_ms: u64,
+    ) -> Self {
+        Self {
+            outbox: Some(Box::new(Outbox::new(transport, peer, listener, terms))),
+            unparsed: false,
+            more: false,
+            begins_with_header: false,
+            requests: 0,
+            requests_before: 0,
+            phase: Phase::Head,
+            arrived: None,
+            carry: Vec::new(),
+            since_ms: now_ms,
+        }
+    }
+
+    /// Whether a folder was asked for its next request already, by the process that has passed it on.
+    pub(crate) fn has_missed(&self) -> bool {
+        self.requests == 0 && self.arrived.as_ref().is_some_and(|arrival| arrival.has_missed)
+    }
+
+    /// Whether its outbox is with the application.
+    pub(crate) fn is_away(&self) -> bool {
+        self.outbox.is_none()
+    }
+
+    /// The way to its client. Only of a connection that is not away.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        let Some(outbox) = &self.outbox else { unreachable!("{IS_AWAY}") };
+        outbox
+    }
+
+    /// The way to its client. Only of a connection that is not away.
+    pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
+        let Some(outbox) = &mut self.outbox else { unreachable!("{IS_AWAY}") };
+        outbox
+    }
+
+    /// What carries its bytes. Only of a connection that is not away.
+    pub(crate) fn transport(&mut self) -> &mut Transport {
+        &mut self.outbox_mut().transport
+    }
+
+    /// Its client's address; `None` on unix sockets.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.outbox().peer
+    }
+
+    /// Sends what is written, as far as the client takes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Outbox::flush`].
+    pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
+        self.outbox_mut().flush()
+    }
+
+    /// Keeps received bytes for later; `unparsed` says that they may hold a whole request.
+    pub(crate) fn keep(&mut self, bytes: &[u8], unparsed: bool) {
+        self.carry = bytes.to_vec();
+        self.unparsed = unparsed && !bytes.is_empty();
+    }
+
+    /// Its exchange has come back from the application, with what that still has to give.
+    pub(crate) fn come_back(&mut self, mut exchange: Box<Exchange>, stream: Option<Box<dyn Stream>>) {
+        self.outbox = exchange.answer.outbox.take();
+        if !exchange.rest.is_empty() {
+            self.carry = std::mem::take(&mut exchange.rest);
+            self.unparsed = true;
+        }
+        if !matches!(self.phase, Phase::Respond(_)) {
+            self.phase = Phase::Respond(Box::new(Respond::new(exchange.answer.after())));
+        }
+        if let Phase::Respond(respond) = &mut self.phase {
+            (respond.exchange, respond.stream) = (Some(exchange), stream);
+        }
+    }
+
+    /// Its request was not asked, because the client has gone: it ends, with nothing said.
+    pub(crate) fn depart(&mut self, mut exchange: Box<Exchange>) {
+        self.outbox = exchange.answer.outbox.take();
+        self.outbox_mut().output = Output::default();
+        self.phase = Phase::Respond(Box::new(Respond::new(After::Close)));
+    }
+
+    /// Gives up its request, which goes nowhere: the next thing is an answer that ends it.
+    pub(crate) fn restart(&mut self, outbox: Box<Outbox>, now_ms: u64) {
+        self.outbox = Some(outbox);
+        (self.unparsed, self.more) = (false, false);
+        self.phase = Phase::Head;
+        self.carry = Vec::new();
+        self.since_ms = now_ms;
+    }
+
+    /// Whether its answer is whole and sent, and it waits for nothing but the next request, which makes an event.
+    pub(crate) fn is_answered(&self) -> bool {
+        let Phase::Respond(respond) = &self.phase else { return false };
+        let outbox = self.outbox();
+        outbox.watched
+            && !outbox.broken
+            && outbox.output.is_empty()
+            && respond.after == After::Next
+            && respond.stream.is_none()
+            && !respond.is_script
+            && !respond.missed
+            && self.carry.is_empty()
+            && respond
+                .exchange
+                .as_ref()
+                .is_none_or(|exchange| exchange.answer.live.is_none() && !exchange.answer.is_cut())
+    }
+
+    /// Whether it is between two requests, with nothing begun: what a stopping server may close.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Head)
+            && self.carry.is_empty()
+            && self.outbox().output.is_empty()
+            && !self.more
+    }
+
+    /// Whether it has had so many requests answered in a row that the others come first.
+    pub(crate) fn has_had_its_turn(&self) -> bool {
+        self.requests.wrapping_sub(self.requests_before) >= REQUESTS_PER_TURN
+    }
+}
+
+/// Said where the server has a fault.
+const IS_AWAY: &str = "a connection that is away is not worked on";
+
+/// What a connection is waiting for.
+///
+/// | phase | waits for | then |
+/// | --- | --- | --- |
+/// | `Head` | the rest of a request head, or the next one | an answer, or `Upload` |
+/// | `Upload` | the rest of a request body | an answer |
+/// | `Respond` | the client to take bytes, then the application's next piece | `Head`, `Linger`, or the end |
+/// | `Depart` | room in the passage to another process | the end |
+/// | `Linger` | the client to see the last answer and close | the end |
+pub(crate) enum Phase {
+    Head,
+    Upload(Box<Upload>),
+    Respond(Box<Respond>),
+    Depart(Departing),
+    Linger(Box<Linger>),
+}
+
+/// An answer that the client did not take at once, or that the application has not finished.
+pub(crate) struct Respond {
+    /// What happens when everything is sent.
+    pub(crate) after: After,
+    /// What the application still has to give.
+    pub(crate) stream: Option<Box<dyn Stream>>,
+    /// What is answered, if that is not in the access log yet.
+    pub(crate) exchange: Option<Box<Exchange>>,
+    /// Pulls since the others had their turn.
+    pub(crate) pulls: u32,
+    /// Whether it is a script's, from which the rest is read.
+    pub(crate) is_script: bool,
+    /// When the client of a script's answer was seen to have ended its side, in ms of the monotonic clock.
+    pub(crate) ended_ms: Option<u64>,
+    /// Whether an event may have told of the next request.
+    pub(crate) missed: bool,
+    /// How fast the client reads.
+    pub(crate) reader: Reader,
+    /// What is in memory meanwhile.
+    pub(crate) held: Option<Held>,
+}
+
+impl Respond {
+    /// An answer that is written and only has to be sent.
+    pub(crate) fn new(after: After) -> Self {
+        Self {
+            after,
+            stream: None,
+            exchange: None,
+            is_script: false,
+            ended_ms: None,
+            pulls: 0,
+            missed: false,
+            reader: Reader::default(),
+            held: None,
+        }
+    }
+}
+
+/// Where a connection goes whose next request another process answers.
+#[derive(Clone, Copy)]
+pub(crate) struct Departing {
+    pub(crate) elsewhere: Elsewhere,
+    /// How often it has moved then since it was last answered.
+    pub(crate) hops: u8,
+}
+
+/// Reads and forgets, within limits.
+pub(crate) struct Linger {
+    pub(crate) bytes_left: u64,
+}
+
+/// The live body is done when the application has read it all; else what the client still sends
+/// cannot be told from its next request.
+pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
+    let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
+    let mut carry = live.leftover();
+    carry.append(&mut connection.carry);
+    connection.unparsed = !carry.is_empty();
+    connection.carry = carry;
+    After::Next
+}

@@ -1,0 +1,96 @@
+//! Where the answers to one client go: its transport, and what is still to be sent.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::client::output::{Flushed, Output};
+use crate::client::transport::Transport;
+use crate::site::terms::Terms;
+
+/// The way to one client. Its connection has it, or the exchange that is with the application, or another thread while the
+/// application has the thread: always one of them.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
+pub(crate) struct Outbox {
+    pub(crate) transport: Transport,
+    /// The listener that accepted it.
+    pub(crate) listener: u16,
+    /// Whether the loop's epoll instance knows the socket.
+    pub(crate) watched: bool,
+    /// The answer to the present request has begun.
+    pub(crate) begun: bool,
+    /// Sending has failed: the client is gone.
+    pub(crate) broken: bool,
+    /// The loop has answered in its place and given it up: the thread that has it drops it.
+    pub(crate) disowned: bool,
+    pub(crate) peer: Option<SocketAddr>,
+    /// Those of the site that its last request was for.
+    pub(crate) terms: Arc<Terms>,
+    pub(crate) output: Output,
+}
+
+impl Outbox {
+    pub(crate) fn new(
+        transport: Transport,
+        peer: Option<SocketAddr>,
+        listener: u16,
+        terms: Arc<Terms>,
+    ) -> Self {
+        Self {
+            transport,
+            listener,
+            watched: false,
+            begun: false,
+            broken: false,
+            disowned: false,
+            peer,
+            terms,
+            output: Output::default(),
+        }
+    }
+
+    /// Sends what is written, as far as the client takes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Output::flush`].
+    pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
+        self.output.flush(&mut self.transport)
+    }
+
+    /// As [`Outbox::flush`], when our side ends at once if everything is taken.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Output::flush_and_end`].
+    pub(crate) fn flush_and_end(&mut self) -> io::Result<Flushed> {
+        self.output.flush_and_end(&mut self.transport)
+    }
+
+    /// As [`Outbox::flush`], while the application goes on: the thread that has it finds out later that the client is gone.
+    pub(crate) fn send(&mut self) {
+        self.broken |= self.flush().is_err();
+    }
+
+    /// Whether its client has gone. One that has only ended its own side may still read: `far` says whether to take
+    /// that for an end, too, as proxies do.
+    pub(crate) fn is_abandoned(&self, far: bool) -> bool {
+        match self.transport.peek() {
+            Ok(Some(0)) => far,
+            Ok(_) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Takes it from the thread that has it: a way to the same client, if there can be one, and what the thread keeps,
+    /// which goes nowhere.
+    pub(crate) fn disown(mut self: Box<Self>) -> (Option<Box<Self>>, Box<Self>) {
+        self.disowned = true;
+        let Ok(nowhere) = Transport::nowhere() else { return (None, self) };
+        let transport = std::mem::replace(&mut self.transport, nowhere);
+        let mut taken = Self::new(transport, self.peer, self.listener, Arc::clone(&self.terms));
+        (taken.watched, taken.begun) = (self.watched, self.begun);
+        taken.output = std::mem::take(&mut self.output);
+        (Some(Box::new(taken)), self)
+    }
+}

@@ -1,0 +1,97 @@
+//! Large bodies, which wait for their turn where there is not memory for all of them.
+//!
+//! A body that waits is not received: its client is held back by the kernel. Where those before it are slow, so that nothing
+//! becomes free, it goes to a file.
+
+use crate::answering::step::{Next, Step, Worked};
+use crate::client::body::{Upload, Waits};
+use crate::client::connection::{Connection, Phase};
+use crate::event_loop::{Loop, Slot};
+use crate::threads::desk::Desk;
+
+/// How often a body that waits looks whether it waits in vain.
+const LOOK_MS: u64 = 100;
+
+/// How long a body waits at most.
+const WAIT_MS_MAX: u64 = 5_000;
+
+/// The body that a connection receives, if it waits for memory.
+fn waiting(connection: &mut Connection) -> Option<&mut Upload> {
+    match &mut connection.phase {
+        Phase::Upload(upload) if upload.waits.is_some() => Some(upload),
+        _ => None,
+    }
+}
+
+impl Loop {
+    /// Whether a body may be received on now: it is small, or has what it needs, or gets it.
+    pub(crate) fn admits(&self, upload: &mut Upload) -> bool {
+        let is_first = self.bodies.is_empty();
+        upload.needs_blocks().is_none_or(|blocks| is_first && upload.reserve(blocks, self.now_ms))
+    }
+
+    /// A body waits until there is memory for all of it.
+    pub(crate) fn await_memory(&mut self, key: usize, mut connection: Box<Connection>) -> Step {
+        connection.more = true;
+        if let Phase::Upload(upload) = &mut connection.phase
+            && upload.waits.is_none()
+        {
+            let returns = self.shared.config.body_memory.returns();
+            upload.waits = Some(Waits { since_ms: self.now_ms, returns });
+            self.bodies.push_back(key);
+            self.timers.set(key, self.now_ms + LOOK_MS);
+        }
+        Step::On(connection, Next::Wait)
+    }
+
+    /// Bodies that wait go on, in their order, as far as there is memory; if some are left, the loop is woken when there is.
+    pub(crate) fn admit_waiting(&mut self) {
+        while let Some(&key) = self.bodies.front() {
+            let now_ms = self.now_ms;
+            let here = self.connections.get_mut(key).and_then(Slot::here_mut);
+            if let Some(connection) = here
+                && let Some(upload) = waiting(connection)
+                && let Some(blocks) = upload.needs_blocks()
+            {
+                if !upload.reserve(blocks, now_ms) {
+                    if self.shared.config.body_memory.wake_for(blocks, self.wake()) {
+                        return;
+                    }
+                    continue;
+                }
+                // That it waited is not its client's fault.
+                upload.since_ms += upload.waits.take().map_or(0, |waits| now_ms - waits.since_ms);
+                let idle_ms = connection.outbox().terms.limits.body_idle_timeout_ms;
+                self.timers.set(key, now_ms + idle_ms);
+                self.queue(key);
+            }
+            self.bodies.pop_front();
+        }
+    }
+
+    /// Looks whether a body that waits for memory should go to a file. `Err`: it does not wait.
+    pub(crate) fn look_for_memory(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+    ) -> Result<Worked, Box<Connection>> {
+        let (now_ms, returns) = (self.now_ms, self.shared.config.body_memory.returns());
+        let Some(upload) = waiting(&mut connection) else { return Err(connection) };
+        let Some(waits) = &mut upload.waits else { return Err(connection) };
+        let is_vain = std::mem::replace(&mut waits.returns, returns) == returns;
+        if is_vain || now_ms - waits.since_ms >= WAIT_MS_MAX {
+            upload.since_ms += now_ms - waits.since_ms;
+            upload.waits = None;
+            upload.leave_memory();
+            return Ok(self.work_on(key, Step::On(connection, Next::Continue), desk));
+        }
+        self.timers.set(key, now_ms + LOOK_MS);
+        for (_, slot) in self.connections.iter_mut() {
+            if let Some(Phase::Upload(upload)) = slot.here_mut().map(|other| &mut other.phase) {
+                upload.lapse(now_ms);
+            }
+        }
+        Ok(Worked::Kept(connection))
+    }
+}

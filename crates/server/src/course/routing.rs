@@ -1,0 +1,1180 @@
+//! One request, answered: by the route that its path takes, or by the server itself.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use adyton_files::programs::CHANGING;
+use adyton_files::runs::Runs;
+use adyton_files::scripts::Unnamed;
+use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
+use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
+use adyton_http1::{Asked, Head};
+use adyton_log::request::RequestId;
+use adyton_route::escaped;
+
+use crate::access_log::Record;
+use crate::answering::answer::{After, Answer};
+use crate::answering::changes::Changes;
+use crate::answering::coder::Wanted;
+use crate::answering::errand::Errand;
+use crate::answering::exchange::{Exchange, RequestBytes};
+use crate::answering::met::Past;
+use crate::answering::onward::Rewritten;
+use crate::answering::outcome::{Left, Stream};
+use crate::answering::reply::Reply;
+use crate::answering::step::{Answering, Next, Step};
+use crate::answering::verdict::Verdict;
+use crate::board::tally::Answered;
+use crate::cache::looking::{Looked, Sought, look_up};
+use crate::cache::wanting::Wanting;
+use crate::cgi::WantedScript;
+use crate::client::asker::Asker;
+use crate::client::connection::{Connection, Phase, Respond, after_live};
+use crate::client::outbox::Outbox;
+use crate::client::passage::Elsewhere;
+use crate::common::Common;
+use crate::event_loop::Loop;
+use crate::folders::{FolderAnswer, Folders, Place};
+use crate::guard::{Attempt, Credentials, Denial, Judgement};
+use crate::lock::lock;
+use crate::site::door::Door;
+use crate::site::other_names::{Other, names_of, scripts_of};
+use crate::site::plan::{Action, Fixed, Route, Site};
+use crate::threads::desk::Desk;
+
+/// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
+const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// What has come of looking for a route.
+pub(crate) enum Routed {
+    /// The answer is written.
+    Answered,
+    /// The application of the route with this number is to be asked.
+    App(usize),
+    /// These are to be verified first.
+    Check(Box<Credentials>),
+    /// The answer to another request is to be waited for.
+    Await(Box<Wanting>),
+    /// Another process is to answer.
+    Elsewhere(Elsewhere),
+    /// This script is to be run, for the route with this number.
+    Script(usize, Box<WantedScript>),
+    /// Another target is its own from here on.
+    Rewritten(Rewritten),
+}
+
+impl Loop {
+    /// The number of the site that a request is for, which its connection is in from now on.
+    #[inline]
+    pub(crate) fn enter_site(&mut self, outbox: &mut Outbox, request: Request<'_>) -> usize {
+        let number = self.plan.number_of(request, &mut self.last_host);
+        let terms = &self.plan.site(number).terms;
+        if !Arc::ptr_eq(terms, &outbox.terms) {
+            outbox.terms = Arc::clone(terms);
+        }
+        number
+    }
+
+    /// Answers one request, or says that an application has to: then the exchange has the outbox. `unread`: it has a body
+    /// that was not read.
+    pub(crate) fn answer(
+        &mut self,
+        connection: &mut Connection,
+        exchange: &mut Exchange,
+        (request, mut asked): (Request<'_>, Asked),
+        unread: bool,
+    ) -> Answering {
+        let has_missed = connection.has_missed();
+        connection.requests += 1;
+        let verdict = exchange.verdict.take();
+        let began_us = verdict.as_ref().and_then(|verdict| Some(verdict.of.as_ref()?.started_us));
+        exchange.started_us = began_us.unwrap_or_else(|| self.start_us());
+        let answer = &mut exchange.answer;
+        answer.outbox = connection.outbox.take();
+        answer.outbox().begun = false;
+        let site = self.enter_site(answer.outbox(), request);
+        let requests_max = answer.outbox().terms.limits.keep_alive_requests_max;
+        let last = requests_max != 0 && connection.requests >= requests_max;
+        asked.keep_alive &= !(last || self.stopping_ms.is_some() || self.gives_away());
+        let mut own = asked;
+        own.keep_alive &= !unread;
+        let id = self.name(request);
+        self.begin_answer(answer, own, id);
+        if let Some(trust) = &self.shared.config.trust {
+            answer.asker = Asker::told(trust, answer.outbox().peer, request);
+        }
+        match self.route(answer, site, (request, verdict.as_deref()), has_missed) {
+            Routed::Answered => {}
+            Routed::App(route) => {
+                answer.asked = asked;
+                exchange.take_route(self.plan.site(site), route);
+                return Answering::Ask;
+            }
+            Routed::Check(mut credentials) => {
+                answer.asked = asked;
+                credentials.before = verdict;
+                return Answering::Check(credentials);
+            }
+            Routed::Await(wanting) => {
+                answer.asked = asked;
+                return Answering::Await(wanting);
+            }
+            Routed::Elsewhere(elsewhere) => {
+                connection.outbox = answer.outbox.take();
+                // It is counted where it is answered.
+                connection.requests -= 1;
+                return Answering::Pass(elsewhere);
+            }
+            Routed::Script(route, wanted) => {
+                answer.asked = asked;
+                exchange.take_route(self.plan.site(site), route);
+                return Answering::Script(wanted);
+            }
+            Routed::Rewritten(rewritten) => {
+                answer.asked = asked;
+                return Answering::Rewritten(rewritten);
+            }
+        }
+        let after = self.conclude_answer(connection, answer, exchange.started_us, request);
+        // What was not read cannot be told from the next request.
+        Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
+    }
+
+    /// Has the most specific route answer that does. `verdict`: what has come of the request's credentials.
+    #[inline]
+    fn route(
+        &mut self,
+        answer: &mut Answer,
+        number: usize,
+        (request, verdict): (Request<'_>, Option<&Verdict>),
+        mut has_missed: bool,
+    ) -> Routed {
+        let Self { plan, folders, shared, date, looks, now_ms, .. } = &mut *self;
+        let site = plan.site(number);
+        if !has_missed && !is_web_socket(request) && !is_for_server(request) {
+            if site.is_one_app && !site.refuses(request.path()) {
+                return Routed::App(0);
+            }
+            // The usual case: the first route has nothing around it.
+            if site.ahead.is_none()
+                && let Ok(path) = site.spelled(request.path())
+                && let Some((number, pattern, route)) = site.routes.first(&path)
+                && route.is_bare()
+            {
+                match &route.action {
+                    Action::App(_) => return Routed::App(number),
+                    Action::Files(folder) => {
+                        let bytes = site.raw_bytes(request.path(), pattern.prefix_bytes());
+                        let mut reply = Reply::new(answer, &shared.common, date);
+                        if serve_file(&mut reply, &mut folders[*folder], (request, bytes), *looks) {
+                            return Routed::Answered;
+                        }
+                        has_missed = true;
+                    }
+                    Action::Folders(own) => {
+                        let own_bytes = pattern.prefix_bytes();
+                        let inside = Inside { site, number, route, path: &path, own_bytes };
+                        let asking = (request, client_of(answer), verdict);
+                        let folder = (&**own, &mut folders[own.number]);
+                        match answer_in(
+                            answer,
+                            inside,
+                            folder,
+                            (*now_ms, *looks),
+                            asking,
+                            (&shared.common, date),
+                        ) {
+                            Some(routed) => return routed,
+                            None => has_missed = true,
+                        }
+                    }
+                    &Action::Elsewhere { passage, .. } => {
+                        return Routed::Elsewhere(Elsewhere { passage, has_missed });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.try_routes(answer, number, (request, verdict), has_missed)
+    }
+
+    /// Tries each route of a site; `has_missed`: a folder was asked already.
+    pub(crate) fn try_routes(
+        &mut self,
+        answer: &mut Answer,
+        site: usize,
+        (request, verdict): (Request<'_>, Option<&Verdict>),
+        mut has_missed: bool,
+    ) -> Routed {
+        let Self { plan, folders, shared, date, looks, cache_key, now_ms, .. } = self;
+        let (site, client, common) = (plan.site(site), client_of(answer), &shared.common);
+        let Ok(path) = site.spelled(request.path()) else {
+            Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
+            return Routed::Answered;
+        };
+        if let Some(routed) = come_to_routes(answer, (site, &path), request, (common, date)) {
+            return routed;
+        }
+        let mut methods: Vec<&[u8]> = Vec::new();
+        for (number, pattern, route) in site.routes.of(&path) {
+            let is_passed = has_missed && route.action.is_folder();
+            if is_passed || !route.takes(request, client, &mut methods) {
+                continue;
+            }
+            let asking = (request, client, verdict);
+            let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
+            let stopped = come_in(answer, route, asking, (common, date));
+            if let Some(routed) = stopped.or_else(|| lead_to_scripts(answer, inside, asking, (common, date)))
+            {
+                return routed;
+            }
+            let prefix = || site.raw_bytes(request.path(), inside.own_bytes);
+            let mut reply = Reply::new(answer, common, date);
+            let (of, keys) = ((site, number, route), (&mut *cache_key, *now_ms));
+            match &route.action {
+                Action::Files(_) | Action::Folders(_) => {
+                    let now = (*now_ms, *looks);
+                    match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
+                        Some(routed) => return routed,
+                        None => has_missed = true,
+                    }
+                    leave(answer, site, route);
+                    continue;
+                }
+                Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
+                _ if is_for_server(request) => break,
+                Action::App(_) => return ask(&mut reply, request, of, keys, None),
+                &Action::Elsewhere { passage, .. } => {
+                    return Routed::Elsewhere(Elsewhere { passage, has_missed });
+                }
+                Action::Cgi(cgi) => match cgi.wanted(&path, inside.own_bytes) {
+                    Ok(wanted) => {
+                        let led = lead_behind(answer, inside, wanted.name(), asking, (common, date));
+                        return led.unwrap_or_else(|| {
+                            ask(&mut Reply::new(answer, common, date), request, of, keys, Some(wanted))
+                        });
+                    }
+                    Err(missing) => reply.fail(missing.status, missing.detail),
+                },
+                Action::Page(page) => write_page(&mut reply, page),
+                Action::Fixed(fixed) => fixed.answer(&mut reply),
+                Action::Redirect(status, to) => redirect(&mut reply, *status, &to.of(request, prefix())),
+            }
+            return Routed::Answered;
+        }
+        answer.changes = None;
+        answer_for_server(&mut Reply::new(answer, common, date), request, &methods);
+        Routed::Answered
+    }
+
+    /// Gives a request its name.
+    fn name(&mut self, request: Request<'_>) -> RequestId {
+        let config = &self.shared.config;
+        let value = |name: &[u8]| request.all_named(name).next();
+        let names = !config.request_id_field.is_empty();
+        let given = if names { value(&config.request_id_field) } else { None };
+        let traceparent = if config.logs_traces { value(b"traceparent") } else { None };
+        self.ids.next(given, traceparent)
+    }
+
+    /// Begins the answer to a request that has its name.
+    pub(crate) fn begin_answer(&self, answer: &mut Answer, asked: Asked, id: RequestId) {
+        write_name(answer, &self.shared.common, &id);
+        answer.begin(asked, id);
+    }
+
+    /// The application has answered, and this loop's driver with it.
+    pub(crate) fn answered(
+        &mut self,
+        exchange: Box<Exchange>,
+        left: Left,
+        desk: &mut Desk,
+    ) -> Option<Errand> {
+        let key = exchange.key;
+        // The application may have changed a file.
+        self.looks += 1;
+        self.guarded(key, desk, |this, desk| {
+            let step = match left {
+                Left::Nothing => {
+                    let connection = this.connections.take_away(key);
+                    this.conclude_call(connection, exchange, desk)
+                }
+                Left::Stream(stream) => {
+                    let connection = this.connections.take_away(key);
+                    this.begin_stream(connection, exchange, stream, desk)
+                }
+                Left::Later(claim) => Step::Away(this.keep_ticket(exchange, claim, desk)),
+                Left::Onward => {
+                    let connection = this.connections.take_away(key);
+                    this.send_on(connection, exchange, desk)
+                }
+                Left::Judged(judged) => {
+                    let connection = this.connections.take_away(key);
+                    this.answer_judged(connection, exchange, *judged, desk)
+                }
+            };
+            this.work_on(key, step, desk)
+        })
+    }
+
+    /// The application has given the whole answer.
+    fn conclude_call(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        desk: &mut Desk,
+    ) -> Step {
+        let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
+        let key = *key;
+        let asked_for = desk.head.of(request.head_bytes(&desk.buffer));
+        let after = self.conclude_answer(&mut connection, answer, *started_us, asked_for);
+        if let RequestBytes::Lent { end, filled, .. } = *request {
+            if after == After::Next {
+                desk.keep_exchange(exchange);
+                return self.answer_buffered(key, connection, desk, end..filled);
+            }
+            connection.keep(&desk.buffer[end..filled], true);
+        }
+        desk.keep_exchange(exchange);
+        self.conclude(key, connection, desk, after)
+    }
+
+    /// The application has given the beginning of an answer.
+    fn begin_stream(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        stream: Box<dyn Stream>,
+        desk: &mut Desk,
+    ) -> Step {
+        let Exchange { key, request, answer, head, .. } = &mut *exchange;
+        let key = *key;
+        let bytes = request.head_bytes(&desk.buffer);
+        answer.row = self.shared.tally.row_of(desk.head.path.of(bytes), answer.status);
+        if answer.outbox().terms.log.is_some() {
+            *head = bytes.to_vec();
+        }
+        if let RequestBytes::Lent { end, filled, .. } = *request {
+            connection.keep(&desk.buffer[end..filled], true);
+        }
+        connection.outbox = answer.outbox.take();
+        let mut respond = Respond::new(answer.after());
+        exchange.forget_request();
+        (respond.exchange, respond.stream) = (Some(exchange), Some(stream));
+        connection.phase = Phase::Respond(Box::new(respond));
+        self.watch_reader(key, &mut connection);
+        Step::On(connection, Next::Continue)
+    }
+
+    /// What follows a whole answer; the connection has its outbox again.
+    pub(crate) fn conclude_answer(
+        &mut self,
+        connection: &mut Connection,
+        answer: &mut Answer,
+        started_us: u64,
+        request: Request<'_>,
+    ) -> After {
+        connection.outbox = answer.outbox.take();
+        answer.row = self.shared.tally.row_of(request.path(), answer.status);
+        self.log_answer(connection.outbox(), Some(request), b"", answer, started_us);
+        if answer.is_cut() {
+            return answer.after_cut();
+        }
+        match answer.live.take() {
+            Some(live) if after_live(connection, &live) == After::Linger => After::Linger,
+            _ => answer.after(),
+        }
+    }
+
+    /// When the loop learned of the requests that it looks at.
+    pub(crate) fn start_us(&self) -> u64 {
+        self.calls.batch_since_us()
+    }
+
+    /// An answer is whole: counts it, and logs it. The path of a request reads the clock here, and nowhere else.
+    pub(crate) fn log_answer(
+        &mut self,
+        outbox: &Outbox,
+        request: Option<Request<'_>>,
+        refused: &[u8],
+        answer: &Answer,
+        started_us: u64,
+    ) {
+        let duration_us = self.turns.read_clock().saturating_sub(started_us);
+        let (status, body_bytes) = (answer.status, answer.body_bytes);
+        let (row, row_of_site) = (answer.row, outbox.terms.row());
+        self.shared.tally.note_answer(&Answered { status, body_bytes, row, row_of_site, duration_us });
+        if let Some(log) = &outbox.terms.log {
+            let (peer, id) = (answer.client(outbox.peer), &answer.id);
+            let mut first = Head::new();
+            // The log has what the client has asked for.
+            let sent = answer.onward.as_ref();
+            let sent = sent.and_then(|onward| onward.first(&mut first, &self.shared.config.head));
+            let request = sent.or(request);
+            let user = answer.asker.as_ref().and_then(|asker| asker.user.as_ref());
+            let user = user.map(|user| &*user.name);
+            let site = outbox.terms.name.as_deref();
+            let record = Record { peer, request, refused, site, user, status, body_bytes, duration_us, id };
+            lock(log).record(&record);
+        }
+    }
+}
+
+/// To ignore `Upgrade` would be allowed (RFC 9110 section 7.8), and then it is the application that fails, with words
+/// of its own. 426 would say the opposite: that the client has to upgrade.
+const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
+
+/// Browsers resolve these themselves.
+const DOT_SEGMENT: &str = "The path has a . or .. as a segment.";
+
+const NOTHING: &str = "Nothing is served here.";
+
+const DENIED: &str = "Nobody gets what is at this path.";
+
+const TOO_MANY: &str = "You have sent too many requests in a short time.";
+
+const FOLDER_CHANGING: &str = "The folder is being changed; try again.";
+
+const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
+
+const NOT_RUN: &str = "Files are not run here.";
+
+const NOT_ADMITTED: &str = "It is not for clients with this address.";
+
+/// The address of the client, as far as it is known.
+fn client_of(answer: &mut Answer) -> Option<IpAddr> {
+    let peer = answer.outbox().peer;
+    answer.client(peer).map(|client| client.ip())
+}
+
+/// What is before all routes of a site: what follows if it does not come to these.
+fn come_to_routes(
+    answer: &mut Answer,
+    (site, path): (&Site, &[u8]),
+    request: Request<'_>,
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if site.denies(path) {
+        Reply::new(answer, common, date).fail(403, DENIED);
+        return Some(Routed::Answered);
+    }
+    let is_first = answer.onward.is_none() && !is_for_server(request);
+    let target = if is_first { site.rewritten(path, request) } else { None };
+    target.map(|target| Routed::Rewritten(Rewritten { target, met: None }))
+}
+
+/// What is around a route, before its action: what follows if it does not come to that. The answer has the changes of the
+/// route from here on.
+fn come_in(
+    answer: &mut Answer,
+    route: &Route,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if route.changes.is_some() || answer.changes.is_some() {
+        answer.changes.clone_from(&route.changes);
+        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+    }
+    keep_lines(answer);
+    if let Some(terms) = route.apart.as_ref().and_then(|apart| apart.terms.as_ref()) {
+        answer.outbox().terms = Arc::clone(terms);
+    }
+    let met = answer.onward.as_ref().and_then(|onward| onward.met.as_ref());
+    let past = met.map(|met| route.past(met)).unwrap_or_default();
+    meet(answer, (route, past), (request, client, verdict), (common, date))
+}
+
+/// Whether a request may come to a route: what follows if it may not, or that is not known.
+fn meet(
+    answer: &mut Answer,
+    (route, past): (&Route, Past),
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let onward = answer.onward.as_ref();
+    let is_sent = onward.is_some_and(|onward| onward.times > 0);
+    if route.is_internal() && !is_sent {
+        Reply::new(answer, common, date).fail(404, NOTHING);
+        return Some(Routed::Answered);
+    }
+    // One whose password was looked at, or that was sent on, was counted before.
+    let is_new = verdict.is_none() && !is_sent && !past.is_counted;
+    if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
+        && let Some(wait_s) = limiter.wait_s(client)
+    {
+        let wait_s = wait_s.to_string();
+        Reply::new(answer, common, date).page(429, TOO_MANY, &[(b"Retry-After", wait_s.as_bytes())]);
+        return Some(Routed::Answered);
+    }
+    match route.door(client) {
+        Door::Guarded(_) if past.is_let_in => None,
+        door => pass(answer, &door, (request, client, verdict), (common, date)),
+    }
+}
+
+/// Has an answer say what its request is called, if a field does.
+#[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+#[inline(always)]
+fn write_name(answer: &mut Answer, common: &Common, id: &RequestId) {
+    if !common.config.request_id_field.is_empty() {
+        write_name_in(answer, &common.config.request_id_field, id);
+    }
+}
+
+#[inline(never)]
+fn write_name_in(answer: &mut Answer, field: &[u8], id: &RequestId) {
+    let mut line = field.to_vec();
+    line.extend_from_slice(format!(": {id}\r\n").as_bytes());
+    answer.lines = line.into();
+}
+
+/// Leaves a folder that lacks the file: the next route is not to find its terms.
+#[inline]
+fn leave(answer: &mut Answer, site: &Site, route: &Route) {
+    if route.apart.is_some() {
+        answer.outbox().terms = Arc::clone(&site.terms);
+    }
+}
+
+/// Has lines of an application's answer stay that has sent the request on, beside what the answer's changes are.
+#[inline]
+fn keep_lines(answer: &mut Answer) {
+    if let Some(onward) = answer.onward.as_ref().filter(|onward| !onward.kept.is_empty()) {
+        answer.changes = Some(onward.changes_of(answer.changes.as_deref().unwrap_or(&Changes::default())));
+    }
+}
+
+/// A route that a request has come into.
+#[derive(Clone, Copy)]
+struct Inside<'p> {
+    site: &'p Site,
+    number: usize,
+    route: &'p Route,
+    /// The path in its one spelling.
+    path: &'p [u8],
+    /// How much of it is the route's own.
+    own_bytes: usize,
+}
+
+impl Inside<'_> {
+    /// Whether the request was at this route before: a folder that has no file for it, and need not be asked again.
+    fn has_passed(&self, number: usize, route: &Route) -> bool {
+        let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
+        route.action.is_folder() && before.any(|(other, ..)| other == number)
+    }
+}
+
+/// Answers with a file; nothing, if there is no such file.
+fn answer_with_file(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    folders: &mut [Folder],
+    (now_ms, looks): (u64, u64),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    match &inside.route.action {
+        Action::Folders(own) => {
+            answer_in(answer, inside, (own, &mut folders[own.number]), (now_ms, looks), asking, to)
+        }
+        Action::Files(number) => {
+            serve_at(answer, inside, (&mut folders[*number], None), looks, asking, to).unwrap_or_default()
+        }
+        _ => None,
+    }
+}
+
+/// Answers with what is in a folder, as the folders on the way say; nothing, if there is no such file.
+fn answer_in(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, folder): (&Folders, &mut Folder),
+    (now_ms, looks): (u64, u64),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let Inside { site, path, own_bytes, .. } = inside;
+    let rest = path.get(own_bytes..).unwrap_or_default();
+    let mut place = folders.place_of(rest, &site.terms, now_ms);
+    for _ in 0..CHANGES_MAX {
+        if let Some(routed) = enter(answer, &place, asking, (common, date)) {
+            return Some(routed);
+        }
+        if let Some((found, bytes)) = place.answer(rest) {
+            let (request, ..) = asking;
+            let raw_bytes = site.raw_bytes(request.path(), own_bytes + bytes);
+            found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
+            return Some(Routed::Answered);
+        }
+        if place.runs.has_pages()
+            && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
+        {
+            return Some(routed);
+        }
+        if let Some(runs) = place.runs.programs()
+            && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
+        {
+            return Some(routed);
+        }
+        let own = Some((folders, &*place));
+        if let Ok(served) = serve_at(answer, inside, (folder, own), looks, asking, (common, date)) {
+            let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
+            if served.is_none() {
+                answer.outbox().terms = Arc::clone(&site.terms);
+            }
+            return served;
+        }
+        place = folders.place_now(rest, &site.terms, now_ms);
+        answer.outbox().terms = Arc::clone(&site.terms);
+    }
+    Reply::new(answer, common, date).fail(503, FOLDER_CHANGING);
+    Some(Routed::Answered)
+}
+
+/// Looks at a path whose folders change while it is answered, at most.
+const CHANGES_MAX: usize = 4;
+
+/// Has a program answer that a path names in a folder where some files are run; nothing, if it names none.
+fn run_in(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, place, runs): (&Folders, &Place, &Arc<Runs>),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (request, ..) = asking;
+    let Inside { number, path, own_bytes, .. } = inside;
+    let cgi = folders.cgi().filter(|_| !is_for_server(request))?;
+    let wanted = match cgi.wanted_among(path, own_bytes, runs) {
+        Ok(wanted) => wanted?,
+        Err(missing) => {
+            Reply::new(answer, to.0, to.1).fail(missing.status, missing.detail);
+            return Some(Routed::Answered);
+        }
+    };
+    let name = wanted.name().get(own_bytes..).unwrap_or_default();
+    if !place.is_file(name) {
+        Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+        return Some(Routed::Answered);
+    }
+    // Refusals of its name count for all paths behind that, too.
+    if let Some(refusal) = place.refusal(name) {
+        refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+        return Some(Routed::Answered);
+    }
+    let led = lead_behind(answer, inside, wanted.name(), asking, to);
+    Some(led.unwrap_or(Routed::Script(number, wanted)))
+}
+
+/// Has the Python page answer that a path names in a folder that has such; nothing, if it names none.
+fn ask_page(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folders, place): (&Folders, &Place),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (request, ..) = asking;
+    let Inside { number, path, own_bytes, .. } = inside;
+    let pages = folders.pages().filter(|_| !is_for_server(request))?;
+    let rest = path.get(own_bytes..)?;
+    let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
+    match pages.files.find(rest) {
+        Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
+        // The folder says itself which file answers for it.
+        Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
+        Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
+        Ok(_) if !place.runs.may_ask_pages() => {
+            Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
+            return Some(Routed::Answered);
+        }
+        Ok((named, _)) => {
+            let file = [b"/", &*named.file].concat();
+            if let Some(refusal) = place.refusal(&file) {
+                refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+                return Some(Routed::Answered);
+            }
+            let name = [&path[..own_bytes], &file].concat();
+            let is_on_the_way = path.starts_with(&name);
+            if is_on_the_way && !place.is_file(&file) || place.is_absent && !is_on_the_way {
+                Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+                return Some(Routed::Answered);
+            }
+            let led = if is_on_the_way {
+                lead_behind(answer, inside, &name, asking, to)
+            } else {
+                lead(answer, inside, &name, asking, to)
+            };
+            if led.is_some() {
+                return led;
+            }
+        }
+        // The page has the slash added.
+        Err(Unnamed::Unslashed) => {}
+        Err(Unnamed::Absent(why)) if why.status == 404 => return None,
+        Err(Unnamed::Absent(why)) => {
+            Reply::new(answer, to.0, to.1).fail(why.status, why.detail);
+            return Some(Routed::Answered);
+        }
+    }
+    if is_web_socket(request) {
+        Reply::new(answer, to.0, to.1).fail(501, NO_WEB_SOCKETS);
+        return Some(Routed::Answered);
+    }
+    Some(Routed::App(number))
+}
+
+/// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
+fn refuse_scripts(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    place: &Place,
+    request: Request<'_>,
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let Inside { site, path, own_bytes, .. } = inside;
+    if !place.has_answers() {
+        return None;
+    }
+    let behind = site.routes.of(path).filter(|(_, pattern, _)| pattern.prefix_bytes() == own_bytes);
+    let names = behind.flat_map(|(_, _, route)| names_of(route, path, own_bytes));
+    let refusal = names.into_iter().find_map(|name| place.refusal(&name[own_bytes..]))?;
+    refusal.answer(&mut Reply::new(answer, common, date), (request, 0));
+    Some(Routed::Answered)
+}
+
+/// Folders have changed while a file was looked for: what they say is to be found anew.
+struct Changed;
+
+/// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
+fn serve_at(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folder, own): (&mut Folder, Option<(&Folders, &Place)>),
+    looks: u64,
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Result<Option<Routed>, Changed> {
+    let Inside { site, route, path, own_bytes, .. } = inside;
+    let (request, ..) = asking;
+    let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
+    let place = own.map(|(_, place)| place);
+    let has_indexes = place.is_some_and(|place| place.indexes.is_some());
+    let has_programs = place.is_some_and(|place| place.runs.programs().is_some());
+    let mut names_others = route.names_others() || has_programs || has_indexes;
+    loop {
+        let mut reply = Reply::new(answer, common, date);
+        let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
+        match serve_in(&mut reply, folder, (request, prefix_bytes), how) {
+            Served::Sent => return Ok(Some(Routed::Answered)),
+            Served::Missed => return Ok(None),
+            Served::Changed => return Err(Changed),
+            Served::Named(name) => {
+                if let Some(refusal) = place.and_then(|place| place.refusal_at_top(&name)) {
+                    refusal.answer(&mut reply, (request, prefix_bytes));
+                    return Ok(Some(Routed::Answered));
+                }
+                let is_run = place.is_some_and(|place| place.runs.is_program(&name));
+                let name = [&path[..own_bytes], b"/", &name].concat();
+                // A folder may name any file as its index, which has a path of its own with all that is around that.
+                if is_run || has_indexes {
+                    return Ok(Some(rewritten(inside, &name, asking)));
+                }
+                if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
+                    return Ok(Some(routed));
+                }
+                // What folders say was heard for those on the way to this path, of which an index has no others.
+                let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
+                if place.is_some() && !is_beside {
+                    return Ok(Some(rewritten(inside, &name, asking)));
+                }
+            }
+        }
+        names_others = false;
+    }
+}
+
+/// What comes of a request that the file of another path would answer, if it is not answered here after all: what is around that
+/// path counts, too, and another route of its own answers.
+fn lead(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    match other(answer, inside, name, asking, (common, date)) {
+        Err(routed) => Some(routed),
+        Ok(Other::Nothing) => None,
+        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking)),
+    }
+}
+
+/// What comes of a request for what is behind the path of a script, if the script does not answer it after all. A script of
+/// another route answers by its own path alone.
+fn lead_behind(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if name.len() == inside.path.len() {
+        return None;
+    }
+    let found = match other(answer, inside, name, asking, (common, date)) {
+        Err(routed) => return Some(routed),
+        Ok(Other::Nothing) => return None,
+        Ok(Other::Nowhere) => None,
+        Ok(Other::Route(route)) => Some(route),
+    };
+    let past = |route: &Route| route.past(&inside.route.met(asking.1));
+    if let Some(routed) = found.and_then(|route| meet(answer, (route, past(route)), asking, (common, date))) {
+        return Some(routed);
+    }
+    let mut reply = Reply::new(answer, common, date);
+    match found.map(|route| &route.action) {
+        Some(Action::App(_) | Action::Cgi(_)) => return None,
+        Some(Action::Page(page)) => write_page(&mut reply, page),
+        Some(Action::Fixed(fixed)) => fixed.answer(&mut reply),
+        _ => reply.fail(404, NOTHING),
+    }
+    Some(Routed::Answered)
+}
+
+/// The same for all scripts that may answer a path of a folder of scripts.
+fn lead_to_scripts(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let index = inside.route.scripts_index.as_ref().filter(|_| inside.route.names_others())?;
+    scripts_of(inside.path, inside.own_bytes, index).into_iter().find_map(|name| {
+        if inside.path.starts_with(&name) {
+            lead_behind(answer, inside, &name, asking, to)
+        } else {
+            lead(answer, inside, &name, asking, to)
+        }
+    })
+}
+
+/// What another path has around it that the request's own has not; `Err`: what follows from that.
+fn other<'p>(
+    answer: &mut Answer,
+    inside: Inside<'p>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Result<Other<'p>, Routed> {
+    let Inside { site, number, .. } = inside;
+    if site.denies(name) {
+        Reply::new(answer, common, date).fail(403, DENIED);
+        return Err(Routed::Answered);
+    }
+    let (request, client, _) = asking;
+    let mut methods = Vec::new();
+    for (found, _, route) in site.routes.of(name) {
+        if found == number {
+            return Ok(Other::Nothing);
+        }
+        if inside.has_passed(found, route) || !route.takes(request, client, &mut methods) {
+            continue;
+        }
+        if !matches!(route.action, Action::Redirect(..)) {
+            return Ok(Other::Route(route));
+        }
+        // It says where clients go, and not who has the file: the next route counts, once this one's door is open.
+        let past = route.past(&inside.route.met(client));
+        if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
+            return Err(routed);
+        }
+    }
+    Ok(Other::Nowhere)
+}
+
+/// The request is one for the path of this file from here on.
+fn rewritten(
+    inside: Inside<'_>,
+    name: &[u8],
+    (request, client, _): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+) -> Routed {
+    let mut target = escaped(name);
+    if !request.query().is_empty() {
+        target.push(b'?');
+        target.extend_from_slice(request.query());
+    }
+    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met(client)) })
+}
+
+/// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
+/// here on, and their pages.
+fn enter(
+    answer: &mut Answer,
+    place: &Place,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    begin_in(answer, place);
+    if place.is_wrong {
+        Reply::new(answer, common, date).fail(500, WRONG_FOLDER);
+        return Some(Routed::Answered);
+    }
+    place.doors(client).find_map(|door| pass(answer, &door, (request, client, verdict), (common, date)))
+}
+
+/// Has an answer be as the folders of a path say.
+#[inline]
+fn begin_in(answer: &mut Answer, place: &Place) {
+    answer.changes.clone_from(&place.changes);
+    keep_lines(answer);
+    if let Some(terms) = &place.terms {
+        answer.outbox().terms = Arc::clone(terms);
+    }
+}
+
+/// What follows if a client may not pass a door, or it is not known whether it may.
+fn pass(
+    answer: &mut Answer,
+    door: &Door<'_>,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if matches!(door, Door::Open) {
+        return None;
+    }
+    if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
+        // What it was called while it waited is in logs already.
+        write_name(answer, common, &arrived.id);
+        answer.id.clone_from(&arrived.id);
+    }
+    let mut first = Head::new();
+    // A digest is one of the target that the client has sent.
+    let onward = answer.onward.as_ref();
+    let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
+    let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
+    let is_again = matches!(door, Door::Guarded(guard) if let_in_by == Some(guard.number));
+    match door {
+        Door::Open => {}
+        Door::Closed => {
+            Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
+            return Some(Routed::Answered);
+        }
+        Door::Guarded(guard) => match guard.judge(Attempt { request: proved, client, verdict, is_again }) {
+            Judgement::Pass(Some(user)) => {
+                let asker = answer.asker.get_or_insert_default();
+                (asker.user, asker.guard) = (Some(user), Some(guard.number));
+            }
+            Judgement::Pass(None) => {}
+            Judgement::Refuse(refused) => {
+                deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
+                return Some(Routed::Answered);
+            }
+            Judgement::Check(credentials) => return Some(Routed::Check(credentials)),
+        },
+    }
+    None
+}
+
+/// Has the application of a route asked, or this script, unless what is kept answers.
+fn ask(
+    reply: &mut Reply<'_>,
+    request: Request<'_>,
+    (site, number, route): (&Arc<Site>, usize, &Route),
+    (key, now_ms): (&mut Vec<u8>, u64),
+    script: Option<Box<WantedScript>>,
+) -> Routed {
+    let sought = match &route.cache {
+        None => Sought::Ask(script),
+        Some(rules) => look_up(reply, request, Looked { site, number, rules: *rules, key, now_ms }, script),
+    };
+    match sought {
+        Sought::Answered => Routed::Answered,
+        Sought::Ask(None) => Routed::App(number),
+        Sought::Ask(Some(script)) => Routed::Script(number, script),
+        Sought::Await(wanting) => Routed::Await(wanting),
+    }
+}
+
+/// Whether a client wants to speak another protocol from now on.
+fn is_web_socket(request: Request<'_>) -> bool {
+    request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)
+}
+
+/// What no application is asked: the server as a whole, tunnels, and reflections.
+fn is_for_server(request: Request<'_>) -> bool {
+    matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
+}
+
+/// Answers with a file, if the folder has one; `prefix_bytes` of the path are the route's own.
+#[inline]
+pub(crate) fn serve_file(
+    reply: &mut Reply<'_>,
+    folder: &mut Folder,
+    (request, prefix_bytes): (Request<'_>, usize),
+    looks: u64,
+) -> bool {
+    let prefix = &request.path()[..prefix_bytes];
+    let made = reply.render(|out, asked, identity| {
+        folder.answer(
+            &FileAsk {
+                request,
+                prefix,
+                asked,
+                identity,
+                fresh: looks,
+                as_stored: false,
+                names_others: false,
+                indexes: None,
+                is_absent: false,
+                runs_page: None,
+            },
+            out,
+        )
+    });
+    reply.take(made)
+}
+
+/// How a file is looked for.
+struct FileWay<'w> {
+    /// The folders beneath that of the route, and what they say of the path: their pages stand in the place of the folder's own.
+    own: Option<(&'w Folders, &'w Place)>,
+    /// The path without that of the route, in its one spelling.
+    rest: &'w [u8],
+    looks: u64,
+    /// Whether a file that another path names is to be named, and not sent.
+    names_others: bool,
+}
+
+/// What has come of looking for a file.
+enum Served {
+    /// The answer is written.
+    Sent,
+    /// There is no such file.
+    Missed,
+    /// This file, whose path beneath the folder another path names.
+    Named(Vec<u8>),
+    /// Nothing is written: folders have changed while the answer was made.
+    Changed,
+}
+
+/// The same where more is known of the path.
+fn serve_in(
+    reply: &mut Reply<'_>,
+    folder: &mut Folder,
+    (request, prefix_bytes): (Request<'_>, usize),
+    FileWay { own, rest, looks, names_others }: FileWay<'_>,
+) -> Served {
+    let prefix = &request.path()[..prefix_bytes];
+    let mark = reply.written_bytes();
+    let place = own.map(|(_, place)| place);
+    let as_stored = place.is_some_and(|place| place.is_as_stored);
+    let is_absent = place.is_some_and(|place| place.is_absent);
+    let indexes = place.and_then(|place| place.indexes.as_deref());
+    let mut is_changed = false;
+    let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
+    let made = reply.render(|out, asked, identity| {
+        let ask = FileAsk {
+            request,
+            prefix,
+            asked,
+            identity,
+            fresh: looks,
+            as_stored,
+            names_others,
+            indexes,
+            is_absent,
+            runs_page: Some(&runs_page),
+        };
+        let (start, opened) = (out.len(), folder.opened());
+        let made = match place.filter(|place| place.runs.programs().is_some()) {
+            Some(place) => folder.answer_unless(|name| place.runs.is_program(name), &ask, out),
+            None => folder.answer(&ask, out),
+        };
+        is_changed = folder.opened() != opened
+            && own.is_some_and(|(folders, place)| !folders.says_still(rest, place, folder.root()));
+        if is_changed {
+            out.truncate(start);
+        }
+        made
+    });
+    if is_changed {
+        folder.forget();
+        return Served::Changed;
+    }
+    let page = made.status().and_then(|status| place?.page_of(status));
+    let is_taken = match (page, made) {
+        (_, FileAnswer::Named(name)) => return Served::Named(name),
+        (Some(page), made) => reply.take_page(&made, mark, page),
+        (None, made) => reply.take(made),
+    };
+    if is_taken { Served::Sent } else { Served::Missed }
+}
+
+impl FolderAnswer {
+    /// Writes this answer; `bytes` of the path are its own.
+    fn answer(&self, reply: &mut Reply<'_>, (request, bytes): (Request<'_>, usize)) {
+        match self {
+            FolderAnswer::Redirect(status, location) => {
+                redirect(reply, *status, &location.of(request, bytes));
+            }
+            FolderAnswer::Status(status) => reply.fail(*status, ""),
+        }
+    }
+}
+
+/// Answers with an error page of the server's.
+fn write_page(reply: &mut Reply<'_>, page: &ErrorPage) {
+    let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
+    reply.take(made);
+}
+
+/// Says why a client is not let in, and what it can do.
+fn deny(reply: &mut Reply<'_>, denial: &Denial) {
+    let fields: Vec<(&[u8], &[u8])> = denial.fields.iter().map(|(name, value)| (*name, &**value)).collect();
+    reply.page(denial.status, denial.detail, &fields);
+}
+
+/// Sends a client to another place.
+fn redirect(reply: &mut Reply<'_>, status: u16, location: &[u8]) {
+    let page = reply.render(|out, asked, identity| {
+        let text = format!("It is at {}.", String::from_utf8_lossy(location));
+        error_page(out, asked, &identity, status, &text, &[(b"Location", location)])
+    });
+    reply.take(page);
+}
+
+impl Fixed {
+    /// Writes this answer.
+    fn answer(&self, reply: &mut Reply<'_>) {
+        let size = BodySize::Known(self.body.len() as u64);
+        let reason = reason_phrase(self.status);
+        let written: Result<(), BadResponse> = reply.head(self.status, reason.as_bytes(), size, |head| {
+            head.field(b"Content-Type", self.content_type.as_bytes())
+        });
+        match written {
+            Ok(()) => reply.write(&self.body),
+            // Whoever made the plan has not looked at its media type.
+            Err(_) => reply.fail(500, "The answer of this route cannot be sent."),
+        }
+    }
+}
+
+/// What the server says where no route answers; `methods` are those with which one would.
+fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u8]]) {
+    let allowed = if methods.is_empty() { METHODS.to_vec() } else { methods.join(&b", "[..]) };
+    let (status, detail) = match request.method() {
+        // Reflecting a request shows a script what the browser hides from it.
+        Method::Trace => (405, "The method TRACE is not served."),
+        Method::Connect => (501, "The method CONNECT is not served."),
+        Method::Options if request.target() == b"*" => {
+            let written: Result<(), BadResponse> =
+                reply.head(204, b"No Content", BodySize::Known(0), |head| head.field(b"Allow", METHODS));
+            debug_assert!(written.is_ok());
+            return;
+        }
+        _ if !methods.is_empty() => (405, "This path is not served with this method."),
+        _ => return reply.fail(404, NOTHING),
+    };
+    reply.page(status, detail, &[(b"Allow", &allowed)]);
+}

@@ -1,0 +1,103 @@
+//! Room for new connections when there is none: those that idle give way, and then those whose clients are slow.
+
+use crate::answering::refusals::CROWDED;
+use crate::client::connection::{Connection, Phase};
+use crate::course::turn::start_of_request;
+use crate::event_loop::{Loop, Slot};
+use crate::threads::desk::Desk;
+
+/// One that sends more slowly than `--body-rate-min` asks is not spared for longer than this then.
+const SLOW_MS: u64 = 1_000;
+
+impl Loop {
+    /// Makes room for a connection that waits; `false` when no connection can give way.
+    pub(crate) fn shed(&mut self, desk: &mut Desk) -> bool {
+        self.shed_idle() || self.shed_slow(desk)
+    }
+
+    /// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
+    /// 9.5). `false` when none is idle.
+    fn shed_idle(&mut self) -> bool {
+        let is_idle = |slot: &Slot| slot.here().is_some_and(|held| held.requests > 0 && held.is_idle());
+        let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
+        let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let count = keys.len().div_ceil(8);
+        keys.select_nth_unstable(count - 1);
+        let mut closed = false;
+        for (_, key) in keys.drain(..count) {
+            let silent = |slot: &Slot| slot.here().is_some_and(|held| !held.outbox().transport.has_arrived());
+            // A request that has just arrived is answered rather than lost.
+            if self.connections.get(key).is_some_and(silent) {
+                self.forget(key);
+                closed = true;
+            }
+        }
+        closed
+    }
+
+    /// Refuses the eighth of the slow connections that is slow for longest. `false` when none is.
+    fn shed_slow(&mut self, desk: &mut Desk) -> bool {
+        let slow = |(key, slot): (usize, &Slot)| Some((self.slow_for_ms(key, slot.here()?)?, key));
+        let mut keys: Vec<(u64, usize)> = self.connections.iter().filter_map(slow).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let count = keys.len().div_ceil(8);
+        keys.select_nth_unstable_by_key(count - 1, |&(slow_ms, _)| std::cmp::Reverse(slow_ms));
+        let mut closed = false;
+        for (_, key) in keys.drain(..count) {
+            let connection = self.connections.get_mut(key).and_then(Slot::take_here);
+            closed |= connection.is_some_and(|connection| self.give_way(key, connection, desk));
+        }
+        closed
+    }
+
+    /// For how long the client of a connection has kept the server waiting; `None` if it is not slow.
+    fn slow_for_ms(&self, key: usize, connection: &Connection) -> Option<u64> {
+        let config = &self.shared.config;
+        // The deadline moves with what comes.
+        let left_ms = self.timers.deadline_ms(key).saturating_sub(self.now_ms);
+        match &connection.phase {
+            Phase::Head if connection.is_idle() && connection.requests > 0 => None,
+            Phase::Head
+                if connection.outbox().output.is_empty() && !connection.more && !connection.unparsed =>
+            {
+                let begun = !connection.carry.is_empty();
+                let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
+                Some(timeout_ms.saturating_sub(left_ms))
+                    .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
+            }
+            // It is the server that has it wait.
+            Phase::Upload(upload) if upload.waits.is_some() => None,
+            Phase::Upload(upload) => {
+                let limits = &connection.outbox().terms.limits;
+                let stalled_ms = limits.body_idle_timeout_ms.saturating_sub(left_ms);
+                let age_ms = self.now_ms.saturating_sub(upload.since_ms);
+                let is_slow = age_ms >= SLOW_MS.max(config.crowded_timeout_ms)
+                    && upload.bytes() * 1000 < limits.body_rate * age_ms;
+                (stalled_ms >= config.crowded_timeout_ms || is_slow).then_some(age_ms)
+            }
+            _ => None,
+        }
+    }
+
+    /// Closes a slow connection now; if some of a request is there, it is answered as far as the kernel takes it.
+    /// `false`: what it was waited for has just arrived.
+    fn give_way(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
+        if connection.outbox().transport.has_arrived() {
+            // There is an event for it.
+            self.connections.put(key, connection);
+            return false;
+        }
+        let start = start_of_request(&connection);
+        if !start.is_empty() {
+            // Its descriptor goes at once: there is no lingering where others wait.
+            drop(self.refuse(key, connection, desk, CROWDED, &start));
+        }
+        self.forget(key);
+        true
+    }
+}

@@ -1,0 +1,31 @@
+//! What a guard's program is asked: an application as far as loops and threads know, which answers nothing but who a client is.
+
+use std::sync::Arc;
+
+use crate::answering::judged::Judged;
+use crate::answering::outcome::Outcome;
+use crate::app::{App, Call};
+use crate::client::body::{Body, OwnedBody};
+use crate::guard::Credentials;
+use crate::site::limits::SiteLimits;
+use crate::site::plan::Site;
+
+/// The question whether these credentials are right.
+struct Asking(Box<Credentials>);
+
+impl App for Asking {
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        let verdict = match self.0.ask(call) {
+            Ok(verdict) => verdict,
+            Err(outcome) => return outcome,
+        };
+        // What was lent is for who answers the request.
+        let body = OwnedBody::returned(std::mem::replace(&mut call.body, Body::Empty));
+        Outcome::Judged(Box::new(Judged { verdict, body }))
+    }
+}
+
+/// What an exchange is for while that is asked.
+pub(crate) fn site_of(credentials: Box<Credentials>) -> Site {
+    Site::of_app(Arc::new(Asking(credentials)), SiteLimits::default())
+}

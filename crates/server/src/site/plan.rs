@@ -1,0 +1,718 @@
+//! What a server serves, compiled once and swapped as a whole: host → site → route → action.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adyton_cache::Rules as CacheRules;
+use adyton_compress::Rules;
+use adyton_files::{ErrorPage, Folder, INDEX};
+use adyton_http::{Known, Request};
+use adyton_route::{
+    Admission, DeniedPaths, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern, Rewrites,
+    Routes, Taken, When, raw_bytes, spelled,
+};
+
+use crate::answering::changes::Changes;
+use crate::answering::met::{Met, Past};
+use crate::app::App;
+use crate::cgi::Cgi;
+use crate::client::passage::Elsewhere;
+use crate::folders::Folders;
+use crate::guard::Guard;
+use crate::site::door::Door;
+use crate::site::limiter::Limiter;
+use crate::site::limits::SiteLimits;
+use crate::site::terms::{SharedLog, StatusPage, Terms};
+
+/// What answers the requests that take a route. What comes next (gateways) is one more of these, and
+/// an arm in `Loop::route`.
+pub enum Action {
+    /// A folder, by its number among those of [`crate::Parts`], whose folders are answered with files of the name [`INDEX`].
+    ///
+    /// A file that one lacks which falls through is a question for the next route that is none of a folder.
+    Files(usize),
+    /// A folder whose folders say themselves how they are served. Set by [`Route::with_folders`].
+    Folders(Arc<Folders>),
+    /// An application.
+    App(Arc<dyn App>),
+    /// Scripts.
+    Cgi(Arc<Cgi>),
+    /// An error page of the server's.
+    Page(ErrorPage),
+    /// An answer that is always the same.
+    Fixed(Fixed),
+    /// Another place, with the status of the redirect.
+    Redirect(u16, Location),
+    /// Another process, which judges by itself whom it answers.
+    Elsewhere {
+        /// The passage to it, by its number among those of [`crate::Parts`].
+        passage: usize,
+        /// Whether a folder answers there: a folder is not asked for what another one has not.
+        is_folder: bool,
+    },
+}
+
+impl Action {
+    /// Whether a folder answers: it is not asked for what another one has not.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. })
+    }
+}
+
+impl Action {
+    /// Whether an application may answer.
+    fn is_app(&self) -> bool {
+        match self {
+            Action::App(_) => true,
+            Action::Folders(folders) => folders.pages().is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether it may run scripts.
+    fn runs_scripts(&self) -> bool {
+        match self {
+            Action::Cgi(_) => true,
+            Action::Folders(folders) => folders.cgi().is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// An answer that is always the same.
+pub struct Fixed {
+    /// Its status, which allows a body.
+    pub status: u16,
+    /// Its media type.
+    pub content_type: Box<str>,
+    /// Its body.
+    pub body: Box<[u8]>,
+}
+
+/// Requests of a path: which of them, for which clients, what answers them, and what is changed in the answers.
+pub struct Route {
+    /// What a request has to be beside its path, if anything; others are for the next route.
+    pub when: Option<Box<When>>,
+    /// How many requests a client may send it in a time; more are answered 429.
+    pub limiter: Option<Arc<Limiter>>,
+    /// Which clients it is for, if not for all; others are answered 403.
+    pub admission: Option<Box<Admission>>,
+    /// Who they have to be, if anyone; others are answered 401.
+    pub guard: Option<Arc<Guard>>,
+    /// What is changed in its answers.
+    pub changes: Option<Arc<Changes>>,
+    /// What few routes have.
+    pub apart: Option<Box<Apart>>,
+    /// Which answers of its application are compressed. Set by [`Route::compressing`]: such a route has changes, if only empty
+    /// ones, so that others have one question less.
+    pub compress: Option<Arc<Rules>>,
+    /// How its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route has changes, too.
+    pub cache: Option<CacheRules>,
+    /// How many bytes of its path are where its application stands, which sees what is behind them as its own.
+    pub mount_bytes: usize,
+    /// The file beneath its folder that answers for those that are not there, if one does.
+    pub fallback: Option<Box<[u8]>>,
+    /// The name of the script that answers for a folder, if its application is a folder of scripts.
+    pub scripts_index: Option<Box<[u8]>>,
+    /// The part that answers: an application, files, a fixed answer.
+    pub action: Action,
+}
+
+/// What few routes have; others have one question less.
+#[derive(Default)]
+pub struct Apart {
+    /// Whether it is only for requests that an application has sent on.
+    pub(crate) is_internal: bool,
+    /// How its clients are treated, in place of its site's terms.
+    pub(crate) terms: Option<Arc<Terms>>,
+    /// Whether what answers one of its paths may have another path, which another rule of the site is about. Set by
+    /// [`Site::with_one_spelling`].
+    pub(crate) names_others: bool,
+}
+
+impl From<Action> for Route {
+    /// A route for all requests of its path.
+    fn from(action: Action) -> Route {
+        Route {
+            when: None,
+            limiter: None,
+            admission: None,
+            guard: None,
+            changes: None,
+            apart: None,
+            compress: None,
+            cache: None,
+            mount_bytes: 0,
+            fallback: None,
+            scripts_index: None,
+            action,
+        }
+    }
+}
+
+impl Route {
+    /// The same, but answers of its application are compressed.
+    #[must_use]
+    pub fn compressing(mut self, rules: Arc<Rules>) -> Route {
+        self.changes.get_or_insert_default();
+        self.compress = Some(rules);
+        self
+    }
+
+    /// The same, but it is answered by a folder whose folders say how they are served.
+    #[must_use]
+    pub fn with_folders(mut self, folders: Folders) -> Route {
+        self.action = Action::Folders(Arc::new(folders.beneath(self.changes.clone())));
+        self
+    }
+
+    /// The same, but answers of its application, or of its scripts, are kept for other clients.
+    #[must_use]
+    pub fn caching(mut self, rules: CacheRules) -> Route {
+        self.changes.get_or_insert_default();
+        self.cache = Some(rules);
+        self
+    }
+
+    /// The same, but calls for it may take as long as these limits say, which are those of its site else, the one with these
+    /// names.
+    #[must_use]
+    pub fn timed(
+        mut self,
+        hosts: &[HostPattern],
+        limits: SiteLimits,
+        log: Option<SharedLog>,
+        pages: Vec<StatusPage>,
+    ) -> Route {
+        let terms = Terms::new(name_of(hosts), limits, log, pages);
+        self.apart.get_or_insert_default().terms = Some(Arc::new(terms));
+        self
+    }
+
+    /// The same, but it is only for requests that an application has sent on.
+    #[must_use]
+    pub fn internal(mut self) -> Route {
+        self.apart.get_or_insert_default().is_internal = true;
+        self
+    }
+
+    /// Whether it is only for requests that an application has sent on.
+    pub(crate) fn is_internal(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.is_internal)
+    }
+
+    /// What a request has met that has come into it from this address.
+    pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
+        // Where its address was enough, it was asked for nothing.
+        let guard = match self.door(client) {
+            Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
+            _ => None,
+        };
+        Met { guard, limiter: self.limiter.clone() }
+    }
+
+    /// What of it a request has met before.
+    pub(crate) fn past(&self, met: &Met) -> Past {
+        let guard = self.guard.as_ref().map(|guard| guard.number);
+        let limiters = (&met.limiter, &self.limiter);
+        let is_counted = matches!(limiters, (Some(one), Some(other)) if Arc::ptr_eq(one, other));
+        Past { is_let_in: guard.is_some() && guard == met.guard, is_counted }
+    }
+
+    /// Whether what answers one of its paths may have another path, which another rule of the site is about.
+    pub(crate) fn names_others(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.names_others)
+    }
+
+    /// Whether a request takes it; if only its method keeps it from that, `methods` gets those with which it would.
+    #[inline]
+    pub(crate) fn takes<'r>(
+        &'r self,
+        request: Request<'_>,
+        client: Option<IpAddr>,
+        methods: &mut Vec<&'r [u8]>,
+    ) -> bool {
+        let Some(when) = &self.when else { return true };
+        let taken = when.takes(request, client);
+        if taken == Taken::OtherMethod {
+            methods.extend(when.methods.iter().map(|method| &**method));
+        }
+        taken == Taken::Yes
+    }
+
+    /// What a client with this address has to do to use it; `None` is a client of a unix socket.
+    #[inline]
+    pub(crate) fn door(&self, client: Option<IpAddr>) -> Door<'_> {
+        Door::of(self.admission.as_deref(), self.guard.as_ref(), client)
+    }
+
+    /// Whether it has nothing around its action.
+    #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+    #[inline(always)]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.apart.is_none()
+            && self.when.is_none()
+            && self.limiter.is_none()
+            && self.admission.is_none()
+            && self.guard.is_none()
+            && self.changes.is_none()
+    }
+
+    /// Whether it is an application's, with nothing around it.
+    pub(crate) fn is_app(&self) -> bool {
+        self.is_bare() && matches!(self.action, Action::App(_))
+    }
+}
+
+/// Whether a path of this pattern may stand behind the name of a script of which it has nothing: then any route may be that one's.
+fn reaches_others(pattern: &PathPattern) -> bool {
+    let has_script = |path: &[u8]| {
+        memchr::memchr_iter(b'/', path).any(|at| SCRIPT_ENDS.iter().any(|end| path[..at].ends_with(end)))
+    };
+    match pattern {
+        PathPattern::Prefix(_) => false,
+        PathPattern::Exact(path) => has_script(path),
+        PathPattern::Suffix(_) => true,
+    }
+}
+
+/// How the names of scripts end.
+pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = adyton_files::scripts::ENDS;
+
+/// How many sites there ever were in this process.
+static SITES: AtomicU64 = AtomicU64::new(0);
+
+/// What is served under some host names.
+pub struct Site {
+    /// Its number among all that there ever were: what is kept for it is kept for no other, nor for the next version of it.
+    pub(crate) number: u64,
+    hosts: Vec<HostPattern>,
+    pub(crate) terms: Arc<Terms>,
+    pub(crate) routes: Routes<Route>,
+    /// Whether its one route is that of an application, for all paths: then there is nothing to look for.
+    pub(crate) is_one_app: bool,
+    /// Whether its routes are found by [`spelled`] paths.
+    has_one_spelling: bool,
+    /// Whether any of its applications is mounted beneath a path.
+    has_mounts: bool,
+    /// What comes before its routes, if anything does.
+    pub(crate) ahead: Option<Box<Ahead>>,
+}
+
+/// What a site does with paths before routes are looked for.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Those that nobody gets.
+    denied: DeniedPaths,
+    /// How others are changed.
+    rewrites: Rewrites,
+}
+
+/// What a site with these names is called in logs: by its first one.
+fn name_of(hosts: &[HostPattern]) -> Option<Box<str>> {
+    hosts.first().map(|host| host.to_string().into())
+}
+
+impl Site {
+    /// A site that is one application.
+    pub fn of_app(app: Arc<dyn App>, limits: SiteLimits) -> Site {
+        let everything = (PathPattern::Prefix(Box::default()), Action::App(app).into());
+        Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
+    }
+
+    /// A site with these names, of which the first one of a plan needs none; with these routes, limits for its clients, and
+    /// a log for its answers.
+    pub fn new(
+        hosts: Vec<HostPattern>,
+        routes: Routes<Route>,
+        limits: SiteLimits,
+        log: Option<SharedLog>,
+    ) -> Site {
+        let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
+        let is_one_app = routes.iter().count() == 1
+            && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
+        let terms = Arc::new(Terms::new(name_of(&hosts), limits, log, Vec::new()));
+        let has_mounts = routes.iter().any(|(_, route)| route.mount_bytes > 0);
+        let number = SITES.fetch_add(1, Ordering::Relaxed);
+        Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
+    }
+
+    /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
+    /// segments is refused: so what a route protects stays protected. Without it, paths are compared as they were sent.
+    #[must_use]
+    pub fn with_one_spelling(mut self) -> Site {
+        self.has_one_spelling = true;
+        self.mark_names();
+        self
+    }
+
+    /// The same, but some paths are for nobody, whatever its routes and folders say, and others are changed before its routes
+    /// are looked for. Its routes are found by the new path in its one spelling.
+    #[must_use]
+    pub fn with_paths(mut self, denied: DeniedPaths, rewrites: Rewrites) -> Site {
+        if !denied.is_empty() || !rewrites.is_empty() {
+            self.ahead = Some(Box::new(Ahead { denied, rewrites }));
+            self.is_one_app = false;
+            self = self.with_one_spelling();
+        }
+        self
+    }
+
+    /// Marks the routes of which what answers may have another path, which another rule is about: they alone have to ask.
+    fn mark_names(&mut self) {
+        let all = self.routes.iter().enumerate();
+        let marks: Vec<bool> =
+            all.map(|(number, (pattern, route))| self.may_name_others(number, pattern, route)).collect();
+        for (route, _) in self.routes.actions_mut().zip(marks).filter(|(_, is_marked)| *is_marked) {
+            route.apart.get_or_insert_default().names_others = true;
+        }
+    }
+
+    fn may_name_others(&self, number: usize, pattern: &PathPattern, route: &Route) -> bool {
+        let own: &[u8] = if let PathPattern::Prefix(own) = pattern { own } else { b"" };
+        let is_beneath = |other: &&PathPattern| match other {
+            PathPattern::Exact(path) | PathPattern::Prefix(path) => path.starts_with(own),
+            PathPattern::Suffix(_) => true,
+        };
+        let denied = || self.ahead.iter().flat_map(|ahead| ahead.denied.iter());
+        let others = self.routes.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut others = others.map(|(_, (other, _))| other).chain(denied()).filter(is_beneath);
+        let is_led_away = |fallback: &[u8]| {
+            let path = [own, b"/", fallback].concat();
+            self.denies(&path) || self.routes.first(&path).is_none_or(|(first, ..)| first != number)
+        };
+        match (&route.action, &route.scripts_index) {
+            // A fallback is a file that a folder may have a say about.
+            (Action::Folders(_), _) if route.fallback.is_some() => true,
+            (Action::App(_), Some(_)) if reaches_others(pattern) => true,
+            (Action::Files(_) | Action::Folders(_), _) => {
+                route.fallback.as_deref().is_some_and(is_led_away)
+                    || others.any(|other| other.knows_file(INDEX.as_bytes()))
+            }
+            (Action::App(_), Some(index)) => {
+                others.any(|other| other.knows_file(index) || other.knows_end(SCRIPT_ENDS))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a path in its one spelling is for nobody.
+    #[inline]
+    pub(crate) fn denies(&self, path: &[u8]) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.denied.find(path).is_some())
+    }
+
+    /// Whether a path has dot segments, and is to have none. An application sees most of them as they were sent, so that those
+    /// without a dot or an escape are not looked at any closer.
+    #[inline]
+    pub(crate) fn refuses(&self, path: &[u8]) -> bool {
+        self.has_one_spelling && path.iter().any(|byte| matches!(byte, b'.' | b'%')) && spelled(path).is_err()
+    }
+
+    /// The target that stands in the place of that of a request whose path this is, in its one spelling.
+    pub(crate) fn rewritten(&self, path: &[u8], request: Request<'_>) -> Option<Vec<u8>> {
+        self.ahead.as_ref()?.rewrites.target(path, request.query())
+    }
+
+    /// The same, with pages of its own.
+    #[must_use]
+    pub fn with_pages(mut self, pages: Vec<StatusPage>) -> Site {
+        let Terms { name, limits, log, .. } = &*self.terms;
+        self.terms = Arc::new(Terms::new(name.clone(), *limits, log.clone(), pages));
+        self
+    }
+
+    /// The path by which its routes are found.
+    #[inline]
+    pub(crate) fn spelled<'p>(&self, path: &'p [u8]) -> Result<Cow<'p, [u8]>, DotSegment> {
+        if self.has_one_spelling { spelled(path) } else { Ok(Cow::Borrowed(path)) }
+    }
+
+    /// How much of a path as it was sent is the part of a route whose own part has so many bytes.
+    #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
+    #[inline(always)]
+    pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
+        if self.has_one_spelling { raw_bytes(path, prefix_bytes) } else { prefix_bytes }
+    }
+
+    /// The application of one of its routes.
+    pub(crate) fn app(&self, route: usize) -> Option<&Arc<dyn App>> {
+        match &self.routes.action(route)?.action {
+            Action::App(app) => Some(app),
+            Action::Folders(folders) => folders.pages().map(|pages| &pages.app),
+            _ => None,
+        }
+    }
+
+    /// Where the application of this route stands in a path: that path, decoded, and how many bytes of the path as it was
+    /// sent are that.
+    #[inline]
+    pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
+        if self.has_mounts { self.found_mount(route, path) } else { (b"", 0) }
+    }
+
+    #[inline(never)]
+    fn found_mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
+        match self.routes.get(route) {
+            Some((PathPattern::Prefix(own) | PathPattern::Exact(own), route)) => {
+                let mount = own.get(..route.mount_bytes).unwrap_or_default();
+                (mount, self.raw_bytes(path, mount.len()))
+            }
+            _ => (b"", 0),
+        }
+    }
+
+    /// What becomes of a request, as far as that is known before its body is here; `has_missed`: a folder was asked already.
+    pub(crate) fn fate(
+        &self,
+        request: Request<'_>,
+        client: Option<IpAddr>,
+        (folders, now_ms): (&[Folder], u64),
+        mut has_missed: bool,
+    ) -> Fate {
+        let Ok(path) = self.spelled(request.path()) else { return Fate::Here };
+        if self.denies(&path) {
+            return Fate::Here;
+        }
+        if let Some(target) = self.rewritten(&path, request) {
+            return self.fate_at(&target, has_missed);
+        }
+        let mut methods = Vec::new();
+        for (_, pattern, route) in self.routes.of(&path) {
+            if !route.takes(request, client, &mut methods) {
+                continue;
+            }
+            let rest = || path.get(pattern.prefix_bytes()..).unwrap_or_default();
+            match route.door(client) {
+                _ if route.is_internal() => return Fate::Here,
+                Door::Open => {}
+                // To verify what it says may take longer than to read the body.
+                Door::Guarded(guard) if guard.asks_of_all() || request.has(Known::Authorization) => {
+                    return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
+                }
+                Door::Closed | Door::Guarded(_) => return Fate::Here,
+            }
+            match route.action {
+                // As in `Loop::route`.
+                Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
+                    if has_missed => {}
+                // Its fallback may be a program, too.
+                Action::Folders(ref own)
+                    if (own.cgi().is_some() && route.fallback.is_some())
+                        || own.may_run_at(rest(), &self.terms, now_ms) =>
+                {
+                    return Fate::Script;
+                }
+                Action::Folders(ref own) if own.pages().is_some() => return Fate::App,
+                // A folder in it may ask who the client is, which may take longer than to read the body.
+                Action::Folders(_) if request.has(Known::Authorization) => {
+                    return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
+                }
+                Action::Files(folder) if folders[folder].falls_through() => has_missed = true,
+                Action::Folders(ref own) if folders[own.number].falls_through() => has_missed = true,
+                Action::Files(_)
+                | Action::Folders(_)
+                | Action::Page(_)
+                | Action::Fixed(_)
+                | Action::Redirect(..) => {
+                    return Fate::Here;
+                }
+                Action::Elsewhere { passage, .. } => {
+                    return Fate::Elsewhere(Elsewhere { passage, has_missed });
+                }
+                Action::Cgi(_) => return Fate::Script,
+                Action::App(_) => return Fate::App,
+            }
+        }
+        Fate::Here
+    }
+
+    /// What becomes of a request whose target is another one, as far as its path alone says it.
+    fn fate_at(&self, target: &[u8], has_missed: bool) -> Fate {
+        let path = target.split(|&byte| byte == b'?').next().unwrap_or_default();
+        let Ok(path) = self.spelled(path) else { return Fate::App };
+        match self.routes.first(&path) {
+            Some((_, _, Route { when: None, action: Action::Elsewhere { passage, .. }, .. })) => {
+                Fate::Elsewhere(Elsewhere { passage: *passage, has_missed })
+            }
+            _ if self.leads_to_script(&path) => Fate::Script,
+            _ => Fate::App,
+        }
+    }
+
+    /// Whether a script may answer a path, which wants all of a body before it begins.
+    fn leads_to_script(&self, path: &[u8]) -> bool {
+        self.routes.of(path).any(|(_, _, route)| route.action.runs_scripts())
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing but a folder, or the server itself, can answer it.
+    Here,
+    /// The application may be asked.
+    App,
+    /// A script may be run, once all of its body is here.
+    Script,
+    /// Another process answers it.
+    Elsewhere(Elsewhere),
+}
+
+/// The host that was asked for last, and its site: clients repeat themselves. An empty host is the first site's.
+#[derive(Default)]
+pub(crate) struct LastHost {
+    host: Vec<u8>,
+    site: usize,
+}
+
+/// All sites of a server.
+pub struct Plan {
+    sites: Vec<Arc<Site>>,
+    hosts: Hosts,
+    /// The logs of all sites, each once.
+    logs: Vec<SharedLog>,
+}
+
+/// Why sites make no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// There is none.
+    NoSite,
+    /// Two have the same host name.
+    Host(HostError),
+    /// A route is for a folder that there is not: its number, and how many there are.
+    NoFolder(usize, usize),
+    /// A route is for a passage that there is not: its number, and how many there are.
+    NoPassage(usize, usize),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::NoSite => write!(f, "there is no site; give one"),
+            PlanError::Host(error) => write!(f, "{error}"),
+            PlanError::NoFolder(number, count) => {
+                write!(f, "a route is for the folder number {number}, and there are {count}")
+            }
+            PlanError::NoPassage(number, count) => {
+                write!(f, "a route is for the passage number {number}, and there are {count}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl Plan {
+    /// The plan of these sites. What no host name matches is for the first one.
+    ///
+    /// # Errors
+    ///
+    /// There is no site, or two have the same host name.
+    pub fn new(sites: Vec<Site>) -> Result<Plan, PlanError> {
+        if sites.is_empty() {
+            return Err(PlanError::NoSite);
+        }
+        let names: Vec<Vec<HostPattern>> = sites.iter().map(|site| site.hosts.clone()).collect();
+        let hosts = Hosts::new(&names).map_err(PlanError::Host)?;
+        let mut logs: Vec<SharedLog> = Vec::new();
+        for log in sites.iter().filter_map(|site| site.terms.log.as_ref()) {
+            if !logs.iter().any(|other| Arc::ptr_eq(other, log)) {
+                logs.push(Arc::clone(log));
+            }
+        }
+        Ok(Plan { sites: sites.into_iter().map(Arc::new).collect(), hosts, logs })
+    }
+
+    /// The terms of all sites and routes, if there are several sites.
+    pub(crate) fn terms_of_several(&self) -> impl Iterator<Item = &Arc<Terms>> {
+        let sites = if self.sites.len() > 1 { &*self.sites } else { &[] };
+        sites.iter().flat_map(|site| {
+            let of_routes = site.routes.iter().filter_map(|(_, route)| route.apart.as_ref()?.terms.as_ref());
+            [&site.terms].into_iter().chain(of_routes)
+        })
+    }
+
+    /// The number of the site that a request is for; `last` is what this plan was asked last.
+    #[inline]
+    pub(crate) fn number_of(&self, request: Request<'_>, last: &mut LastHost) -> usize {
+        if self.sites.len() == 1 {
+            return 0;
+        }
+        let Some(host) = request.host() else { return 0 };
+        if *last.host != *host {
+            last.host.clear();
+            last.host.extend_from_slice(host);
+            last.site = self.hosts.find(Some(host));
+        }
+        last.site
+    }
+
+    /// The site with this number.
+    #[inline]
+    pub(crate) fn site(&self, number: usize) -> &Arc<Site> {
+        &self.sites[number]
+    }
+
+    /// The number of a site of this plan.
+    pub(crate) fn find(&self, site: &Arc<Site>) -> Option<usize> {
+        self.sites.iter().position(|other| Arc::ptr_eq(other, site))
+    }
+
+    /// The site of a client that has not said which it wants.
+    pub(crate) fn first(&self) -> &Arc<Site> {
+        &self.sites[0]
+    }
+
+    /// All logs, each once.
+    pub(crate) fn logs(&self) -> impl Iterator<Item = &SharedLog> {
+        self.logs.iter()
+    }
+
+    /// Whether any site has an application, or a program to be asked who clients are.
+    pub(crate) fn has_app(&self) -> bool {
+        let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let asks = |route: &Route| route.guard.as_ref().is_some_and(|guard| guard.asks());
+        routes.any(|(_, route)| route.action.is_app() || asks(route))
+    }
+
+    /// Whether any site has scripts.
+    pub(crate) fn has_scripts(&self) -> bool {
+        let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        routes.any(|(_, route)| route.action.runs_scripts())
+    }
+
+    /// Whether all of its folders are among `count`.
+    pub(crate) fn check_folders(&self, count: usize) -> Result<(), PlanError> {
+        let routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let sent = |route: &Route| {
+            route.changes.as_ref()?.sends_on.as_ref()?.files.as_ref().map(|files| files.number)
+        };
+        let numbers = routes.filter_map(|(_, route)| match route.action {
+            Action::Files(folder) => Some(folder),
+            Action::Folders(ref own) => Some(own.number),
+            _ => sent(route),
+        });
+        match numbers.max().filter(|&most| most >= count) {
+            Some(number) => Err(PlanError::NoFolder(number, count)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all of its passages are among `count`.
+    pub(crate) fn check_passages(&self, count: usize) -> Result<(), PlanError> {
+        let routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let numbers = routes.filter_map(|(_, route)| match route.action {
+            Action::Elsewhere { passage, .. } => Some(passage),
+            _ => None,
+        });
+        match numbers.max().filter(|&most| most >= count) {
+            Some(number) => Err(PlanError::NoPassage(number, count)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What all threads of a server see.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::thread::Thread;
+
+use adyton_compress::Room;
+use adyton_crew::{Crew, Duties, Post, Spot};
+use adyton_spawn::Spawner;
+use adyton_sys::clock;
+use adyton_sys::tid::Tid;
+use adyton_sys::wake::Wake;
+
+use crate::answering::errand::Job;
+use crate::answering::refusals::Refusals;
+use crate::app::Host;
+use crate::board::estate::Pages;
+use crate::board::tally::{Cell, Tally};
+use crate::cache::store::Cache;
+use crate::cgi::Places;
+use crate::client::body::Reading;
+use crate::client::outbox::Outbox;
+use crate::common::{Asked, Common};
+use crate::config::Config;
+use crate::event_loop::Loop;
+use crate::lock::lock;
+use crate::site::limits::SiteLimits;
+use crate::site::plan::Plan;
+use crate::threads::checker::Checker;
+use crate::threads::home::Home;
+use crate::threads::inbox::Inbox;
+use crate::threads::task::Task;
+
+/// The duties of this server's threads.
+pub(crate) struct Http;
+
+impl Duties for Http {
+    type Loop = Loop;
+    type Job = Job;
+    type Own = Own;
+}
+
+/// What a thread has besides its place in the crew.
+pub(crate) struct Own {
+    /// The way to the client whose request a late thread or a worker is in, while the application has the thread.
+    pub(crate) lent: Spot<Outbox>,
+    /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
+    pub(crate) unsent: AtomicUsize,
+    /// The request that a late thread or a worker is in.
+    pub(crate) task: Mutex<Option<Task>>,
+    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
+    pub(crate) item_ms: AtomicU64,
+    /// The thread, as the application knows it.
+    pub(crate) thread: u64,
+    /// The same, as the kernel does.
+    pub(crate) tid: Tid,
+}
+
+impl Own {
+    /// The things of the calling thread, which the application knows by this number.
+    pub(crate) fn new(thread: u64) -> Self {
+        Own {
+            lent: Spot::empty(),
+            unsent: AtomicUsize::new(0),
+            task: Mutex::new(None),
+            item_ms: AtomicU64::new(0),
+            thread,
+            tid: Tid::own(),
+        }
+    }
+}
+
+/// What all threads of a server see.
+pub(crate) struct Shared {
+    pub(crate) common: Common,
+    /// What applications run in; `None` where files are all there is.
+    pub(crate) host: Option<Arc<dyn Host>>,
+    /// What is served now; a loop may not have it yet.
+    pub(crate) plan: Mutex<Arc<Plan>>,
+    pub(crate) crew: Crew<Http>,
+    pub(crate) inboxes: Vec<Arc<Inbox>>,
+    /// The same, as tickets know them.
+    pub(crate) homes: Vec<Arc<dyn Home>>,
+    /// Starts scripts.
+    pub(crate) spawner: Spawner,
+    /// How many run at once.
+    pub(crate) places: Arc<Places>,
+    /// Verifies passwords.
+    pub(crate) checker: Checker,
+    /// Bodies that the application reads from their connections.
+    pub(crate) readings: Arc<AtomicUsize>,
+    /// Where lines of access logs are noted that are not written yet.
+    pub(crate) pages: Pages,
+    /// Threads that interrupt a call.
+    pub(crate) interrupters: AtomicUsize,
+    /// How often threads had got the interpreter when the server's pulse was taken last.
+    pub(crate) got_interpreter: AtomicU64,
+    /// Whether each loop is to change hands at its next wait.
+    pub(crate) change: AtomicBool,
+    /// Whether some thread has lent a connection with something unsent since the watch looked.
+    pub(crate) unsent: AtomicBool,
+    /// The watch's thread.
+    pub(crate) watch: OnceLock<Thread>,
+    /// Loops that have ended.
+    pub(crate) ended: Mutex<Vec<Loop>>,
+    pub(crate) has_ended: Condvar,
+}
+
+impl Deref for Shared {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
+impl Shared {
+    /// State that the threads of a new server share, with a loop for each of `wakes`; see [`crate::Server::new`].
+    pub(crate) fn new(
+        config: Config,
+        plan: Plan,
+        wakes: Vec<Arc<Wake>>,
+        stop: Asked,
+        host: Option<Arc<dyn Host>>,
+        mut tally: Tally,
+    ) -> Self {
+        let loops = wakes.len();
+        tally.set_single(loops == 1);
+        let host = host.filter(|_| plan.has_app());
+        // Beside the driver of each loop one more is kept fresh, for when a driver is late.
+        let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
+        let queue = (config.queue_max, config.queue_timeout_ms);
+        let crew = Crew::new((loops, config.threads, reserve), queue);
+        let inboxes: Vec<Arc<Inbox>> = wakes.into_iter().map(|wake| Arc::new(Inbox::new(wake))).collect();
+        let pages = tally.pages();
+        let (spawner, places) =
+            (Spawner::new(config.spawn_command.clone()), Places::new(config.scripts_max, config.queue_max));
+        Self {
+            common: Common {
+                compress_room: Room::new(config.compress_memory_max),
+                cache: Cache::new(config.cache_memory_max),
+                config,
+                tally,
+                refusals: Refusals::default(),
+                output_bytes: Arc::default(),
+                stop,
+            },
+            host,
+            plan: Mutex::new(Arc::new(plan)),
+            crew,
+            homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
+            inboxes,
+            checker: Checker::default(),
+            spawner,
+            places,
+            pages,
+            readings: Arc::default(),
+            interrupters: AtomicUsize::new(0),
+            got_interpreter: AtomicU64::new(0),
+            change: AtomicBool::new(false),
+            unsent: AtomicBool::new(false),
+            watch: OnceLock::new(),
+            ended: Mutex::new(Vec::new()),
+            has_ended: Condvar::new(),
+        }
+    }
+
+    /// A loop has come to its end.
+    pub(crate) fn end(&self, mut driven: Box<Loop>) {
+        driven.called.wake();
+        self.crew.give_slot(&mut driven.calls.slot, clock::monotonic_ms());
+        self.crew.end_loop();
+        lock(&self.ended).push(*driven);
+        self.has_ended.notify_all();
+    }
+
+    /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
+    /// the application there is none: while it waited for a client, no other would be served.
+    pub(crate) fn begin_reading(&self, limits: &SiteLimits) -> Option<Reading> {
+        if !limits.stream_body || self.crew.slots() == 1 {
+            return None;
+        }
+        Reading::begin(&self.readings, self.config.stream_body_threads_max)
+    }
+
+    /// What is served now.
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&lock(&self.plan))
+    }
+
+    /// Has what starts scripts ready, where a plan has any.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub(crate) fn begin_scripts(&self, plan: &Plan) -> io::Result<()> {
+        if plan.has_scripts() { self.spawner.begin() } else { Ok(()) }
+    }
+
+    /// Notes on the board what the logs of a plan have not written, so that it outlives this process.
+    pub(crate) fn begin_logs(&self, plan: &Plan) {
+        for log in plan.logs() {
+            lock(log).leave_on(&self.pages, self.tally.counter(Cell::LinesLost));
+        }
+    }
+
+    /// Gives each site of a plan its row on the board; the answers of a single site are not counted apart.
+    pub(crate) fn begin_counts(&self, plan: &Plan) {
+        for terms in plan.terms_of_several() {
+            terms.set_row(self.tally.row_of_site(terms.name.as_deref()));
+        }
+    }
+
+    /// Says on the board how the threads stand.
+    pub(crate) fn publish_threads(&self) {
+        let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());
+        self.tally.set(Cell::Threads, threads as u64);
+        self.tally.set(Cell::ThreadsBusy, busy as u64);
+        self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
+    }
+
+    /// A request's client has gone while it waited.
+    pub(crate) fn note_departed(&self) {
+        self.tally.count(Cell::Departed);
+        self.crew.note_departed();
+    }
+
+    /// Publishes a driver's loop for the time of a call.
+    pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
+        post.publish(driven);
+        self.wake_watch();
+    }
+
+    /// Lends a late thread's outbox for the time of a call: what is unsent leaves if the call lasts.
+    pub(crate) fn lend_unsent(&self, post: &Post<Http>, outbox: Box<Outbox>, number: usize) {
+        post.own.lent.put(outbox);
+        post.own.unsent.store(number, Ordering::Release);
+        self.unsent.store(true, Ordering::Relaxed);
+        self.wake_watch();
+    }
+
+    pub(crate) fn wake_watch(&self) {
+        if let Some(watch) = self.watch.get() {
+            self.crew.wake_watch(watch);
+        }
+    }
+}

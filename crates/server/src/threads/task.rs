@@ -1,0 +1,180 @@
+//! The request that a thread is in for long: what it is, how far the end of its time has come, and how that is told.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adyton_log::request::RequestId;
+use adyton_log::{self as log, messages};
+
+use crate::site::limits::CallLimits;
+
+/// Instead of a connection's key, for what is done when its client has gone.
+pub(crate) const NO_KEY: usize = usize::MAX;
+
+/// A request that some thread is in for long.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) home: usize,
+    pub(crate) key: usize,
+    pub(crate) since_ms: u64,
+    pub(crate) what: What,
+    /// What the logs call it; `None` for the end of an answer whose client has gone.
+    pub(crate) id: Option<RequestId>,
+    /// How long it may take.
+    pub(crate) limits: CallLimits,
+    pub(crate) stage: Stage,
+    /// It was answered in its place.
+    pub(crate) lost: bool,
+}
+
+/// How far the end of a task's time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its time runs.
+    Runs,
+    /// It waits for its client, which does not count.
+    Parked,
+    /// Its time is over, and a thread is about to interrupt it.
+    Overdue,
+    Interrupted,
+}
+
+/// Which limit a request has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Nothing of its answer came for so long.
+    Silence,
+    /// All of it takes too long.
+    Whole,
+}
+
+impl Task {
+    pub(crate) fn new(
+        (home, key): (usize, usize),
+        since_ms: u64,
+        what: What,
+        id: Option<RequestId>,
+        limits: CallLimits,
+    ) -> Self {
+        Self { home, key, since_ms, what, id, limits, stage: Stage::Runs, lost: false }
+    }
+
+    /// Where it is: there is one there at a time.
+    pub(crate) fn place(&self) -> (usize, usize, u64) {
+        (self.home, self.key, self.since_ms)
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.stage == Stage::Interrupted
+    }
+
+    /// Until when nothing needs to be done about it, and which limit it passes then; `None` if there is none.
+    pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
+        let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
+        let limits = [
+            (silent_since_ms, self.limits.silence_ms, Limit::Silence),
+            (self.since_ms, self.limits.total_ms, Limit::Whole),
+        ];
+        let set = limits.into_iter().filter(|&(_, timeout_ms, _)| timeout_ms > 0);
+        set.map(|(since_ms, timeout_ms, limit)| (since_ms + timeout_ms, limit))
+            .min_by_key(|&(due_ms, _)| due_ms)
+    }
+
+    /// When something of its answer's body came last.
+    pub(crate) fn last_item_ms(&self, item_ms: &AtomicU64) -> Option<u64> {
+        Some(item_ms.load(Ordering::Relaxed)).filter(|&item_ms| item_ms > self.since_ms)
+    }
+
+    /// Its time is over, unless it waits for its client by now.
+    pub(crate) fn expire(&mut self) {
+        if self.stage == Stage::Runs {
+            self.stage = Stage::Overdue;
+        }
+    }
+
+    /// Its time stands still.
+    pub(crate) fn park(&mut self) {
+        if !self.is_interrupted() {
+            self.stage = Stage::Parked;
+        }
+    }
+
+    /// Its time runs again, after so long.
+    pub(crate) fn unpark(&mut self, waited_ms: u64) {
+        if self.stage == Stage::Parked {
+            self.since_ms += waited_ms;
+            self.stage = Stage::Runs;
+        }
+    }
+}
+
+/// What a thread is in: enough to know it again in the log, and so short that every call can note it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    /// The beginning of a request's head.
+    Head { bytes: [u8; What::HEAD_BYTES_MAX], length: u8 },
+    /// Something that has none, in words.
+    Named(&'static str),
+}
+
+impl What {
+    /// How much of a head is noted.
+    pub(crate) const HEAD_BYTES_MAX: usize = 96;
+
+    /// What follows in an answer that has begun, or its end.
+    pub(crate) const REST: Self = Self::Named("the rest of an answer");
+
+    /// Notes the beginning of a head in the place of what was noted before.
+    pub(crate) fn note(&mut self, head: &[u8]) {
+        match self {
+            Self::Head { bytes, length } => {
+                let noted = head.len().min(bytes.len());
+                bytes[..noted].copy_from_slice(&head[..noted]);
+                *length = u8::try_from(noted).unwrap_or(0);
+            }
+            Self::Named(_) => *self = Self::of(head),
+        }
+    }
+
+    /// Notes the beginning of a head.
+    pub(crate) fn of(head: &[u8]) -> Self {
+        let mut bytes = [0; Self::HEAD_BYTES_MAX];
+        let length = head.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&head[..length]);
+        Self::Head { bytes, length: u8::try_from(length).unwrap_or(0) }
+    }
+}
+
+impl fmt::Display for What {
+    /// Method and target, as far as they were noted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, length) = match self {
+            Self::Named(words) => return f.write_str(words),
+            Self::Head { bytes, length } => (bytes, length),
+        };
+        let start = bytes[..usize::from(*length)].trim_ascii_start();
+        let line = &start[..memchr::memchr(b'\r', start).unwrap_or(start.len())];
+        let mut words = line.splitn(3, |&byte| byte == b' ');
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        write!(f, "{} {}", method.escape_ascii(), target.escape_ascii())
+    }
+}
+
+/// Logs that a call does not end: it does not heed its interruption, or cannot be reached, because some call keeps what all
+/// of them need.
+pub(crate) fn log_stuck(task: &Task, waited_ms: u64, stacks: impl FnOnce() -> Option<String>) {
+    let (what, seconds) = (task.what.to_string(), waited_ms / 1000);
+    let text = if task.is_interrupted() {
+        format!(
+            "{what} was interrupted and does not react after {seconds} s; its thread is lost until it does"
+        )
+    } else {
+        let stacks = stacks().map(|stacks| format!("; this is where all threads are:\n{stacks}"));
+        format!(
+            "{what} is not reached after {seconds} s, because it or another request keeps the interpreter; its thread \
+             is lost until that lets go{}",
+            stacks.unwrap_or_default()
+        )
+    };
+    log::write_about(task.id.as_ref(), &messages::THREAD_LOST, format_args!("{}", text.trim_end()));
+}

@@ -1,0 +1,181 @@
+//! The watch: takes a loop from a driver whose call of the application takes too long.
+//!
+//! It looks from time to time, and only while some loop calls: a driver that it sees twice in a row on the same errand
+//! loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
+//! are quick, and frequent for a second after one was slow: then a slow call holds the others up for one to two
+//! milliseconds, and that only until its endpoint is known to be slow.
+//!
+//! A call may last because its thread gets no CPU: other processes have it. Another thread would get none either, and
+//! to hand over costs, so such a call is excused for a while.
+//!
+//! A thread that gets the interpreter after a long wait takes along what has queued meanwhile; if its own request takes long,
+//! the watch calls up other threads for that.
+//!
+//! It also sends what streams that have lost the loop have written, when an item is slow after others that were quick.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use adyton_crew::{Look, Post};
+use adyton_log as log;
+use adyton_sys::clock;
+
+use crate::threads::shared::{Http, Own, Shared};
+
+/// How often the watch looks after a slow call.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How often it looks when there was none for a while.
+const CALM_TICK: Duration = Duration::from_millis(4);
+
+/// For so many ticks after a slow call others are expected.
+const TICKS_ALERT: u32 = 1_000;
+
+/// Ticks without a call before the watch goes to sleep: waking it costs a system call.
+const TICKS_AWAKE: u32 = 20;
+
+/// How often in a row a call is excused: a thread that gets no CPU for so many ticks may be of a lower priority.
+const EXCUSES_MAX: u32 = 20;
+
+/// A call that gets a quarter of a CPU computes.
+const COMPUTES_SHARE: u64 = 4;
+
+/// Outboxes that late threads have lent with something unsent, because items came quickly until then.
+#[derive(Default)]
+struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
+
+impl Unsent {
+    /// Sends for those whose next item has not come since the last look; says whether there are any others.
+    fn send(&mut self, shared: &Shared) -> bool {
+        for (post, number) in self.0.drain(..) {
+            let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);
+            if lasts.is_ok()
+                && let Some(mut outbox) = post.own.lent.take()
+            {
+                outbox.send();
+                post.own.lent.put(outbox);
+            }
+        }
+        if shared.unsent.swap(false, Ordering::Relaxed) {
+            self.0 = shared.crew.posts(|own| {
+                let number = own.unsent.load(Ordering::Acquire);
+                (number > 0).then_some(number)
+            });
+        }
+        !self.0.is_empty()
+    }
+}
+
+/// Why a call is not taken for slow although it lasts.
+#[derive(Default)]
+struct Excuse {
+    /// The CPU time of its thread when it was excused last, and when that was.
+    given: Option<(u64, u64)>,
+    /// How often in a row.
+    times: u32,
+}
+
+impl Excuse {
+    /// Whether a call lasts because it waits or computes, and not because its thread waits for a CPU.
+    fn is_slow(&mut self, own: &Own) -> bool {
+        let (used_us, now_us) = (own.tid.cpu_us(), clock::monotonic_us());
+        let computes = self.given.is_some_and(|(before_us, then_us)| {
+            used_us.saturating_sub(before_us) * COMPUTES_SHARE >= now_us - then_us
+        });
+        if computes || self.times >= EXCUSES_MAX || !own.tid.is_runnable() {
+            *self = Self::default();
+            return true;
+        }
+        *self = Self { given: Some((used_us, now_us)), times: self.times + 1 };
+        false
+    }
+}
+
+/// Starts the watch of a server; the flag ends it.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandle<()>, Arc<AtomicBool>)> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (watched, asked) = (Arc::clone(shared), Arc::clone(&stop));
+    let handle = std::thread::Builder::new()
+        .name("adyton-watch".into())
+        .spawn(move || run(&watched, &asked, loops))?;
+    // The first to set it is the only one.
+    let _ = shared.watch.set(handle.thread().clone());
+    Ok((handle, stop))
+}
+
+fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
+    let mut seen: Vec<(Look, Excuse)> = (0..loops).map(|_| Default::default()).collect();
+    let (mut idle_ticks, mut alert) = (0, 0_u32);
+    let (mut unsent, mut left) = (Unsent::default(), false);
+    #[cfg(debug_assertions)]
+    let mut alarm = Alarm::default();
+    while !stop.load(Ordering::SeqCst) {
+        shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
+        let (mut moved, mut in_doubt) = (false, unsent.send(shared));
+        if std::mem::replace(&mut left, shared.crew.left_some()) {
+            // The thread to which they were left is not done with its own request.
+            shared.crew.call_up_rest(clock::monotonic_ms());
+        }
+        in_doubt |= left;
+        for (home, (look, excuse)) in seen.iter_mut().enumerate() {
+            if let Some((mut driven, post)) = shared.crew.look(home, look, |own| excuse.is_slow(own)) {
+                driven.relieve(&post);
+                shared.crew.offer(driven);
+                alert = TICKS_ALERT;
+            }
+            if look.moved {
+                *excuse = Excuse::default();
+            }
+            moved |= look.moved;
+            in_doubt |= excuse.given.is_some();
+        }
+        #[cfg(debug_assertions)]
+        {
+            // In a deadlock nothing moves, and the watch must not sleep over it.
+            in_doubt |= alarm.is_worried(shared);
+        }
+        if moved || in_doubt || idle_ticks <= TICKS_AWAKE {
+            idle_ticks = if moved { 0 } else { idle_ticks + 1 };
+            std::thread::park_timeout(if alert > 0 || in_doubt { TICK } else { CALM_TICK });
+            alert = alert.saturating_sub(1);
+        } else {
+            std::thread::park();
+            idle_ticks = 0;
+        }
+    }
+    shared.crew.watch_sleeps(false);
+}
+
+/// Notices that work is left lying: the deadlock detector of debug builds.
+#[cfg(debug_assertions)]
+#[derive(Default)]
+struct Alarm {
+    complaints: u32,
+}
+
+#[cfg(debug_assertions)]
+impl Alarm {
+    /// Whether there is a complaint. Ends the process when it lasts: a test that hangs would not say why.
+    fn is_worried(&mut self, shared: &Shared) -> bool {
+        const TICKS_MAX: u32 = 2_000;
+
+        let Some(complaint) = shared.crew.complaint() else {
+            self.complaints = 0;
+            return false;
+        };
+        self.complaints += 1;
+        if self.complaints >= TICKS_MAX {
+            log::put_plain(&format!("adyton: the threads are stuck: {complaint}\n"));
+            log::settle();
+            std::process::abort();
+        }
+        true
+    }
+}
