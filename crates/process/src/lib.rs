@@ -16,72 +16,34 @@
 //! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
 //! generation is given up, and the old one serves on.
 //!
-//! What is decided is decided without I/O: `fleet.rs`, `nursery.rs`, `reloads.rs`, `succession.rs` and `stopping.rs` are told
-//! what has happened, and return what is to be done; `supervisor/` tells them, and does it.
+//! Decisions are made without I/O, in `workers/` and `versions/`: they are told what has happened, and return what is to be done;
+//! `supervisor/` tells them, and does it.
 
 #![forbid(unsafe_code)]
 
-mod access;
-mod action;
-mod admin;
-mod backoff;
-mod branch;
-mod branches;
-mod cause;
-mod client;
 mod control;
-mod demand;
-mod editions;
-mod fleet;
 pub mod grant;
-mod group_reloads;
-mod group_sockets;
-mod jitter;
-mod limits;
-mod links;
-mod message;
-mod metrics;
-mod note;
-mod notify;
-mod nursery;
-mod past;
-mod place;
+mod groups;
+mod lines;
 mod plan;
-mod ports;
-mod prototype;
-mod prototype_line;
-mod pulse;
-mod question;
-mod reloads;
-mod rounds;
-mod screen;
-mod slot;
-mod staff;
-mod status;
-mod stopping;
-mod strangers;
-mod succession;
 mod supervisor;
-mod table;
-mod top;
-mod usage;
-mod watched_files;
-mod ways;
-mod worker;
+mod versions;
+mod view;
+mod workers;
 
-pub use access::Access;
-pub use branch::{BranchPlan, BranchTold, Entrance};
-pub use client::{control_folder, order};
-pub use demand::Bounds;
-pub use editions::{Edition, Handed, Version, handed};
-pub use group_sockets::{GroupSocket, GroupSockets};
-pub use limits::Limits;
-pub use message::{Channel, FromWorker, Source, ToWorker};
-pub use note::{Note, TRIAL, Taken};
-pub use place::Place;
+pub use control::access::Access;
+pub use control::client::{control_folder, order};
+pub use groups::branch::{BranchPlan, BranchTold, Entrance};
+pub use groups::group_sockets::{GroupSocket, GroupSockets};
+pub use groups::ways::GroupPlan;
+pub use lines::message::{Channel, FromWorker, Source, ToWorker};
+pub use lines::place::Place;
+pub use lines::ports::Sockets;
+pub use lines::prototype::Orders as PrototypeOrders;
+pub use lines::worker::{Leaver, Line, Orders, Parts, Worker};
 pub use plan::{Pace, Plan};
-pub use ports::Sockets;
-pub use prototype::Orders as PrototypeOrders;
 pub use supervisor::{End, run};
-pub use ways::GroupPlan;
-pub use worker::{Leaver, Line, Orders, Parts, Worker};
+pub use versions::editions::{Edition, Handed, Version, handed};
+pub use versions::note::{Note, TRIAL, Taken};
+pub use workers::demand::Bounds;
+pub use workers::limits::Limits;

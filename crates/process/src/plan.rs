@@ -9,14 +9,14 @@ use std::sync::Arc;
 use adyton_log::sink::Destination;
 use adyton_sys::child::Program;
 
-use crate::access::Access;
-use crate::branch::{BranchPlan, Entrance};
-use crate::demand::Bounds;
-use crate::editions::Edition;
-use crate::group_sockets::GroupSocket;
-use crate::limits::Limits;
-use crate::note::Note;
-use crate::ports::Sockets;
+use crate::control::access::Access;
+use crate::groups::branch::{BranchPlan, Entrance};
+use crate::groups::group_sockets::GroupSocket;
+use crate::lines::ports::Sockets;
+use crate::versions::editions::Edition;
+use crate::versions::note::Note;
+use crate::workers::demand::Bounds;
+use crate::workers::limits::Limits;
 
 /// What a supervisor is to do.
 pub struct Plan {

@@ -5,10 +5,10 @@ use std::sync::mpsc::Sender;
 use serde_json::{Value, json};
 
 use super::Supervisor;
-use crate::fleet::WORKERS_MAX;
-use crate::message::{FromWorker, ToWorker};
-use crate::question::{AdminAnswer, Ask};
-use crate::rounds::{Asked, Asker};
+use crate::control::question::{AdminAnswer, Ask};
+use crate::control::rounds::{Asked, Asker};
+use crate::lines::message::{FromWorker, ToWorker};
+use crate::workers::fleet::WORKERS_MAX;
 
 impl Supervisor {
     pub(super) fn answer(&mut self, ask: Ask, reply: Sender<AdminAnswer>, now_ms: u64) {

@@ -10,15 +10,15 @@ use adyton_sys::socket;
 use serde_json::Value;
 
 use super::Supervisor;
-use crate::branch::BranchTold;
-use crate::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
-use crate::editions::Version;
-use crate::message::{Channel, FromWorker, ToWorker};
-use crate::place::{PassageEnd, Passages};
+use crate::control::rounds::{Asked, Asker};
+use crate::groups::branch::BranchTold;
+use crate::groups::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
+use crate::groups::ways::{GroupPlan, Way};
+use crate::lines::message::{Channel, FromWorker, ToWorker};
+use crate::lines::place::{PassageEnd, Passages};
 use crate::plan::OWN_VARIABLES;
-use crate::rounds::{Asked, Asker};
-use crate::staff::Staff;
-use crate::ways::{GroupPlan, Way};
+use crate::versions::editions::Version;
+use crate::workers::staff::Staff;
 
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;

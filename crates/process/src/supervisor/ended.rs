@@ -6,15 +6,15 @@ use adyton_sys::child::{self, Exit, Kick};
 use serde_json::json;
 
 use super::Supervisor;
-use crate::action::Id;
-use crate::cause::{Cause, NOT_LOADED, SIGKILL};
-use crate::fleet::Death;
-use crate::links::Link;
-use crate::message::FromWorker;
-use crate::nursery::Loss;
-use crate::reloads::Verdict;
-use crate::staff::Staff;
-use crate::usage;
+use crate::lines::links::Link;
+use crate::lines::message::FromWorker;
+use crate::versions::reloads::Verdict;
+use crate::view::usage;
+use crate::workers::action::Id;
+use crate::workers::cause::{Cause, NOT_LOADED, SIGKILL};
+use crate::workers::fleet::Death;
+use crate::workers::nursery::Loss;
+use crate::workers::staff::Staff;
 
 /// How many of the requests that a worker has died in are named.
 const NAMED_MAX: usize = 20;

@@ -5,9 +5,9 @@ use std::sync::mpsc::Sender;
 use serde_json::json;
 
 use super::Supervisor;
-use crate::branches::{BranchId, Standing};
-use crate::message::ToWorker;
-use crate::question::AdminAnswer;
+use crate::control::question::AdminAnswer;
+use crate::groups::branches::{BranchId, Standing};
+use crate::lines::message::ToWorker;
 
 impl Supervisor {
     /// Has the group with this name make new workers in the place of all. Who has asked is answered when they serve; at once

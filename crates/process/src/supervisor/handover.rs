@@ -12,15 +12,15 @@ use adyton_sys::clock;
 
 use super::Supervisor;
 use super::branches::LEAVE_MS;
-use crate::action::Id;
-use crate::branches::{Branch, Standing};
-use crate::cause::Cause;
-use crate::group_sockets::NotedSocket;
-use crate::note::{Note, NotedBranch, NotedBranches, NotedSlot, NotedWorker, TRIAL};
-use crate::reloads::Reloads;
-use crate::staff::{Record, Staff};
-use crate::succession::{Condition, Step};
-use crate::ways::GroupPlan;
+use crate::groups::branches::{Branch, Standing};
+use crate::groups::group_sockets::NotedSocket;
+use crate::groups::ways::GroupPlan;
+use crate::versions::note::{Note, NotedBranch, NotedBranches, NotedSlot, NotedWorker, TRIAL};
+use crate::versions::reloads::Reloads;
+use crate::versions::succession::{Condition, Step};
+use crate::workers::action::Id;
+use crate::workers::cause::Cause;
+use crate::workers::staff::{Record, Staff};
 
 /// A table of what was asked for, as a note has it.
 fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::Supervisor;
-use crate::action::{Id, Recipient};
-use crate::message::{FromWorker, Source};
-use crate::usage;
+use crate::lines::message::{FromWorker, Source};
+use crate::view::usage;
+use crate::workers::action::{Id, Recipient};
 
 impl Supervisor {
     /// A worker has said something.

@@ -4,10 +4,10 @@ use adyton_server::pulse::Ailment;
 use adyton_server::tally::Cell;
 
 use super::Supervisor;
-use crate::demand::Seen;
-use crate::slot::Slot;
-use crate::staff::{Measured, Staff, State};
-use crate::usage;
+use crate::view::usage;
+use crate::workers::demand::Seen;
+use crate::workers::slot::Slot;
+use crate::workers::staff::{Measured, Staff, State};
 
 impl Supervisor {
     /// Starts one more worker or gives one up, as the load demands.

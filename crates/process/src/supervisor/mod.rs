@@ -1,9 +1,8 @@
 //! The supervisor: hears what has happened, looks at what is due, and acts.
 //!
-//! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), which prototypes
-//! (`nursery.rs`), which version (`reloads.rs`), whether another program (`succession.rs`), how the server ends
-//! (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
-//! are parts of it.
+//! Decisions are made elsewhere, without I/O: in `workers/` which workers and which prototypes there should be, in `versions/` which
+//! version serves, whether another program takes the place of this one, and how the server ends. The supervisor tells these what
+//! it has heard and carries out what they return. The files beside this one are parts of it.
 
 mod answering;
 mod branches;
@@ -30,34 +29,34 @@ use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
 use serde_json::{Value, json};
 
-use crate::action::{Action, Recipient};
-use crate::admin::AdminServers;
-use crate::branch::BranchPlan;
-use crate::branches::{BranchId, Branches, Coming};
-use crate::demand::Demand;
-use crate::editions::Editions;
-use crate::fleet::Fleet;
-use crate::group_reloads::GroupReloads;
-use crate::links::{Link, Links};
-use crate::message::{Channel, FromWorker, ToWorker};
-use crate::note::Note;
-use crate::notify::Manager;
-use crate::nursery::Nursery;
-use crate::past::Past;
+use crate::control::admin::AdminServers;
+use crate::control::notify::Manager;
+use crate::control::question::{Ask, Question, Questions};
+use crate::control::rounds::{Asker, Rounds};
+use crate::groups::branch::BranchPlan;
+use crate::groups::branches::{BranchId, Branches, Coming};
+use crate::groups::group_reloads::GroupReloads;
+use crate::groups::ways::{GroupPlan, Ways};
+use crate::lines::links::{Link, Links};
+use crate::lines::message::{Channel, FromWorker, ToWorker};
+use crate::lines::ports::Ports;
+use crate::lines::prototype_line::PrototypeLine;
 use crate::plan::Plan;
-use crate::ports::Ports;
-use crate::prototype_line::PrototypeLine;
-use crate::question::{Ask, Question, Questions};
-use crate::reloads::Reloads;
-use crate::rounds::{Asker, Rounds};
-use crate::slot::Slot;
-use crate::staff::Staff;
-use crate::stopping::{Said, Stopping};
-use crate::strangers::Strangers;
-use crate::succession::Succession;
-use crate::usage::{self, OomKills};
-use crate::watched_files::WatchedFiles;
-use crate::ways::{GroupPlan, Ways};
+use crate::versions::editions::Editions;
+use crate::versions::note::Note;
+use crate::versions::reloads::Reloads;
+use crate::versions::stopping::{Said, Stopping};
+use crate::versions::succession::Succession;
+use crate::versions::watched_files::WatchedFiles;
+use crate::view::usage::{self, OomKills};
+use crate::workers::action::{Action, Recipient};
+use crate::workers::demand::Demand;
+use crate::workers::fleet::Fleet;
+use crate::workers::nursery::Nursery;
+use crate::workers::past::Past;
+use crate::workers::slot::Slot;
+use crate::workers::staff::Staff;
+use crate::workers::strangers::Strangers;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;

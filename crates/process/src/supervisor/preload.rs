@@ -7,8 +7,8 @@ use adyton_log::{self as log, messages};
 use adyton_sys::pass;
 
 use super::Supervisor;
+use crate::lines::prototype_line::PrototypeLine;
 use crate::plan::OWN_VARIABLES;
-use crate::prototype_line::PrototypeLine;
 
 impl Supervisor {
     /// Has prototypes open their log again: else the file that was renamed stays open until the next reload.

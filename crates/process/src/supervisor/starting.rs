@@ -8,13 +8,13 @@ use adyton_server::tally::Tally;
 use adyton_sys::socket;
 
 use super::Supervisor;
-use crate::fleet::{WORKERS_MAX, Wanted};
-use crate::links::Link;
-use crate::message::Channel;
-use crate::place::Place;
+use crate::lines::links::Link;
+use crate::lines::message::Channel;
+use crate::lines::place::Place;
 use crate::plan::OWN_VARIABLES;
-use crate::staff::Birth;
-use crate::usage;
+use crate::view::usage;
+use crate::workers::fleet::{WORKERS_MAX, Wanted};
+use crate::workers::staff::Birth;
 
 impl Supervisor {
     /// Starts the workers that are due.

@@ -5,12 +5,12 @@ use adyton_sys::process;
 use serde_json::Value;
 
 use super::Supervisor;
-use crate::branches::{Branch, Standing};
-use crate::metrics;
-use crate::staff::{Staff, State};
-use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
-use crate::usage;
-use crate::ways::Way;
+use crate::groups::branches::{Branch, Standing};
+use crate::groups::ways::Way;
+use crate::view::metrics;
+use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
+use crate::view::usage;
+use crate::workers::staff::{Staff, State};
 
 impl Supervisor {
     /// How things stand, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.

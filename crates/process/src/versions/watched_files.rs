@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::message::Source;
+use crate::lines::message::Source;
 
 /// Neighbours that are looked at, at most: a folder of data may hold any number of files.
 const NEIGHBOURS_MAX: usize = 2_000;

@@ -19,8 +19,8 @@ use adyton_sys::wake::Wake;
 use adyton_sys::{process, socket};
 use serde_json::{Value, json};
 
-use crate::access::Access;
-use crate::question::{AdminAnswer, Ask, Questions};
+use crate::control::access::Access;
+use crate::control::question::{AdminAnswer, Ask, Questions};
 
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@
 //! not is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor starts at once, and the
 //! order to finish what runs waits for it, should it go on after all.
 
-use crate::limits::Limits;
+use crate::workers::limits::Limits;
 
 /// Whether a worker is heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Pulse {
 #[cfg(test)]
 mod tests {
     use super::Pulse;
-    use crate::limits::Limits;
+    use crate::workers::limits::Limits;
 
     /// A worker is silent after three beats that have not come, and is heard at the next one.
     #[test]

@@ -16,9 +16,9 @@ use adyton_sys::pass;
 use adyton_sys::user::Identity;
 use adyton_sys::{process, socket, temp};
 
-use crate::branches::{BranchId, Branches, GroupKey};
-use crate::group_sockets::GroupSocket;
-use crate::message::Channel;
+use crate::groups::branches::{BranchId, Branches, GroupKey};
+use crate::groups::group_sockets::GroupSocket;
+use crate::lines::message::Channel;
 
 /// Branches that there may be at the same time: those of two versions.
 pub(crate) const BRANCHES_MAX: usize = 256;

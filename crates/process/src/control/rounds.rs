@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 
-use crate::question::AdminAnswer;
+use crate::control::question::AdminAnswer;
 
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;

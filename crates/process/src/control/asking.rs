@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::status::Status;
+use crate::view::status::Status;
 
 /// How long an order may take: a reload waits until the new workers serve.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);

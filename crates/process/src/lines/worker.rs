@@ -12,10 +12,10 @@ use adyton_server::{Ending, Passage, SealKey};
 use adyton_sys::board::Board;
 use adyton_sys::{clock, forks, socket};
 
-use crate::message::{Channel, FromWorker, Source, ToWorker};
-use crate::place::{Given, Place};
-use crate::ports::Sockets;
-use crate::ways::{BRANCHES_MAX, seal_key};
+use crate::groups::ways::{BRANCHES_MAX, seal_key};
+use crate::lines::message::{Channel, FromWorker, Source, ToWorker};
+use crate::lines::place::{Given, Place};
+use crate::lines::ports::Sockets;
 
 /// A worker, as it finds itself.
 pub struct Worker {

@@ -10,9 +10,9 @@ use std::os::fd::OwnedFd;
 use adyton_log as log;
 use adyton_sys::{child, pass};
 
-use crate::message::{FromWorker, Source};
-use crate::place::Place;
-use crate::worker::Worker;
+use crate::lines::message::{FromWorker, Source};
+use crate::lines::place::Place;
+use crate::lines::worker::Worker;
 
 /// What a prototype says when it has imported the application.
 pub(crate) const READY: &[u8] = b"ready";

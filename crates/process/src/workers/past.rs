@@ -6,7 +6,7 @@ use adyton_log::sink::Destination;
 use adyton_log::{self as log, Journal, messages};
 use adyton_server::tally::{Cell, Sample, Tally};
 
-use crate::cause::Cause;
+use crate::workers::cause::Cause;
 
 /// Memory for the lines of dead workers, in bytes for each log, whatever else may wait for it: several can leave 272 KiB
 /// each.

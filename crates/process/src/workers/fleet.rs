@@ -7,13 +7,13 @@ use adyton_server::pulse::Ailment;
 use adyton_server::share;
 use adyton_sys::child::Exit;
 
-use crate::action::{Action, Id, Recipient};
-use crate::cause::Cause;
-use crate::jitter::Jitter;
-use crate::limits::Limits;
 use crate::plan::Pace;
-use crate::slot::Slot;
-use crate::staff::{Birth, Measured, Record, Staff, State};
+use crate::workers::action::{Action, Id, Recipient};
+use crate::workers::cause::Cause;
+use crate::workers::jitter::Jitter;
+use crate::workers::limits::Limits;
+use crate::workers::slot::Slot;
+use crate::workers::staff::{Birth, Measured, Record, Staff, State};
 
 /// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a row.
 pub(crate) const WORKERS_MAX: usize = 1_024;
@@ -434,10 +434,10 @@ mod tests {
     use adyton_sys::child::Exit;
 
     use super::{Fleet, Wanted};
-    use crate::action::{Id, Recipient, lines};
-    use crate::limits::Limits;
     use crate::plan::Pace;
-    use crate::staff::Measured;
+    use crate::workers::action::{Id, Recipient, lines};
+    use crate::workers::limits::Limits;
+    use crate::workers::staff::Measured;
 
     /// What happens to a fleet. Workers are named by their numbers, in the order in which they were started.
     #[derive(Clone, Copy, Debug)]

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use adyton_sys::terminal::Size;
 use serde_json::Value;
 
-use crate::control::{self, ask};
-use crate::rounds::label;
-use crate::screen::{Section, picture, printable, width};
-use crate::status::{Counts, Memory, PrefixStatus, Status, WorkerStatus};
-use crate::table::{Column, aligned, busy, heading, mib, rows};
+use crate::control::asking::{self, ask};
+use crate::control::rounds::label;
+use crate::view::screen::{Section, picture, printable, width};
+use crate::view::status::{Counts, Memory, PrefixStatus, Status, WorkerStatus};
+use crate::view::table::{Column, aligned, busy, heading, mib, rows};
 
 /// How often it looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
     let nothing = Status::default();
     let mut before: Option<(Instant, Status)> = None;
     loop {
-        let status = control::status(path, ask(path, "GET", "/status")?)?;
+        let status = asking::status(path, ask(path, "GET", "/status")?)?;
         let running = ask(path, "GET", "/running")?;
         let now = Instant::now();
         let (earlier, seconds) = match &before {
@@ -228,7 +228,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{LIVE, SPARED, Status, TwoLooks, prefixes, slowest, view};
-    use crate::screen::{picture, width};
+    use crate::view::screen::{picture, width};
 
     /// A status of which only this is known.
     fn status(known: Value) -> Status {

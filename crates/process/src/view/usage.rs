@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use adyton_sys::child::Exit;
 use adyton_sys::process;
 
-use crate::cause::SIGKILL;
 use crate::grant::Grant;
+use crate::workers::cause::SIGKILL;
 
 /// Ticks of the CPU times in `/proc`: `USER_HZ`, which is 100 on every architecture of Linux.
 const TICK_MS: u64 = 10;

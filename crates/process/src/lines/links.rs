@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use adyton_server::tally::{Sample, Tally};
 use serde::Serialize;
 
-use crate::action::Id;
-use crate::message::{Channel, FromWorker};
-use crate::usage;
+use crate::lines::message::{Channel, FromWorker};
+use crate::view::usage;
+use crate::workers::action::Id;
 
 /// What there is of one worker.
 pub(crate) struct Link {

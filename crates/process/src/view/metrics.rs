@@ -7,8 +7,8 @@ use std::time::Duration;
 use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
-use crate::cause::Cause;
-use crate::status::{GroupStatus, SiteStatus, Status};
+use crate::view::status::{GroupStatus, SiteStatus, Status};
+use crate::workers::cause::Cause;
 
 /// Counters and gauges that are one cell each: name, type, help, and cells with their label.
 type Family = (&'static str, &'static str, &'static str, &'static [(&'static str, Cell)]);
@@ -434,7 +434,7 @@ mod tests {
     use adyton_server::tally::Sample;
 
     use super::{escaped, of_sample, seconds, text};
-    use crate::status::{Status, WorkerStatus};
+    use crate::view::status::{Status, WorkerStatus};
 
     /// Classes are cumulative, and the last one has all.
     #[test]

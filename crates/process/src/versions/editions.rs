@@ -12,9 +12,9 @@ use std::os::unix::fs::FileExt;
 use adyton_log::sink::Destination;
 use adyton_sys::{child, temp};
 
-use crate::branch::BranchTold;
-use crate::place::Place;
-use crate::ways::GroupPlan;
+use crate::groups::branch::BranchTold;
+use crate::groups::ways::GroupPlan;
+use crate::lines::place::Place;
 
 /// What the workers of a generation are handed, and how it is read anew for the next one.
 pub struct Edition {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use adyton_sys::{process, stdio};
 use serde_json::Value;
 
-use crate::control::{ask, status};
-use crate::rounds::label;
-use crate::table::{number_of_workers, table};
-use crate::top::{record, top};
+use crate::control::asking::{ask, status};
+use crate::control::rounds::label;
+use crate::view::table::{number_of_workers, table};
+use crate::view::top::{record, top};
 
 /// Where control sockets are that were given no path.
 pub fn control_folder() -> PathBuf {

@@ -2,10 +2,10 @@
 //!
 //! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
-use crate::action::{Action, Id};
-use crate::backoff::backoff_ms;
-use crate::cause::Reason;
-use crate::staff::{Staff, State};
+use crate::workers::action::{Action, Id};
+use crate::workers::backoff::backoff_ms;
+use crate::workers::cause::Reason;
+use crate::workers::staff::{Staff, State};
 
 /// How long a slot waits after the first failure; twice as long after each further one.
 const BACKOFF_MS: u64 = 100;
@@ -189,7 +189,7 @@ impl Slot {
 #[cfg(test)]
 mod tests {
     use super::{PROVEN_MS, Slot};
-    use crate::backoff::BACKOFF_MS_MAX;
+    use crate::workers::backoff::BACKOFF_MS_MAX;
 
     /// One crash costs no time, a loop of them more and more, and a long life makes up for it.
     #[test]

@@ -7,8 +7,8 @@ use adyton_log::Level;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-use crate::branch::Entrance;
-use crate::ports::{self, Sockets};
+use crate::groups::branch::Entrance;
+use crate::lines::ports::{self, Sockets};
 
 /// What a worker is given: its place among the others, and descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 
 use adyton_sys::child::Exit;
 
-use crate::cause::NOT_LOADED;
+use crate::workers::cause::NOT_LOADED;
 
 /// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
 const NOT_STARTED_MAX: u32 = 3;

@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use adyton_sys::{pass, socket};
 
-use crate::message::{FromWorker, Source};
-use crate::place::Place;
-use crate::prototype::{READY, REOPEN};
+use crate::lines::message::{FromWorker, Source};
+use crate::lines::place::Place;
+use crate::lines::prototype::{READY, REOPEN};
 
 /// What ties the supervisor to a prototype.
 pub(crate) struct PrototypeLine(OwnedFd);

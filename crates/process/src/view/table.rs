@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::screen::width;
-use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus};
+use crate::view::screen::width;
+use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus};
 
 /// The whole status, for a person.
 pub(crate) fn table(status: &Status) -> String {

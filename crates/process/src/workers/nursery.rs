@@ -6,11 +6,11 @@
 use adyton_log::messages;
 use adyton_sys::child::{Exit, Kick};
 
-use crate::action::{Action, Recipient};
-use crate::backoff::backoff_ms;
-use crate::cause::{Cause, Known, Reason, cause};
-use crate::limits::Limits;
-use crate::staff::LAST_WORDS_MS;
+use crate::workers::action::{Action, Recipient};
+use crate::workers::backoff::backoff_ms;
+use crate::workers::cause::{Cause, Known, Reason, cause};
+use crate::workers::limits::Limits;
+use crate::workers::staff::LAST_WORDS_MS;
 
 /// How long no other prototype is started after the first that could not import the application.
 const PAUSE_MS: u64 = 1_000;
@@ -230,8 +230,8 @@ mod tests {
     use adyton_sys::child::Exit;
 
     use super::Nursery;
-    use crate::action::lines;
-    use crate::limits::Limits;
+    use crate::workers::action::lines;
+    use crate::workers::limits::Limits;
 
     /// What happens to prototypes. That of generation 2 is process 2.
     #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 
-use crate::branches::BranchId;
-use crate::question::AdminAnswer;
+use crate::control::question::AdminAnswer;
+use crate::groups::branches::BranchId;
 
 /// Clients of the control socket, each waiting for the reload of one group.
 #[derive(Default)]

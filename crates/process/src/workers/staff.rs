@@ -8,10 +8,10 @@ use adyton_server::pulse::Ailment;
 use adyton_sys::child::{Exit, Kick};
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Action, Id, Recipient};
-use crate::cause::{Cause, Known, Reason, cause};
-use crate::limits::Limits;
-use crate::pulse::Pulse;
+use crate::workers::action::{Action, Id, Recipient};
+use crate::workers::cause::{Cause, Known, Reason, cause};
+use crate::workers::limits::Limits;
+use crate::workers::pulse::Pulse;
 
 /// How much longer a worker that does not end in time gets, to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;

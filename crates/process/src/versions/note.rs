@@ -14,15 +14,15 @@ use adyton_sys::board::Board;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-use crate::branches::{Branch, BranchId, Branches, Standing};
-use crate::cause::Reason;
-use crate::demand::Bounds;
-use crate::group_sockets::{GroupSocket, NotedSocket};
-use crate::links::Link;
-use crate::message::Channel;
-use crate::ports::{self, Sockets};
-use crate::staff::Record;
-use crate::ways::{GroupPlan, Way, Ways};
+use crate::groups::branches::{Branch, BranchId, Branches, Standing};
+use crate::groups::group_sockets::{GroupSocket, NotedSocket};
+use crate::groups::ways::{GroupPlan, Way, Ways};
+use crate::lines::links::Link;
+use crate::lines::message::Channel;
+use crate::lines::ports::{self, Sockets};
+use crate::workers::cause::Reason;
+use crate::workers::demand::Bounds;
+use crate::workers::staff::Record;
 
 /// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
 /// typed.
@@ -261,7 +261,7 @@ mod tests {
     use adyton_sys::socket;
 
     use super::{NotedWorker, Record};
-    use crate::cause::Reason;
+    use crate::workers::cause::Reason;
 
     fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
         let (ours, theirs) = socket::pair()?;

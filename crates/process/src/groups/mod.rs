@@ -1,0 +1,15 @@
+//! Groups with workers of their own, each beneath a supervisor of its own: a branch.
+//!
+//! | file | of what |
+//! | --- | --- |
+//! | `branches` | which branches there should be |
+//! | `branch` | what the supervisor of a group is told |
+//! | `ways` | what ties the door to its branches |
+//! | `group_sockets` | sockets at which a group accepts by itself |
+//! | `group_reloads` | clients that wait until a group has been reloaded |
+
+pub(crate) mod branch;
+pub(crate) mod branches;
+pub(crate) mod group_reloads;
+pub(crate) mod group_sockets;
+pub(crate) mod ways;

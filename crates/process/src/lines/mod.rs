@@ -1,0 +1,17 @@
+//! What a supervisor and its workers say to each other, and what workers are given.
+//!
+//! | file | of what |
+//! | --- | --- |
+//! | `message` | the messages, one on each line |
+//! | `worker` | the worker's end |
+//! | `links` | the supervisor's ends of the lines to its workers |
+//! | `prototype`, `prototype_line` | the process that workers are forked from, and the line to it |
+//! | `place`, `ports` | what a worker is given: its place, its sockets |
+
+pub(crate) mod links;
+pub(crate) mod message;
+pub(crate) mod place;
+pub(crate) mod ports;
+pub(crate) mod prototype;
+pub(crate) mod prototype_line;
+pub(crate) mod worker;

@@ -1,0 +1,16 @@
+//! Versions of the application and of the server, and how one takes the place of another.
+//!
+//! | file | of what |
+//! | --- | --- |
+//! | `reloads` | which version of the application is wanted, and which has served |
+//! | `editions` | the text of a file of sites, as a version was begun with it |
+//! | `watched_files` | files whose change is a reload |
+//! | `succession`, `note` | another program in the place of this one, and what it is left |
+//! | `stopping` | the end of the server |
+
+pub(crate) mod editions;
+pub(crate) mod note;
+pub(crate) mod reloads;
+pub(crate) mod stopping;
+pub(crate) mod succession;
+pub(crate) mod watched_files;
