@@ -22,37 +22,31 @@
 
 #![forbid(unsafe_code)]
 
-mod algorithm;
-mod answer;
 mod basic;
 mod digest;
 mod forms;
-mod groups;
-mod htdigest;
-mod htpasswd;
-mod nonces;
 mod parameters;
-mod password;
+mod passwords;
 mod place;
 mod realm;
 mod rules;
-mod signing;
 mod throttle;
 mod verdicts;
-mod wrong;
 
-pub use algorithm::Algorithm;
-pub use answer::DigestError;
 pub use basic::{BasicError, CREDENTIALS_BYTES_MAX, Credentials, basic_challenge, read_basic};
-pub use digest::{Asked, Checked, Digest, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX, digest_user};
-pub use groups::Groups;
-pub use htdigest::DigestPasswords;
-pub use htpasswd::Passwords;
-pub use password::{HashError, PASSWORD_BYTES_MAX, PasswordHash};
+pub use digest::algorithm::Algorithm;
+pub use digest::answer::DigestError;
+pub use digest::scheme::{
+    Asked, Checked, Digest, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX, digest_user,
+};
+pub use digest::signing::{Secret, is_signed, sign};
+pub use passwords::groups::Groups;
+pub use passwords::htdigest::DigestPasswords;
+pub use passwords::htpasswd::Passwords;
+pub use passwords::password::{HashError, PASSWORD_BYTES_MAX, PasswordHash};
+pub use passwords::wrong::Wrong;
 pub use place::Place;
 pub use realm::{REALM_BYTES_MAX, Realm, RealmError};
 pub use rules::Rule;
-pub use signing::{Secret, is_signed, sign};
 pub use throttle::{FAILURES, PLACES_MAX, Throttle, ThrottleLimits, WAIT_FIRST_MS, WAIT_MAX_MS, WINDOW_MS};
 pub use verdicts::{BAD_MS, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts};
-pub use wrong::Wrong;

@@ -1,6 +1,6 @@
 //! Whom a place is open to, once it is known who asks.
 
-use crate::groups::Groups;
+use crate::passwords::groups::Groups;
 
 /// What a user must be. Addresses are another question, which has no user.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-use crate::signing::{Secret, sign};
+use crate::digest::signing::{Secret, sign};
 
 /// Verdicts about names and passwords, each for a while. They are of one file of passwords: another file needs others.
 pub struct Verdicts {

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::condition::Condition;
+use crate::counting::latency::Latency;
 use crate::failure::Failure;
-use crate::latency::Latency;
-use crate::numbers::float;
 use crate::plan::{Arrivals, Load, Plan, Until};
-use crate::reason::Reason;
-use crate::report::Report;
+use crate::report::condition::Condition;
+use crate::report::numbers::float;
+use crate::report::reason::Reason;
+use crate::report::whole::Report;
 use crate::run::{Known, Stop};
 
 /// How long the first look takes, which says where to search, in milliseconds.

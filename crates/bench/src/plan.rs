@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::url::Url;
+use crate::target::url::Url;
 
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use adyton_sys::{clock, process};
 
-use crate::calibrate::{Answers, NullResponder, mean};
-use crate::counter::Counter;
-use crate::counts::{DOUBLINGS, Doublings};
+use crate::counting::counter::Counter;
+use crate::counting::counts::{DOUBLINGS, Doublings};
+use crate::counting::tally::Tally;
 use crate::failure::Failure;
-use crate::generator::{Counted, Generator, Shared};
-use crate::learnt::Learnt;
-use crate::listen_queue::Queues;
-use crate::machine::Ticks;
+use crate::generator::calibrate::{Answers, NullResponder, mean};
+use crate::generator::event_loop::{Counted, Generator, Shared};
+use crate::generator::learnt::Learnt;
+use crate::generator::probe::learn;
+use crate::generator::slow;
+use crate::generator::slow_side::SlowSide;
+use crate::machine::listen_queue::Queues;
+use crate::machine::others::Ticks;
+use crate::machine::server_side::{Server, Used, own_cpu_us};
 use crate::plan::{Load, Plan, Slow, Until};
-use crate::probe::learn;
-use crate::report::{MachineSide, Report};
-use crate::server_side::{Server, Used, own_cpu_us};
-use crate::slow;
-use crate::slow_side::SlowSide;
-use crate::summary::Observed;
-use crate::tally::Tally;
-use crate::url::Address;
-use crate::verdict;
+use crate::report::summary::Observed;
+use crate::report::verdict;
+use crate::report::whole::{MachineSide, Report};
+use crate::target::url::Address;
 
 /// How long the calibration takes, in milliseconds, and how long its warm-up before that.
 ///

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::form::Entry;
+use crate::answer::form::Entry;
 use crate::room::CacheRoom;
 
 /// What the cache has done since it was made.

@@ -9,14 +9,15 @@ use adyton_http::{Method, Version};
 use adyton_http1::Asked;
 use adyton_sys::fs::{Fault, Kind, Root, Symlinks, Whereabouts};
 
+use crate::answer::conditions::is_conditional;
+use crate::answer::form::{Entry, Loader, Opened};
+use crate::answer::listing;
+use crate::answer::pages::{ErrorPage, error_page};
+use crate::answer::replies::{self, broken, is_navigation, other_method, redirect};
+use crate::answer::send::{self, Representation, answer};
 use crate::cache::{Cache, Counts};
-use crate::conditions::is_conditional;
-use crate::form::{Entry, Loader, Opened};
-use crate::pages::{ErrorPage, error_page};
 use crate::path::{FilePath, PathError, needs_no_escapes};
-use crate::replies::{self, broken, is_navigation, other_method, redirect};
-use crate::send::{self, Representation, answer};
-use crate::{Ask, FileAnswer, Options, listing};
+use crate::{Ask, FileAnswer, Options};
 
 /// A folder that is served, with its cache. One thread at a time uses it.
 pub struct Folder {

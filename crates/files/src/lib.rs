@@ -27,37 +27,29 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod ask;
 mod cache;
-mod compressing;
-mod conditions;
 mod folder;
-mod form;
-mod listing;
-mod negotiate;
 mod options;
-mod pages;
 pub mod path;
-pub mod programs;
-pub mod ranges;
-mod replies;
 mod room;
-pub mod runs;
-pub mod scripts;
-mod send;
-mod sources;
-mod types;
+mod run;
 
+pub use answer::compressing::Compressing;
+pub use answer::conditions::{Outcome, Validators, etag, evaluate, is_conditional, parse_date};
+pub use answer::listing::NAMES_MAX;
+pub use answer::negotiate::accepts_html;
+pub use answer::pages::{ErrorPage, error_page, escape_html};
+pub use answer::ranges;
+pub use answer::send::answer_file;
+pub use answer::types::mime_type;
 pub use ask::{Ask, FileAnswer, Part, RunsFile};
 pub use cache::Counts;
-pub use compressing::Compressing;
-pub use conditions::{Outcome, Validators, etag, evaluate, is_conditional, parse_date};
 pub use folder::Folder;
-pub use listing::NAMES_MAX;
-pub use negotiate::accepts_html;
 pub use options::{INDEX, OPEN_FILES_MAX, Options};
-pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
-pub use send::answer_file;
-pub use sources::Sources;
-pub use types::mime_type;
+pub use run::programs;
+pub use run::runs;
+pub use run::scripts;
+pub use run::sources::Sources;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use adyton_http1 as http1;
 
-use crate::compressing::Compressing;
+use crate::answer::compressing::Compressing;
 use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
-use crate::sources::Sources;
+use crate::run::sources::Sources;
 
 /// Files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;

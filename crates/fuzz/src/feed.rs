@@ -2,7 +2,7 @@
 
 use adyton_http1::{Chunked, Framing, Head, Limits, Parsed, Refusal};
 
-use crate::heads::Story;
+use crate::messages::heads::Story;
 
 /// What a stream of requests comes to, in order; it ends with the first [`Event::Refused`] or [`Event::Short`].
 #[derive(Debug, PartialEq, Eq)]

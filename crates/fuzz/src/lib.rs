@@ -7,25 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod access_lines;
-mod answers;
-mod authorizations;
-mod caching;
-mod chunks;
-mod codings;
 mod feed;
 mod file_names;
-mod folder_files;
 mod folders;
-mod heads;
-mod imports;
 mod lines;
+mod messages;
 mod passages;
-mod proxied;
-mod range_lists;
-mod received;
-mod rewrites;
-mod script_heads;
-mod sites_files;
+mod settings;
 pub mod targets;
 mod text;
 

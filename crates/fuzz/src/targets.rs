@@ -3,12 +3,12 @@
 use adyton_http1::Limits;
 use adyton_import::Kind;
 
-use crate::{
-    access_lines, answers, authorizations, caching, chunks, codings, feed, file_names, folder_files, folders,
-    heads, imports, lines, passages,
-    proxied::{check_fields, check_header},
-    range_lists, received, rewrites, script_heads, sites_files,
+use crate::messages::proxied::{check_fields, check_header};
+use crate::messages::{
+    answers, authorizations, caching, chunks, codings, heads, range_lists, received, rewrites, script_heads,
 };
+use crate::settings::{folder_files, imports, sites_files};
+use crate::{access_lines, feed, file_names, folders, lines, passages};
 
 /// What takes any bytes, and panics where a promise does not hold.
 pub type Target = fn(&[u8]);

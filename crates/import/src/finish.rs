@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use adyton_cli::{Scope, takes};
 
-use crate::inner;
 use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
+use crate::rules::inner;
 
 /// Makes a draft that is right as a file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {

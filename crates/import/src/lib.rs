@@ -7,40 +7,28 @@
 
 #![forbid(unsafe_code)]
 
-mod access;
 mod apache;
-mod believed;
-mod fields;
 mod finish;
-mod folder_handlers;
-mod folder_lines;
-mod glob;
-mod gunicorn;
-mod include;
-mod inner;
-mod literal;
-mod lost;
 mod model;
 mod nginx;
-mod pages;
-mod python;
-mod quantity;
-mod reach;
-mod regex;
+mod python_servers;
+mod rules;
+mod text;
 mod unit;
-mod uwsgi;
 mod write;
 
+use crate::python_servers::{gunicorn, uwsgi};
+use crate::rules::pages;
 use std::sync::Arc;
 
-pub use folder_handlers::{FolderHandlers, Handler};
-pub use folder_lines::{Document, ErrorDocument, FolderLines, Indexes};
-pub use glob::matches;
-pub use include::Found;
 pub use model::{Loss, Mistake, Place};
+pub use rules::folder_handlers::{FolderHandlers, Handler};
+pub use rules::folder_lines::{Document, ErrorDocument, FolderLines, Indexes};
+pub use text::glob::matches;
+pub use text::include::Found;
 
-use include::Includes;
 use model::Draft;
+use text::include::Includes;
 
 /// Whose configuration it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::folder_lines::FolderLines;
+use crate::rules::folder_lines::FolderLines;
 
 /// A line of a file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,6 +16,16 @@
 //! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
 //! generation is given up, and the old one serves on.
 //!
+//! | folder | holds |
+//! | --- | --- |
+//! | `workers/` | the decision which workers there should be |
+//! | `versions/` | versions of the application and of the server |
+//! | `groups/` | groups with workers of their own |
+//! | `lines/` | messages between a supervisor and its workers |
+//! | `supervisor/` | the supervisor: it hears, looks, and acts |
+//! | `control/` | questions and orders from outside |
+//! | `view/` | the state of a server, for people and programs |
+//!
 //! Decisions are made without I/O, in `workers/` and `versions/`: they are told what has happened, and return what is to be done;
 //! `supervisor/` tells them, and does it.
 

@@ -1,6 +1,19 @@
 //! The event loop, connections, timers, and the threads that run the application; knows no Python.
 //!
 //! A [`Server`] accepts, parses, answers from folders, and asks an [`App`] for the rest.
+//!
+//! | folder | holds |
+//! | --- | --- |
+//! | `event_loop/` | the loop: what the kernel tells, whose turn it is, who waits |
+//! | `course/` | the course of a request through the loop, step by step |
+//! | `client/` | one client: its connection, and what is to be sent on it |
+//! | `answering/` | one request and its answer |
+//! | `site/`, `guard/` | routes, and the clients that they let in |
+//! | `folders/` | folders that say themselves how they are served |
+//! | `cgi/` | scripts |
+//! | `cache/` | answers that are kept for other clients |
+//! | `threads/` | the threads that drive loops and call the application |
+//! | `board/`, `access_log/` | numbers that other processes read, and the log of answers |
 
 #![forbid(unsafe_code)]
 

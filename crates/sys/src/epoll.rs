@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
-use crate::forks;
+use crate::processes::forks;
 
 /// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
 const EVENTS_MAX: usize = 256;

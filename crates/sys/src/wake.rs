@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::EventfdFlags;
 
-use crate::marks;
+use crate::files::marks;
 
 /// A wake-up, to be registered with an epoll instance.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use super::lines::{aligned, entry, grid};
 use super::texts::UNTOLD;
-use crate::baseline::{Comparison, Unit};
+use crate::counting::latency::{column, told as told_of};
 use crate::find::Step;
-use crate::latency::{column, told as told_of};
-use crate::numbers::{grouped, ms};
-use crate::reason::Reason;
+use crate::report::baseline::{Comparison, Unit};
+use crate::report::numbers::{grouped, ms};
+use crate::report::reason::Reason;
 
 /// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
 pub(crate) const ONE_RUN: &str = "the other ratios are of one run each, and may be noise";
@@ -89,7 +89,7 @@ pub fn reasons(reasons: &[Reason], columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline::Row;
+    use crate::report::baseline::Row;
 
     #[test]
     fn a_comparison_lines_up() {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::latency::{COLUMNS, Column, Latency, told};
-use crate::numbers::float;
+use crate::counting::latency::{COLUMNS, Column, Latency, told};
+use crate::generator::slow_side::SlowSide;
 use crate::plan::Slow;
-use crate::reason::Reason;
-use crate::report::{Report, ServerSide, UrlSide};
-use crate::slow_side::SlowSide;
+use crate::report::numbers::float;
+use crate::report::reason::Reason;
+use crate::report::whole::{Report, ServerSide, UrlSide};
 
 /// A column's name, which ends in its unit where it has one, and the run's cell in it.
 type Cell = (String, String);

@@ -7,7 +7,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
 use super::texts::{interrupted, marks, title};
-use crate::report::Report;
+use crate::report::whole::Report;
 
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
 const NS_PER_MS: f64 = 1e6;

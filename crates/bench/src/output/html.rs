@@ -9,8 +9,8 @@ use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate, sides,
     times, title, urls,
 };
-use crate::latency::COLUMNS;
-use crate::report::Report;
+use crate::counting::latency::COLUMNS;
+use crate::report::whole::Report;
 
 const PAGE: &str = include_str!("report.html");
 
@@ -179,7 +179,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline::{Comparison, Row, Unit};
+    use crate::report::baseline::{Comparison, Row, Unit};
 
     #[test]
     fn what_a_report_was_judged_by() {

@@ -7,9 +7,9 @@ use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate as rate_of,
     sides, times, title, urls,
 };
-use crate::baseline::Comparison;
-use crate::latency::COLUMNS;
-use crate::report::Report;
+use crate::counting::latency::COLUMNS;
+use crate::report::baseline::Comparison;
+use crate::report::whole::Report;
 
 /// What a report was judged by, besides the gates.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,8 +118,8 @@ fn code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::baseline::{Row, Unit};
-    use crate::verdict::tests::good;
+    use crate::report::baseline::{Row, Unit};
+    use crate::report::verdict::tests::good;
 
     #[test]
     fn what_a_report_was_judged_by() {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::counts::Second;
-use crate::numbers::{float, grouped_whole, ms};
-use crate::report::{Report, whole_seconds};
+use crate::counting::counts::Second;
+use crate::report::numbers::{float, grouped_whole, ms};
+use crate::report::whole::{Report, whole_seconds};
 
 /// Width and height of what is within the axes of a plot, in its own units: those of a narrow window, about.
 const SIZE: (f64, f64) = (340.0, 150.0);

@@ -7,8 +7,8 @@ use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marked_rate, marks, megabytes,
     sides, times, title, urls,
 };
-use crate::latency::COLUMNS;
-use crate::report::Report;
+use crate::counting::latency::COLUMNS;
+use crate::report::whole::Report;
 
 /// Where texts stand that have a name.
 const INDENT: usize = 12;

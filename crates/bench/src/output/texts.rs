@@ -1,9 +1,9 @@
 //! What all forms say: pieces of text, each made of a report.
 
-use crate::latency::{COLUMNS, Column, Latency, column, told};
-use crate::numbers::{float, grouped, grouped_whole, ms};
-use crate::report::{RATE_SECONDS_MIN, Report, UrlSide, can_drift, unknown};
-use crate::slow_side::SlowSide;
+use crate::counting::latency::{COLUMNS, Column, Latency, column, told};
+use crate::generator::slow_side::SlowSide;
+use crate::report::numbers::{float, grouped, grouped_whole, ms};
+use crate::report::whole::{RATE_SECONDS_MIN, Report, UrlSide, can_drift, unknown};
 
 /// A time of a table in milliseconds, or a hyphen where there are too few times to tell it.
 pub(crate) fn cell(column: &Column, times: &Latency) -> String {
@@ -286,7 +286,7 @@ fn plural(count: u32, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::tests::good;
+    use crate::report::verdict::tests::good;
 
     /// What is not known is said, also where there are no figures.
     #[test]

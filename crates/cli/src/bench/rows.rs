@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::options::{Bench, Check, Data, Part};
-use crate::row::{Kind, Row};
-use crate::units::{Unit, digits};
+use crate::settings::row::{Kind, Row};
+use crate::settings::units::{Unit, digits};
 
 /// What a row leaves out.
 const ROW: Row<Bench> = Row::EMPTY;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::around::everybody;
-use crate::may_set::MaySet;
-use crate::said::{Fault, SaidAt};
-use crate::settings::{Auth, Settings, SiteAction, SiteRoute, Sites};
+use crate::settings::around::everybody;
+use crate::settings::may_set::MaySet;
+use crate::settings::said::{Fault, SaidAt};
+use crate::settings::typed::{Auth, Settings, SiteAction, SiteRoute, Sites};
 use crate::sites::ACTIONS;
 
 /// A key that does something only beside another one.

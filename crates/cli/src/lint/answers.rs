@@ -2,10 +2,10 @@
 
 use adyton_route::PathPattern;
 
-use crate::said::Fault;
-use crate::settings::{Mount, SiteAction, SiteRoute, Sites};
+use crate::command::target::Target;
+use crate::settings::said::Fault;
+use crate::settings::typed::{Mount, SiteAction, SiteRoute, Sites};
 use crate::sites::{ACTIONS, written};
-use crate::target::Target;
 
 /// Those that can never be right.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {

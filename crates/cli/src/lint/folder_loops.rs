@@ -4,7 +4,7 @@ use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Location, Routes, raw_bytes, spelled};
 
 use super::loops::{ANY_HOST, HOPS_MAX, paths_of, text};
-use crate::said::Fault;
+use crate::settings::said::Fault;
 use crate::sites::FolderRedirect;
 
 /// Redirects of a folder that send clients back to themselves. `url` is the path of the folder for clients, decoded, without

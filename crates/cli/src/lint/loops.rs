@@ -5,8 +5,8 @@ use adyton_route::{
     HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken, When, escaped, raw_bytes, spelled,
 };
 
-use crate::said::Fault;
-use crate::settings::{Site, SiteAction, SiteRoute, Sites};
+use crate::settings::said::Fault;
+use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
 use crate::sites::MATCHING;
 
 /// Browsers give up after some twenty.

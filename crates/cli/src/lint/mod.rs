@@ -17,8 +17,8 @@ pub use access::mistakes_alone;
 pub(crate) use access::mistakes_of_folder;
 pub use folder_loops::folder_loops;
 
-use crate::said::Fault;
-use crate::settings::{Part, Settings, Sites};
+use crate::settings::said::Fault;
+use crate::settings::typed::{Part, Settings, Sites};
 
 /// What must be mended before anything of a file is served.
 pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {

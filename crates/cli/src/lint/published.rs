@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use adyton_log::sink::Destination;
 use adyton_route::{PathPattern, When};
 
-use crate::said::{Fault, SaidAt};
-use crate::settings::{Auth, Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::settings::said::{Fault, SaidAt};
+use crate::settings::typed::{Auth, Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::MATCHING;
 
 /// A file that a setting names, and where.

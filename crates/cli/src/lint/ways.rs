@@ -2,9 +2,9 @@
 
 use adyton_route::{PathPattern, When};
 
-use crate::around::everybody;
-use crate::said::Fault;
-use crate::settings::{Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::settings::around::everybody;
+use crate::settings::said::Fault;
+use crate::settings::typed::{Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::{ACTIONS, MATCHING, conditions, written};
 
 /// A name that no route has, for a path beneath one.

@@ -1,10 +1,10 @@
 //! Who may use what is served: names and passwords, and addresses.
 
-use crate::around::{allowed, denied};
-use crate::row::{Kind, Row, Scope};
 use crate::rows::files::field_value;
-use crate::settings::Auth;
-use crate::units::Unit;
+use crate::settings::around::{allowed, denied};
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Auth;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Access", scope: Scope::Route, ..Row::EMPTY };
 

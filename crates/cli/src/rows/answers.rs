@@ -1,7 +1,7 @@
 //! What is changed in the answers, whatever gives them.
 
-use crate::around::{changed_field, put_field};
-use crate::row::{Kind, Row, Scope};
+use crate::settings::around::{changed_field, put_field};
+use crate::settings::row::{Kind, Row, Scope};
 
 const GROUP: Row = Row { group: "Answers", scope: Scope::Route, ..Row::EMPTY };
 

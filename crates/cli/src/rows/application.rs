@@ -1,7 +1,7 @@
 //! Which application is served, and what surrounds it.
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::Interface;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Interface;
 
 const GROUP: Row = Row { group: "Application", ..Row::EMPTY };
 

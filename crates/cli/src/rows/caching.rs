@@ -1,7 +1,7 @@
 //! Which answers are kept for other clients, and for how long.
 
-use crate::row::{Kind, Row, Scope};
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Cache", ..Row::EMPTY };
 

@@ -2,9 +2,9 @@
 
 use adyton_compress::{CODINGS, Coding};
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::Compress;
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Compress;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Compression", ..Row::EMPTY };
 
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-const fn bytes(most: u64, set: fn(&mut crate::settings::Settings, u64)) -> Kind {
+const fn bytes(most: u64, set: fn(&mut crate::settings::typed::Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Bytes, least: 0, most, set }
 }
 

@@ -1,7 +1,7 @@
 //! How many connections there may be, and how long each is used.
 
-use crate::row::{Kind, Row, Scope};
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Connections", ..Row::EMPTY };
 

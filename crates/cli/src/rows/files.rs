@@ -1,8 +1,8 @@
 //! Static files: what is served from disk, and how.
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::Settings;
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Settings;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Static files", ..Row::EMPTY };
 

@@ -2,9 +2,9 @@
 
 use adyton_proxied::Trust;
 
-use crate::bind::{parse_host, parse_port};
-use crate::row::{Kind, Row};
-use crate::units::{Unit, octal};
+use crate::settings::bind::{parse_host, parse_port};
+use crate::settings::row::{Kind, Row};
+use crate::settings::units::{Unit, octal};
 
 const GROUP: Row = Row { group: "Listening", ..Row::EMPTY };
 

@@ -3,10 +3,10 @@
 use adyton_log::Level;
 use adyton_log::sink::{Destination, SyslogAddress};
 
-use crate::bind::parse_port;
-use crate::row::{Kind, Row, Scope};
-use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
-use crate::units::Unit;
+use crate::settings::bind::parse_port;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::{AccessLogFormat, CaptureOutput, LogFormat};
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Logging", ..Row::EMPTY };
 

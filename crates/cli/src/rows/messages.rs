@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::files::field_value;
-use crate::row::{Kind, Row, Scope};
-use crate::settings::{Settings, UnderscoreHeaders};
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::{Settings, UnderscoreHeaders};
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Requests and answers", ..Row::EMPTY };
 

@@ -15,7 +15,7 @@ mod scripts;
 mod threads;
 mod timeouts;
 
-use crate::row::Row;
+use crate::settings::row::Row;
 
 /// Every setting, in the order of the help; rows of one group stand together.
 pub static ROWS: &[Row] = &joined::<COUNT>();

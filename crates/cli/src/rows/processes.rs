@@ -1,8 +1,8 @@
 //! The supervisor and its workers.
 
-use crate::row::{Kind, Row};
-use crate::settings::{Control, Pace, Processes, Settings};
-use crate::units::{Unit, digits, octal};
+use crate::settings::row::{Kind, Row};
+use crate::settings::typed::{Control, Pace, Processes, Settings};
+use crate::settings::units::{Unit, digits, octal};
 
 const GROUP: Row = Row { group: "Processes", ..Row::EMPTY };
 

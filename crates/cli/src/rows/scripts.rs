@@ -1,8 +1,8 @@
 //! CGI scripts: how long, how many, how much, and in which environment.
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::Settings;
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Settings;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "CGI scripts", ..Row::EMPTY };
 

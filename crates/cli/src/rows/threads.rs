@@ -1,8 +1,8 @@
 //! Threads inside the application, and what happens when there are too few.
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::HandOver;
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::HandOver;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Threads and overload", ..Row::EMPTY };
 

@@ -1,8 +1,8 @@
 //! How long the server waits for what.
 
-use crate::row::{Kind, Row, Scope};
-use crate::settings::Settings;
-use crate::units::Unit;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::typed::Settings;
+use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Timeouts", ..Row::EMPTY };
 

@@ -1,8 +1,8 @@
 //! Addresses that a group has to itself: which sites are found there, and what does not go together.
 
-use super::document::{Document, SiteTable};
-use super::mistake::{Lines, Mistake};
-use crate::bind::Bind;
+use crate::settings::bind::Bind;
+use crate::sites::reading::document::{Document, SiteTable};
+use crate::sites::reading::mistake::{Lines, Mistake};
 
 /// Keys of a route that say which group it is of, or might.
 const OF_GROUP: [&str; 5] = ["app", "cgi", "group", "handler", "scripts"];

@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Document, Given, GroupTable, RouteTable, Said};
-use super::mistake::{Lines, Mistake};
-use super::rows::{ACTIONS, RouteDraft, SiteDraft};
+use crate::command::target::{
+    Scripts, Target, barred, did_you_mean, is_absent, look_for_page, missing_folder,
+};
 use crate::rows::ROWS;
-use crate::said::{SaidAt, Saying};
-use crate::settings::{
+use crate::settings::said::{SaidAt, Saying};
+use crate::settings::typed::{
     AppTarget, Control, Group, Interface, Mount, Part, RouteSaid, ScriptFolder, Settings, Site, SiteAction,
     SiteRoute, Sites,
 };
-use crate::target::{Scripts, Target, barred, did_you_mean, is_absent, look_for_page, missing_folder};
+use crate::sites::reading::document::{Document, Given, GroupTable, RouteTable, Said};
+use crate::sites::reading::mistake::{Lines, Mistake};
+use crate::sites::reading::rows::{ACTIONS, RouteDraft, SiteDraft};
 
 /// What `redirect-status` is unless it is given.
 pub(super) const REDIRECT_STATUS: u16 = 307;

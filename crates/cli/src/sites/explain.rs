@@ -8,13 +8,13 @@ use adyton_http::bytes::is_token;
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 
-use super::on_the_way::told;
-use super::path::written;
 use super::table::conditions;
-use crate::bind::Bind;
-use crate::failure::Failure;
-use crate::settings::{INDEX, Site, SiteAction, SiteRoute, Sites};
-use crate::target::Target;
+use crate::command::failure::Failure;
+use crate::command::target::Target;
+use crate::settings::bind::Bind;
+use crate::settings::typed::{INDEX, Site, SiteAction, SiteRoute, Sites};
+use crate::sites::folders::on_the_way::told;
+use crate::sites::reading::path::written;
 
 /// The host of a path alone: no site has it as its name.
 const ANY_HOST: &str = "-";

@@ -1,48 +1,41 @@
 //! The file of sites: what `adyton serve site.toml` reads.
 //!
 //! A file has a table `[server]`, whose keys are the settings of the command line, and sites with routes. A key of a site
-//! or a route is a row of `rows.rs`, or a setting that may differ there (`Row::scope`). `document.rs` reads the file and
+//! or a route is a row of `reading/rows.rs`, or a setting that may differ there (`Row::scope`). `reading/document.rs` reads the file and
 //! finds all mistakes in it; `complete.rs` makes what is served of it, with a look at the disk.
 
 mod addresses;
-mod broken;
 mod complete;
-mod document;
 mod explain;
-mod folder;
-mod folder_runs;
-mod keys;
-mod mistake;
-mod on_the_way;
-mod path;
-mod rows;
+mod folders;
+mod reading;
 mod schema;
-mod secrets;
 mod table;
-mod unknown;
 
 use std::path::{Path, PathBuf};
 
-use crate::row::Scope;
 use crate::rows::ROWS;
-use crate::said::SaidAt;
-use crate::settings::{Settings, SiteAction, Sites};
+use crate::settings::row::Scope;
+use crate::settings::said::SaidAt;
+use crate::settings::typed::{Settings, SiteAction, Sites};
 
+pub(crate) use self::folders::own::REDIRECT_ROWS;
+pub use self::folders::own::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
+pub(crate) use self::folders::runs::FOLDER_ROWS;
+pub use self::folders::runs::{FolderRuns, add_index};
+pub(crate) use self::reading::document::{Document, Given, Said};
+pub(crate) use self::reading::keys::is_of;
+pub(crate) use self::reading::mistake::{Lines, Mistake};
+pub(crate) use self::reading::path::written;
+pub(crate) use self::reading::rows::{
+    ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, group_name, is_of_group,
+};
 pub(crate) use complete::sayings;
-pub(crate) use document::{Document, Given, Said};
 pub use explain::Question;
-pub(crate) use folder::REDIRECT_ROWS;
-pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
-pub(crate) use folder_runs::FOLDER_ROWS;
-pub use folder_runs::{FolderRuns, add_index};
-pub(crate) use keys::is_of;
-pub(crate) use mistake::{Lines, Mistake};
-pub(crate) use path::written;
-pub(crate) use rows::{ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, group_name, is_of_group};
 pub(crate) use schema::schema;
 pub(crate) use table::conditions;
 
-use rows::{RouteDraft, SiteDraft};
+use self::reading::rows::{RouteDraft, SiteDraft};
 
 /// Whether a target is a file of sites.
 pub(crate) fn is_file(target: &str) -> bool {
@@ -75,7 +68,7 @@ impl Sites {
         let routes = self.sites.iter().flat_map(|site| &site.routes);
         routes.filter_map(|route| match &route.action {
             SiteAction::Files(folder) => {
-                let path = route.paths.first().map(path::written).unwrap_or_default();
+                let path = route.paths.first().map(written).unwrap_or_default();
                 Some((path, folder, route.said_at("files")))
             }
             _ => None,

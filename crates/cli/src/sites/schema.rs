@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::folder::REDIRECT_ROWS;
-use super::folder_runs::FOLDER_ROWS;
-use super::keys::is_of;
-use super::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
-use crate::may_set::MaySet;
-use crate::row::{Kind, Row, Scope};
 use crate::rows::ROWS;
+use crate::settings::may_set::MaySet;
+use crate::settings::row::{Kind, Row, Scope};
+use crate::sites::folders::own::REDIRECT_ROWS;
+use crate::sites::folders::runs::FOLDER_ROWS;
+use crate::sites::reading::keys::is_of;
+use crate::sites::reading::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 
 /// The schema, of version 2020-12, with a line end.
 pub(crate) fn schema() -> String {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use adyton_route::{PathPattern, Routes, When};
 
-use super::path::written;
-use crate::settings::{Site, SiteAction, SiteRoute, Sites};
-use crate::target::Target;
+use crate::command::target::Target;
+use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
+use crate::sites::reading::path::written;
 
 impl Sites {
     /// A paragraph for each site: its names, and its routes in the order in which they are tried.

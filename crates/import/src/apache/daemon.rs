@@ -1,6 +1,6 @@
 //! `WSGIDaemonProcess`: what its options are here.
 
-use super::line::Line;
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Keys, Place, Value};
 
 /// The user and the group of processes, where they are said.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::line::Line;
-use crate::include::{Found, Includes};
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Mistake};
+use crate::text::include::{Found, Includes};
 
 /// A directive that no file has: a handler's name, its script, and what that runs: target, name in it, path where it stands.
 pub(super) const HANDLER: &str = "(handler)";

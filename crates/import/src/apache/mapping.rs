@@ -1,10 +1,10 @@
 //! Which path is answered by what: aliases, applications, redirects, the document root.
 
-use super::line::Line;
 use super::matched::{self, Tail};
 use super::section::{is_beneath, spelled, trimmed};
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Place, Value, has_end};
-use crate::regex::{Captured, path_of};
+use crate::text::regex::{Captured, path_of};
 
 /// Ends of names of programs, which no folder has.
 const PROGRAM_ENDS: [&str; 6] = ["cgi", "fcgi", "pl", "py", "rb", "sh"];

@@ -1,6 +1,6 @@
 //! `AliasMatch` and its kin: patterns that stand for a few paths, or for all beneath them.
 
-use crate::regex::literal;
+use crate::text::regex::literal;
 
 /// Patterns that one is taken for, at the most: each choice of its words is one.
 const CHOICES_MAX: usize = 32;

@@ -3,40 +3,31 @@
 //! The rules of Apache's sections are kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the order
 //! of the file; the last `Require` counts. They are worked out for each path that something is said of.
 
-mod access;
-mod context;
+mod clients;
 mod daemon;
-mod documents;
 mod express;
-mod handlers;
-mod htaccess;
-mod indexes;
-mod known;
-mod lex;
-mod line;
+mod folders;
+mod language;
 mod mapping;
 mod matched;
-mod names;
-mod network;
 mod pages;
-mod password;
-mod reasons;
-mod remote;
 mod section;
-mod secure;
 mod settings;
 mod site;
 
+use self::clients::{remote, secure};
+use self::folders::{context, documents, handlers, htaccess, indexes};
+use self::language::{lex, names};
 use std::sync::Arc;
 
 use adyton_cli::{Scope, takes};
 
-use crate::folder_lines::FolderLines;
-use crate::include::Includes;
+use self::language::line::Line;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
-use crate::reach::{self, Address, Placed};
+use crate::rules::folder_lines::FolderLines;
+use crate::rules::reach::{self, Address, Placed};
+use crate::text::include::Includes;
 use daemon::Owner;
-use line::Line;
 use section::Sections;
 
 /// Whether a text seems to be in this language.

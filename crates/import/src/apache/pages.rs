@@ -1,10 +1,10 @@
 //! `ErrorDocument`: pages for what the server itself answers.
 
-use super::line::Line;
 use super::mapping::{self, Answer};
 use super::section::{Around, Sections};
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Site, has_end};
-use crate::pages;
+use crate::rules::pages;
 
 /// Takes what a site says of its statuses; the last line of each counts.
 pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {

@@ -1,12 +1,12 @@
 //! What sections say of a folder and of a path: `Directory` from the shortest on, then `Location` in the order of the file.
 
-use super::access::{self, Access, Old};
 use super::express;
-use super::known;
-use super::line::Line;
-use super::password::Asking;
-use crate::fields;
+use crate::apache::clients::access::{self, Access, Old};
+use crate::apache::clients::password::Asking;
+use crate::apache::language::known;
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Place, Route, Value, has_end};
+use crate::rules::fields;
 
 /// The sections of a site.
 #[derive(Clone, Debug, Default)]

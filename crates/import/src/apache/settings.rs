@@ -3,9 +3,9 @@
 use adyton_cli::{Scope, takes};
 
 use super::daemon::{self, Owner, number, time};
-use super::line::Line;
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Keys, Value};
-use crate::quantity::is_log_format;
+use crate::text::quantity::is_log_format;
 
 /// Takes the settings of a site, or of the main server; `owner` is the server's.
 pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): (&mut Keys, &mut Draft)) {

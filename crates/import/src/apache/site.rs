@@ -1,15 +1,15 @@
 //! A virtual host of httpd.conf, or the main server, as a site: each path that something is said of is a route.
 
 use super::express;
-use super::htaccess;
-use super::known;
-use super::line::Line;
 use super::mapping::{self, Answer, Mapping};
 use super::section::{Around, Sections, fills_in, is_beneath, trimmed, unanswered};
-use crate::lost::{self, Pattern};
+use crate::apache::folders::htaccess;
+use crate::apache::language::known;
+use crate::apache::language::line::Line;
 use crate::model::{Draft, Key, Place, Route, Site, Value, has_end};
-use crate::python;
-use crate::regex::{ends, is_one_way, literal};
+use crate::python_servers::python;
+use crate::rules::lost::{self, Pattern};
+use crate::text::regex::{ends, is_one_way, literal};
 
 /// Paths of one site; each is compared with each.
 const PATHS_MAX: usize = 2_000;

@@ -2,8 +2,8 @@
 
 use super::lex::Directive;
 use super::password;
-use crate::fields;
 use crate::model::Draft;
+use crate::rules::fields;
 
 /// What is said of a directive that nothing was made of.
 pub(super) fn tell(directive: &Directive, draft: &mut Draft) {

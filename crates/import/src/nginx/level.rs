@@ -4,10 +4,10 @@ use super::known;
 use super::lex::Directive;
 use super::password::Asking;
 use super::request;
-use crate::access::{Rule, either, lists};
-use crate::fields;
 use crate::model::{Draft, Place, Route};
-use crate::quantity;
+use crate::rules::access::{Rule, either, lists};
+use crate::rules::fields;
+use crate::text::quantity;
 
 /// What http, a server or a location says, for all inside that do not say it anew.
 #[derive(Clone, Debug, Default)]

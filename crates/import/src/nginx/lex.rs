@@ -4,8 +4,8 @@ use std::iter::Peekable;
 use std::str::CharIndices;
 use std::sync::Arc;
 
-use crate::include::Includes;
 use crate::model::{Mistake, Place};
+use crate::text::include::Includes;
 
 /// Blocks in blocks: a location in a location in a server in http is four.
 const DEPTH_MAX: usize = 32;
@@ -281,7 +281,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
     use super::{Directive, read};
-    use crate::include::{Found, Includes};
+    use crate::text::include::{Found, Includes};
 
     fn parse(text: &str) -> Result<Vec<Directive>, String> {
         let mut find = |pattern: &str| -> Result<Vec<Found>, String> {

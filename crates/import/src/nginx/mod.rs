@@ -18,9 +18,9 @@ mod settings;
 
 use std::sync::Arc;
 
-use crate::include::Includes;
 use crate::model::{Draft, Mistake, Place};
-use crate::reach::{self, Address, Placed};
+use crate::rules::reach::{self, Address, Placed};
+use crate::text::include::Includes;
 use level::Level;
 use lex::Directive;
 use server::Server;

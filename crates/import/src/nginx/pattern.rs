@@ -1,8 +1,8 @@
 //! Which paths a location is for, in the language of a file of sites.
 
 use super::lex::Directive;
-use crate::lost::Pattern;
-use crate::regex::{ends, is_one_way};
+use crate::rules::lost::Pattern;
+use crate::text::regex::{ends, is_one_way};
 
 /// Paths of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]

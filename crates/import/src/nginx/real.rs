@@ -1,9 +1,9 @@
 //! `set_real_ip_from` and `error_page`: whose word counts for the address of a client, and pages for errors.
 
 use super::lex::Directive;
-use crate::believed::Believed;
 use crate::model::{Draft, Keys, Route, Site, Value, has_end};
-use crate::pages;
+use crate::rules::believed::Believed;
+use crate::rules::pages;
 
 /// Takes whose word counts out of http, and out of its only server: elsewhere it is not read, and what it guards refuses.
 pub(super) fn take(all: &mut [Directive], keys: &mut Keys) -> Believed {

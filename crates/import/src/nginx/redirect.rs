@@ -2,7 +2,7 @@
 
 use super::lex::Directive;
 use crate::model::{Draft, Route, Value};
-use crate::regex::{Captured, path_of};
+use crate::text::regex::{Captured, path_of};
 
 /// What variables need to know of their server.
 #[derive(Clone, Debug, Default)]

@@ -11,9 +11,9 @@ use super::password;
 use super::pattern::{self, Paths};
 use super::redirect::{self, Names};
 use super::settings;
-use crate::lost;
 use crate::model::{Draft, Place, Route, Site};
-use crate::regex::in_any_case;
+use crate::rules::lost;
+use crate::text::regex::in_any_case;
 
 /// A server that was read.
 pub(super) struct Server {

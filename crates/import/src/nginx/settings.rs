@@ -2,7 +2,7 @@
 
 use super::lex::Directive;
 use crate::model::{Draft, Keys, Value};
-use crate::quantity;
+use crate::text::quantity;
 
 /// Which table a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

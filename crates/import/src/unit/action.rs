@@ -3,9 +3,9 @@
 use super::config::{Unit, shown};
 use super::matching::Condition;
 use super::order::Step;
-use crate::literal::{Item, Node};
 use crate::model::{Draft, Place, Route, Value};
-use crate::python;
+use crate::python_servers::python;
+use crate::text::literal::{Item, Node};
 
 /// Routes in routes; a circle has no end.
 const DEPTH_MAX: usize = 8;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::literal::{Item, Node};
 use crate::model::Place;
+use crate::text::literal::{Item, Node};
 
 /// The whole configuration.
 pub(super) struct Unit<'c> {

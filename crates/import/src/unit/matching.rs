@@ -1,7 +1,7 @@
 //! `match` of a step: which requests it is for, in the language of a file of sites.
 
-use crate::literal::{Item, Node};
 use crate::model::{Place, Route};
+use crate::text::literal::{Item, Node};
 
 /// What a request has to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

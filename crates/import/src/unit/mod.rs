@@ -11,8 +11,8 @@ mod settings;
 
 use std::sync::Arc;
 
-use crate::literal::{Cursor, Dialect, Node};
 use crate::model::{Draft, Mistake, Place, Site};
+use crate::text::literal::{Cursor, Dialect, Node};
 use action::Steps;
 use config::Unit;
 use matching::Condition;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::matching::{Condition, covers};
 use crate::model::{Draft, Key, Place, Route, Value};
-use crate::python;
+use crate::python_servers::python;
 
 /// A step that answers: which requests, and what.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Settings of Unit: of HTTP, of an application, of the access log.
 
 use super::config::{Unit, shown};
-use crate::literal::{Item, Node};
 use crate::model::{Draft, Route, Value};
-use crate::python;
-use crate::quantity::is_log_format;
+use crate::python_servers::python;
+use crate::text::literal::{Item, Node};
+use crate::text::quantity::is_log_format;
 
 /// What Unit takes of a body unless it is told otherwise.
 const BODY_BYTES_MAX: &str = "8m";

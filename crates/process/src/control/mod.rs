@@ -1,12 +1,12 @@
 //! What is asked of a running server from outside, and how it answers.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `admin`, `dashboard.html` | the control socket and the admin listener |
-//! | `access` | who may ask, and for what |
+//! | `access` | the clients that may ask, and their questions |
 //! | `question`, `rounds` | questions that wait for the supervisor, and questions to all workers |
 //! | `client`, `asking` | `adyton status` and other orders, which ask |
-//! | `notify` | what a service manager is told |
+//! | `notify` | notices to a service manager |
 
 pub(crate) mod access;
 pub(crate) mod admin;

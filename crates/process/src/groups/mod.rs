@@ -1,10 +1,10 @@
 //! Groups with workers of their own, each beneath a supervisor of its own: a branch.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
-//! | `branches` | which branches there should be |
-//! | `branch` | what the supervisor of a group is told |
-//! | `ways` | what ties the door to its branches |
+//! | `branches` | the decision which branches there should be |
+//! | `branch` | orders to the supervisor of a group |
+//! | `ways` | passages and lines between the door and its branches |
 //! | `group_sockets` | sockets at which a group accepts by itself |
 //! | `group_reloads` | clients that wait until a group has been reloaded |
 

@@ -1,12 +1,12 @@
 //! What a supervisor and its workers say to each other, and what workers are given.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `message` | the messages, one on each line |
 //! | `worker` | the worker's end |
 //! | `links` | the supervisor's ends of the lines to its workers |
 //! | `prototype`, `prototype_line` | the process that workers are forked from, and the line to it |
-//! | `place`, `ports` | what a worker is given: its place, its sockets |
+//! | `place`, `ports` | the place and the sockets of a worker |
 
 pub(crate) mod links;
 pub(crate) mod message;

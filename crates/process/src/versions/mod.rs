@@ -1,8 +1,8 @@
 //! Versions of the application and of the server, and how one takes the place of another.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
-//! | `reloads` | which version of the application is wanted, and which has served |
+//! | `reloads` | the wanted version of the application, and the one that has served |
 //! | `editions` | the text of a file of sites, as a version was begun with it |
 //! | `watched_files` | files whose change is a reload |
 //! | `succession`, `note` | another program in the place of this one, and what it is left |

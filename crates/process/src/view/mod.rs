@@ -1,9 +1,9 @@
 //! How a server stands, for a person and for programs.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `status` | one structure, from which all others come |
-//! | `usage` | what a process uses |
+//! | `usage` | the CPU time and memory of a process |
 //! | `metrics` | the metrics for Prometheus |
 //! | `table`, `screen` | lines and tables that fit onto a terminal |
 //! | `top` | `adyton top` |

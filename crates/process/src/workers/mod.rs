@@ -1,15 +1,15 @@
 //! Which workers there should be, and how each of them stands: decided without I/O.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `fleet`, `slot` | all of them, by the sockets that they serve on |
 //! | `staff` | one worker process: how far it has come |
 //! | `cause`, `past`, `strangers` | workers that have ended: why, what they have left, and those that nobody knew yet |
-//! | `demand` | how many are wanted while there is more to do, or less |
-//! | `limits`, `jitter` | when one is replaced, and by how much that differs from one to another |
+//! | `demand` | the number of workers, by demand |
+//! | `limits`, `jitter` | the ages and counts at which a worker is replaced |
 //! | `backoff`, `pulse` | workers that fail again and again, and those that give no sign of life |
 //! | `nursery` | the prototypes that workers are forked from |
-//! | `action` | what is to be done, as values |
+//! | `action` | orders to the supervisor, as values |
 
 pub(crate) mod action;
 mod backoff;

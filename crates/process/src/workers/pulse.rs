@@ -1,6 +1,6 @@
 //! Workers that give no sign of life: one that is stopped, gets no CPU, or hangs.
 //!
-//! Each worker counts on its board while its loops and its interpreter go on (`pulse.rs` in `server`). One that does
+//! Each worker counts on its board while its loops and its interpreter go on (`threads/pulse.rs` in `server`). One that does
 //! not is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor starts at once, and the
 //! order to finish what runs waits for it, should it go on after all.
 

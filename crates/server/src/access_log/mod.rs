@@ -3,7 +3,7 @@
 //! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's own
 //! thread when it is full or half a second old. So a line costs a fraction of a microsecond, and no request waits for the
 //! log. What is not written yet is on the board, too, from where the supervisor writes it when the process has died
-//! (`estate.rs`).
+//! (`board/estate.rs`).
 
 mod client;
 mod format;

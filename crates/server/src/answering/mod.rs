@@ -1,15 +1,15 @@
 //! One request and its answer, from the call of the application to the last byte of the body.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
-//! | `exchange` | what travels between a loop and the threads |
-//! | `errand`, `outcome` | what the loop wants of the application, and what its call comes to |
+//! | `exchange` | the value that travels between a loop and the threads |
+//! | `errand`, `outcome` | a call that the loop wants made, and its result |
 //! | `later` | answers that come after the call, by a ticket |
 //! | `answer`, `reply/` | an answer while it is given, and its bytes |
-//! | `changes`, `coder` | what a route changes in the head; what the body passes through |
+//! | `changes`, `coder` | edits of the head, and the coders of the body |
 //! | `onward` | requests that are sent on instead of being answered |
-//! | `met`, `judged`, `verdict` | what is known of a request already: limits, credentials |
-//! | `step` | what working on a connection comes to |
+//! | `met`, `judged`, `verdict` | facts about a request: limits that it has met, credentials that were checked |
+//! | `step` | the result of working on a connection |
 //! | `refusals` | requests that were refused, counted by cause |
 //! | `date` | the date as HTTP writes it |
 

@@ -1,8 +1,8 @@
 //! Numbers on boards that another process reads at any time.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
-//! | `tally` | what a server counts, and how it stands |
+//! | `tally` | counters and states of a server |
 //! | `site_counts`, `prefixes` | answers of each site, requests by the beginning of their path |
 //! | `share` | a worker's share of the connections |
 //! | `estate` | lines of logs that a worker leaves when it dies |

@@ -1,12 +1,12 @@
 //! Answers that are kept for other clients.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `store` | the answers, for all loops of a process |
-//! | `key` | what of a request an answer depends on |
-//! | `looking` | whether a request is answered with what is kept |
+//! | `key` | the parts of a request that an answer depends on |
+//! | `looking` | the search for a kept answer |
 //! | `wanting` | requests that wait for the answer to another |
-//! | `keeping` | what the cache wants of an answer that is not there yet |
+//! | `keeping` | the wish of the cache for an answer that is still to come |
 
 pub(crate) mod keeping;
 pub(crate) mod key;

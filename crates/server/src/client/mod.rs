@@ -1,15 +1,15 @@
 //! One client: its connection, what it has sent, and what is still to be sent to it.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
-//! | `connection` | where a connection stands, and what it has received |
+//! | `connection` | the phase of a connection, and its received bytes |
 //! | `transport` | the socket, or what else carries the bytes |
-//! | `addresses` | how many connections each address has |
-//! | `asker`, `user` | who has sent a request: the address, the name |
+//! | `addresses` | the number of connections of each address |
+//! | `asker`, `user` | the sender of a request: address and name |
 //! | `body/` | the bodies of requests |
 //! | `stored` | files without a name, in which bodies and answers wait |
-//! | `outbox`, `output`, `held` | what is still to be sent, and the memory that it takes |
-//! | `reader` | how fast the client reads |
+//! | `outbox`, `output`, `held` | bytes still to be sent, and the memory that they take |
+//! | `reader` | the pace at which the client reads |
 //! | `passage` | a connection on its way to another process |
 
 pub(crate) mod addresses;

@@ -1,12 +1,12 @@
 //! The course of a request through the loop: each file adds steps to [`Loop`](crate::event_loop::Loop).
 //!
-//! | file | which step |
+//! | file | holds |
 //! | --- | --- |
 //! | `turn` | a connection's turn, phase by phase |
 //! | `serve` | requests out of a buffer, answers into the output |
 //! | `routing` | a request answered by the route that its path takes |
-//! | `dispatch` | which thread runs a request |
-//! | `admitting`, `checking`, `caching`, `redeeming` | what a request may wait for: memory, a verdict, the answer to another, a ticket |
+//! | `dispatch` | the choice of the thread that runs a request |
+//! | `admitting`, `checking`, `caching`, `redeeming` | waits of a request: for memory, a verdict, the answer to another, a ticket |
 //! | `scripting`, `script_answer` | scripts that are started, and heard |
 //! | `sending_on` | requests whose target becomes another one |
 //! | `passing` | connections that leave for another process, or come from one |

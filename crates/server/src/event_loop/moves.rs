@@ -5,7 +5,7 @@
 //! states. A state is what is seen of it ([`World::seen`]). What is not seen may differ all the same (an event that the kernel
 //! owes a loop), so after each event it is tried, too, that from there on everything comes to its end.
 //!
-//! The table of states that this goes through is in `ARCHITECTURE.md`, under "Groups".
+//! The table of states that this goes through is in `docs/design/groups.md`.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! Who may use a route: what a request says of its client is compared with a file of passwords.
 //!
 //! What a loop can tell at once it tells ([`Guard::judge`]): no credentials, a digest, a password that was verified before. A
-//! password that is seen for the first time is verified on a thread of its own (`checker.rs`). What a program knows it is
-//! asked like an application (`asking.rs`).
+//! password that is seen for the first time is verified on a thread of its own (`threads/checker.rs`). What a program knows it is
+//! asked like an application (`site/asking.rs`).
 
 mod books;
 mod doubts;

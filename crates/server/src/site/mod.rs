@@ -1,11 +1,11 @@
 //! Sites, compiled: which route answers, and whom it lets in.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `plan` | all that a server serves: host, site, route, action |
-//! | `terms`, `limits` | how a site treats its clients, and how long they may take |
-//! | `door`, `asking` | what a client has to do to use a route; programs that say who it is |
-//! | `limiter` | how many requests a client may send in a time |
+//! | `terms`, `limits` | limits and timeouts of a site |
+//! | `door`, `asking` | conditions for using a route, and programs that identify clients |
+//! | `limiter` | rate limits of clients |
 //! | `other_names` | paths that are answered by what another path names |
 
 pub(crate) mod asking;

@@ -1,15 +1,15 @@
 //! The threads that drive loops and call the application.
 //!
-//! | file | of what |
+//! | file | holds |
 //! | --- | --- |
 //! | `driver` | one thread: it drives a loop, or runs what waits in the queue |
 //! | `hand`, `waiter`, `desk` | a thread's hold on its loop, how it waits, and what it works with |
 //! | `watch` | takes a loop from a thread whose call takes too long |
-//! | `endpoints`, `pace` | which endpoints and which calls are slow |
+//! | `endpoints`, `pace` | slow endpoints, and slow calls |
 //! | `task`, `interrupt` | the request that a thread is in for long, and the end of its time |
 //! | `inbox`, `home` | the way back to the loop |
 //! | `checker` | the thread that verifies passwords |
-//! | `shared`, `pulse` | what all threads see, and whether they go on |
+//! | `shared`, `pulse` | the state that all threads share, and its signs of life |
 
 pub(crate) mod checker;
 pub(crate) mod desk;

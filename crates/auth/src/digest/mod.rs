@@ -1,0 +1,14 @@
+//! The Digest scheme (RFC 7616).
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `scheme` | the scheme as a whole |
+//! | `answer` | the answer of a client to a challenge |
+//! | `algorithm` | the hashes |
+//! | `nonces`, `signing` | nonces, which are signed |
+
+pub(crate) mod algorithm;
+pub(crate) mod answer;
+mod nonces;
+pub(crate) mod scheme;
+pub(crate) mod signing;

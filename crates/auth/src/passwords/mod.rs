@@ -1,0 +1,14 @@
+//! Files of passwords, and how a password is verified.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `password` | one hash, as files have it |
+//! | `htpasswd`, `htdigest` | files of users and hashes |
+//! | `groups` | files of groups |
+//! | `wrong` | mistakes in a file, line by line |
+
+pub(crate) mod groups;
+pub(crate) mod htdigest;
+pub(crate) mod htpasswd;
+pub(crate) mod password;
+pub(crate) mod wrong;

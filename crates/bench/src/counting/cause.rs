@@ -1,0 +1,60 @@
+//! Why a request has no answer, or a wrong one.
+
+use std::fmt;
+use std::io;
+
+use crate::counting::answer::Came;
+
+/// Why a request has no answer, or one whose body is not right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// Connecting or sending failed, as the kernel says.
+    Kernel(io::ErrorKind),
+    /// The connection ended before anything of the answer came.
+    EndedBefore,
+    /// So did one that was kept alive, over which answers had come, the last of which did not say so.
+    EndedKept,
+    /// The connection ended within the answer.
+    CutShort,
+    /// The body is not as long as the right one.
+    WrongLength,
+    /// The body is as long as the right one, and another.
+    WrongBytes,
+    /// The answer breaks a rule of HTTP.
+    Malformed(&'static str),
+    /// Bytes came that were not asked for.
+    Unasked,
+    /// A unix socket whose listen queue is full.
+    QueueFull,
+    /// No answer within the time that the user allows; this much of it had come.
+    TimedOut(Came),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(io::ErrorKind::ConnectionRefused) => f.write_str("connection refused"),
+            Self::Kernel(io::ErrorKind::ConnectionReset) => f.write_str("connection reset"),
+            Self::Kernel(io::ErrorKind::BrokenPipe) => f.write_str("connection closed while sending"),
+            Self::Kernel(io::ErrorKind::NotFound) => f.write_str("there is no such socket"),
+            Self::Kernel(kind) => write!(f, "{kind}"),
+            Self::EndedBefore => f.write_str("connection closed without an answer"),
+            Self::CutShort => f.write_str("answer cut short"),
+            Self::WrongLength => f.write_str("wrong length"),
+            Self::WrongBytes => f.write_str("wrong bytes"),
+            Self::Malformed(reason) => write!(f, "malformed answer: {}", reason.trim_end_matches('.')),
+            Self::Unasked => f.write_str("more came than was asked for"),
+            Self::QueueFull => f.write_str("the listen queue is full"),
+            Self::EndedKept => f.write_str("kept connection closed without notice"),
+            Self::TimedOut(came) => f.write_str(match came {
+                Came::NoConnection => "timed out: no connection was made",
+                Came::Unsent => "timed out: the server did not take the whole request",
+                Came::Nothing => "timed out: nothing came",
+                Came::Interim => "timed out: interim answers only",
+                Came::PartOfHead => "timed out: a part of the head only",
+                Came::Head => "timed out: the head only, nothing of the body",
+                Came::PartOfBody => "timed out: a part of the body only",
+            }),
+        }
+    }
+}

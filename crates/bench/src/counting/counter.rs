@@ -1,0 +1,119 @@
+//! Whether the application has answered: the requests that counting middleware has seen, beside the answers that came.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::counting::answer::{Expected, Judgement};
+use crate::counting::hits::Hits;
+use crate::counting::tally::Tally;
+use crate::generator::probe::ask;
+use crate::generator::slow_side::SlowSide;
+use crate::machine::server_side::Server;
+use crate::plan::{Check, Plan, Statuses, WeightedRequest};
+use crate::target::url::Url;
+
+/// Where `adyton.counting` tells its count.
+const PATH: &str = "/.adyton-hits";
+
+/// What the middleware says.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct HitsReply {
+    hits: u64,
+    processes: u32,
+}
+
+/// What a server of ours says at its control socket.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Status {
+    total: Total,
+    processes: u32,
+}
+
+/// Calls of the application, by the way that they took.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Total {
+    inline: u64,
+    handed_over: u64,
+    queued: u64,
+}
+
+/// Where the hits that were counted are asked for.
+pub(crate) enum Counter {
+    /// The middleware.
+    Middleware(Url),
+    /// A supervisor of ours, which knows how often the application was called.
+    Supervisor(Url),
+}
+
+impl Counter {
+    /// Finds the middleware at the plan's server, or else the server's own supervisor by its control socket.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: hits are not counted there.
+    pub(crate) fn find(plan: &Plan, server: &Server) -> Result<Self, String> {
+        // No cache has this one.
+        let url = plan.url.with_target(&format!("{PATH}?{:x}", adyton_sys::process::random()))?;
+        let (told, status) = json_at::<HitsReply>(plan, &url)?;
+        if told.is_some() {
+            return Ok(Self::Middleware(url));
+        }
+        let paths = server.unix_paths().into_iter();
+        let mut urls = paths.filter_map(|path| format!("unix:{}:/status", path.display()).parse().ok());
+        urls.find(|url| matches!(json_at::<Status>(plan, url), Ok((Some(_), _)))).map(Self::Supervisor).ok_or_else(
+            || {
+                format!(
+                    "hits are not counted at {}, which answers {status}: the application needs adyton.counting around it",
+                    plan.url
+                )
+            },
+        )
+    }
+
+    /// What it says now.
+    ///
+    /// # Errors
+    ///
+    /// It says nothing any more.
+    pub(crate) fn ask(&self, plan: &Plan) -> Result<HitsReply, String> {
+        let (told, url) = match self {
+            Self::Middleware(url) => (json_at(plan, url)?.0, url),
+            Self::Supervisor(url) => (json_at(plan, url)?.0.map(Status::told), url),
+        };
+        told.ok_or_else(|| format!("{url} counts hits no longer"))
+    }
+}
+
+impl Status {
+    fn told(self) -> HitsReply {
+        let Total { inline, handed_over, queued } = self.total;
+        HitsReply { hits: inline + handed_over + queued, processes: self.processes }
+    }
+}
+
+impl HitsReply {
+    /// What was seen since `before`, beside what a load has counted.
+    pub(crate) fn since(&self, before: &Self, tally: &Tally, slow: &[SlowSide]) -> Hits {
+        Hits {
+            seen: self.hits.saturating_sub(before.hits),
+            right: tally.all_right + slow.iter().map(|side| side.counts.right).sum::<u64>(),
+            sent: tally.all_sent + slow.iter().map(|side| side.counts.begun).sum::<u64>(),
+            processes: self.processes,
+        }
+    }
+}
+
+/// Asks for JSON; `None` if it has another shape, or the status is not 200. With the status.
+fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u16), String> {
+    let wanted = WeightedRequest { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
+    let expected = Expected {
+        statuses: Statuses::Of(vec![200]),
+        check: Check::Nothing,
+        body: Vec::new(),
+        to_head: false,
+        told_bytes: None,
+    };
+    let (answer, body) = ask(plan, url, &plan.request(&wanted), &expected, &mut Vec::new())?;
+    let read = serde_json::from_slice(&body).ok().filter(|_| answer.judgement == Judgement::Right);
+    Ok((read, answer.status))
+}

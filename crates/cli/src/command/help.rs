@@ -1,0 +1,352 @@
+//! What `--help` prints: short as a table, long with every setting's whole text.
+
+use std::fmt::Write as _;
+
+use crate::bench;
+use crate::command::orders::{ORDERS, Order};
+use crate::rows::ROWS;
+use crate::settings::row::Row;
+use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
+
+/// Whether a terminal shows the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Letters only.
+    Plain,
+    /// With the escape sequences of ECMA-48 for bold.
+    Ansi,
+}
+
+/// Where the defaults begin in the short help; a longer flag has a line of its own.
+const DEFAULT_COLUMN: usize = 39;
+
+/// Where the sentences begin in the short help.
+const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
+
+/// Long texts are wrapped for the narrowest terminal that people use.
+const LINE_CHARS_MAX: usize = 80;
+
+/// What `adyton` and `adyton help` print.
+pub(crate) fn overview(ink: Ink) -> String {
+    let commands = [
+        ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
+        ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
+        ("route FILE [METHOD] URL", "say which route of a file of sites answers, and why"),
+        ("init [FOLDER]", "write a first file of sites for what a folder has in it"),
+        ("import FILE", "make a file of sites of nginx's, Apache's, Unit's, uWSGI's or gunicorn's"),
+        ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
+        ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
+        ("tune TARGET", "find how many processes and threads an application wants"),
+        ("help [COMMAND|SETTING|KEY]", "all about a command, a setting, or a key of a file of sites"),
+        ("reference [bench|sites]", "print the reference of all settings, in Markdown"),
+        ("schema", "print the JSON Schema of a file of sites, for editors"),
+        ("--version", "print the version"),
+    ];
+    let mut out = format!("{}\n\n", ink.bold("Adyton: a web server with Python inside"));
+    for (command, text) in commands {
+        let _ = writeln!(out, "  adyton {command:<27} {text}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("A server that runs"));
+    for Order { name, about, help, .. } in ORDERS {
+        let _ = writeln!(out, "  adyton {:<27} {help}", format!("{name} {about}").trim_end());
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Targets"));
+    for (target, text) in TARGETS {
+        let _ = writeln!(out, "  {target:<27} {text}");
+    }
+    out + "\nadyton serve -h lists the settings, adyton serve --help explains them.\n"
+}
+
+/// What `-h` prints: a line for each setting.
+pub(crate) fn short(command: &str, ink: Ink) -> String {
+    format!("{}\n", usage(command, ink))
+        + &lines(ROWS, ink)
+        + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
+           --help says more, and adyton help SETTING all about one.\n"
+}
+
+/// What `adyton bench -h` prints.
+pub(crate) fn bench_short(ink: Ink) -> String {
+    format!("{}\n", bench_usage(ink)) + &lines(bench::ROWS, ink) + "\n--help says more.\n"
+}
+
+/// What `adyton bench --help` prints.
+pub(crate) fn bench_long(ink: Ink) -> String {
+    let mut out = format!("{}\n\n", bench_usage(ink));
+    for (url, text) in URLS {
+        let _ = writeln!(out, "  {url:<27} {text}");
+    }
+    out + &entries(bench::ROWS, |row| entry(row, None, ink), ink)
+}
+
+/// A line for each row, under the headings of their groups.
+fn lines<S>(rows: &[Row<S>], ink: Ink) -> String {
+    let (mut out, mut group) = (String::new(), "");
+    for row in rows {
+        if row.group != group {
+            group = row.group;
+            let _ = writeln!(out, "\n{}", ink.bold(group));
+        }
+        let _ = writeln!(out, "{}", line(row, ink));
+    }
+    out
+}
+
+/// The whole text of each row, under the headings of their groups.
+fn entries<S>(rows: &[Row<S>], entry: impl Fn(&Row<S>) -> String, ink: Ink) -> String {
+    let (mut out, mut group) = (String::new(), "");
+    for row in rows {
+        if row.group != group {
+            group = row.group;
+            let _ = write!(out, "\n{}\n", ink.bold(group));
+        }
+        let _ = write!(out, "\n{}", entry(row));
+    }
+    out
+}
+
+/// What `--help` prints: every setting with its whole text.
+pub(crate) fn long(command: &str, ink: Ink) -> String {
+    let mut out = format!("{}\n\n", usage(command, ink));
+    for (target, text) in TARGETS {
+        let _ = writeln!(out, "  {target:<27} {text}");
+    }
+    out + &entries(ROWS, |row| one(row, ink), ink)
+}
+
+/// What `adyton help SETTING` prints.
+pub(crate) fn one(row: &Row, ink: Ink) -> String {
+    entry(row, Some(row.variable()), ink)
+}
+
+/// The help of a key of a file of sites: a text for each table that has a key of this name.
+pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
+    let of_group = GROUP_ROWS.iter().find(|row| row.name == name).map(|row| key("[groups.NAME]", row, ink));
+    let of_site = SITE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites]]", row, ink));
+    let of_route =
+        ROUTE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites.routes]]", row, ink));
+    [of_group, of_site, of_route].into_iter().flatten().collect()
+}
+
+/// What `adyton help status` and `adyton status --help` print, and so of each order.
+pub(crate) fn order(order: &Order, ink: Ink) -> String {
+    let mut out = format!("{} {}\n\n", ink.bold("Usage:"), order.usage());
+    for line in wrapped(&format!("{} {}", sentence(order.help), order.detail), LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in ORDER_OPTIONS {
+        let _ = writeln!(out, "  {option:<15} {text}");
+    }
+    out + &format!("\n{} {}\n", ink.bold("Example:"), order.example)
+}
+
+/// How `adyton route` is called.
+pub(crate) const ROUTE_USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
+
+/// How `adyton init` is called.
+pub(crate) const INIT_USAGE: &str = "adyton init [FOLDER]";
+
+/// How `adyton schema` is called.
+pub(crate) const SCHEMA_USAGE: &str = "adyton schema";
+
+/// How `adyton reference` is called.
+pub(crate) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
+
+/// What `adyton route --help` prints.
+pub(crate) fn route(ink: Ink) -> String {
+    let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
+                nothing, and loads no application. A path alone is for the first site.";
+    small((ROUTE_USAGE, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
+}
+
+/// What `adyton init --help` prints.
+pub(crate) fn init(ink: Ink) -> String {
+    let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
+                application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
+                settings; nothing of the project is run. A file that is there is left alone.";
+    small((INIT_USAGE, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
+}
+
+/// What `adyton schema --help` prints.
+pub(crate) fn schema(ink: Ink) -> String {
+    let what = "Prints the JSON Schema of a file of sites, with which editors complete keys and tell what they do. It is \
+                in docs/reference/sites.schema.json, too.";
+    small((SCHEMA_USAGE, what), &ROUTE_OPTIONS[2..], "adyton schema > sites.schema.json", ink)
+}
+
+/// What `adyton reference --help` prints.
+pub(crate) fn printed_reference(ink: Ink) -> String {
+    let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
+                of a file of sites.";
+    small((REFERENCE_USAGE, what), &ROUTE_OPTIONS[2..], "adyton reference sites", ink)
+}
+
+/// The help of a command that has few options.
+fn small((command, what): (&str, &str), options: &[(&str, &str)], example: &str, ink: Ink) -> String {
+    let mut out = format!("{} {command}\n\n", ink.bold("Usage:"));
+    for line in wrapped(what, LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in options {
+        let _ = writeln!(out, "  {option:<15} {text}");
+    }
+    out + &format!("\n{} {example}\n", ink.bold("Example:"))
+}
+
+const ROUTE_OPTIONS: [(&str, &str); 3] = [
+    ("--from ADDRESS", "address of the client, or unix; 127.0.0.1 unless given"),
+    ("-H FIELD", "field of the request, as in -H 'X-Beta: 1'; may be repeated"),
+    ("-h, --help", "this text"),
+];
+
+/// How `adyton import` is called.
+pub(crate) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--output FILE]";
+
+/// What `adyton import --help` prints.
+pub(crate) fn import(ink: Ink) -> String {
+    let what = "Makes a file of sites of another server's configuration, with the line that says it beside each key. What \
+                cannot be carried over is listed on standard error and at the top of the file. If that is a restriction, \
+                nothing is written and the exit status is 1, unless the loss is accepted: then its routes refuse everybody. \
+                Nothing is run and nothing is served.";
+    let mut out = format!("{} {IMPORT_USAGE}\n\n", ink.bold("Usage:"));
+    for line in wrapped(what, LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in IMPORT_OPTIONS {
+        let _ = writeln!(out, "  {option:<17} {text}");
+    }
+    out + &format!("\n{} adyton import nginx.conf --output site.toml\n", ink.bold("Example:"))
+}
+
+const IMPORT_OPTIONS: [(&str, &str); 5] = [
+    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else found out"),
+    ("-o, --output FILE", "where it goes; standard output unless given"),
+    ("--replace", "write over a file that is there"),
+    ("--accept-losses", "write it although restrictions are lost"),
+    ("-h, --help", "this text"),
+];
+
+/// The whole text of a row, with the variable that it has.
+fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
+    let said = facts(row, "may be repeated", variable.map(|name| format!("variable {name}")));
+    format!("  {}\n", flags(row, ink)) + &text(row, &said)
+}
+
+/// The whole text of a key, and the table that it stands in.
+fn key<S>(table: &str, row: &Row<S>, ink: Ink) -> String {
+    let value = if row.is_switch() { "true|false".to_owned() } else { row.shape() };
+    let said = facts(row, "one value or a list", Some(format!("stands in {table}")));
+    let example = format!("      {} = {}\n", row.name, row.quoted());
+    format!("  {} = {value}\n", ink.bold(row.name)) + &text(row, &said) + &example
+}
+
+/// The purpose and the details of a row, with `said` as the last sentence.
+fn text<S>(row: &Row<S>, said: &str) -> String {
+    let mut out = String::new();
+    for text in [&sentence(row.help), &row.detail.replace('`', ""), said] {
+        for line in wrapped(text, LINE_CHARS_MAX - 6) {
+            let _ = writeln!(out, "      {line}");
+        }
+    }
+    out
+}
+
+const ORDER_OPTIONS: [(&str, &str); 2] = [
+    ("--control PATH", "the server's control socket; needed if several run"),
+    ("--json", "the whole answer as JSON, for programs"),
+];
+
+const URLS: [(&str, &str); 4] = [
+    ("http://HOST:PORT/PATH?QUERY", "a server over TCP"),
+    ("HOST:PORT/PATH?QUERY", "the same"),
+    ("unix:SOCKET:/PATH?QUERY", "a server at a unix socket"),
+    ("curl -H 'A: b' URL", "a command line of curl, behind all options"),
+];
+
+const TARGETS: [(&str, &str); 5] = [
+    ("mysite.wsgi:application", "a module and the name of the application in it"),
+    ("mysite.wsgi", "a module: its application, app or handler"),
+    ("hello.py, hello.py:app", "a file of Python"),
+    ("./public", "a folder: a static site"),
+    ("site.toml", "a file of sites: hosts, routes, what answers"),
+];
+
+fn usage(command: &str, ink: Ink) -> String {
+    let target = if command == "check" { "TARGET" } else { "[TARGET]" };
+    format!("{} adyton {command} {target} [SETTINGS]", ink.bold("Usage:"))
+}
+
+fn bench_usage(ink: Ink) -> String {
+    format!("{} adyton bench URL [OPTIONS]", ink.bold("Usage:"))
+}
+
+fn line<S>(row: &Row<S>, ink: Ink) -> String {
+    let mut line = format!("  {}", flags(row, ink));
+    // Escape sequences take no column, so the width is that of the plain text.
+    let mut column = 2 + flags(row, Ink::Plain).chars().count();
+    if column + 2 > DEFAULT_COLUMN {
+        line.push('\n');
+        column = 0;
+    }
+    let (gap, default) = (DEFAULT_COLUMN - column, row.default);
+    let _ = write!(line, "{:gap$}{default:<width$}{}", "", row.help, width = HELP_COLUMN - DEFAULT_COLUMN);
+    line
+}
+
+/// `-b, --bind ADDRESS`, or the long one alone below the others' long ones.
+fn flags<S>(row: &Row<S>, ink: Ink) -> String {
+    let short =
+        row.short.map_or("    ".to_owned(), |letter| format!("{}, ", ink.bold(&format!("-{letter}"))));
+    let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
+    format!("{short}{}{value}", ink.bold(&row.flag()))
+}
+
+/// Default, range, `repeatable` if it is that, and one more fact, in one sentence.
+fn facts<S>(row: &Row<S>, repeatable: &str, more: Option<String>) -> String {
+    let mut facts =
+        if row.default.is_empty() { "No default".to_owned() } else { format!("Default {}", row.default) };
+    if let Some(range) = row.range() {
+        let _ = write!(facts, ", {range}");
+    }
+    if row.repeatable {
+        let _ = write!(facts, "; {repeatable}");
+    }
+    if let Some(more) = more {
+        let _ = write!(facts, "; {more}");
+    }
+    facts + "."
+}
+
+/// The line of help as a sentence of its own.
+pub(crate) fn sentence(help: &str) -> String {
+    let mut letters = help.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// The text in lines of at most `chars_max`; a longer word has a line of its own.
+pub(crate) fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= chars_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+impl Ink {
+    fn bold(self, text: &str) -> String {
+        match self {
+            Ink::Plain => text.to_owned(),
+            Ink::Ansi => format!("\x1b[1m{text}\x1b[0m"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What stands around whatever answers: who is let in, what is changed in answers, and how tables of a file inherit it.
+
+use adyton_route::{Admission, HeadEdits, Networks};
+
+use crate::settings::may_set::MaySet;
+use crate::settings::typed::Settings;
+
+impl Settings {
+    /// Which clients are let in.
+    pub fn admission(&self) -> Admission {
+        // Whoever everybody is, nobody has to be compared with: but for passwords, which it may replace.
+        let is_all = !self.auth_satisfy_any && self.allow == everybody();
+        Admission {
+            allow: if is_all { Networks::default() } else { self.allow.clone() },
+            deny: self.deny.clone(),
+            replaces_password: self.auth_satisfy_any,
+        }
+    }
+
+    /// What is changed in the heads of answers.
+    pub fn head_edits(&self) -> HeadEdits {
+        let mut edits = HeadEdits::default();
+        let last = |(at, (name, _)): &(usize, &(String, String))| {
+            !self.headers[at + 1..].iter().any(|(other, _)| is_name(other, name))
+        };
+        let cache_control = self.cache_control.as_deref().map(|value| (CACHE_CONTROL, value));
+        let replaced =
+            self.headers.iter().enumerate().filter(last).map(|(_, (name, value))| (&**name, &**value));
+        let replaced: Vec<(&str, &str)> = replaced.chain(cache_control).collect();
+        let added = self.add_headers.iter().map(|(name, value)| (&**name, &**value));
+        let removed = self.remove_headers.iter().map(String::as_str);
+        let mut changes: Vec<Result<(), &str>> =
+            removed.chain(replaced.iter().map(|(name, _)| *name)).map(|name| edits.remove(name)).collect();
+        changes.extend(replaced.iter().copied().chain(added).map(|(name, value)| edits.add(name, value)));
+        debug_assert!(changes.iter().all(Result::is_ok), "each was looked at when it was read");
+        edits
+    }
+
+    /// These settings, for a table inside that mentions the keys `names`: what it says of these in place of them is left out.
+    pub(crate) fn for_table(&self, names: &[&str]) -> Settings {
+        let mut inside = Settings {
+            headers: Vec::new(),
+            add_headers: Vec::new(),
+            remove_headers: Vec::new(),
+            ..self.clone()
+        };
+        if names.contains(&"allow") {
+            inside.allow = Networks::default();
+        }
+        if names.contains(&"deny") {
+            inside.deny = Networks::default();
+        }
+        if names.contains(&"may-set") {
+            inside.may_set = MaySet::default();
+        }
+        if names.contains(&"htaccess") {
+            inside.htaccess = MaySet::default();
+        }
+        if names.contains(&"htaccess-names") {
+            inside.htaccess_names = Vec::new();
+        }
+        inside
+    }
+
+    /// Once what the table says is applied: fields that it says nothing of are as `around` has them.
+    pub(crate) fn end_table(&mut self, around: &Settings, names: &[&str]) {
+        let sets_caching = names.contains(&"cache-control");
+        let says = |name: &str| {
+            self.headers.iter().any(|(own, _)| is_name(own, name))
+                || self.remove_headers.iter().any(|own| is_name(own, name))
+                || sets_caching && is_name(name, CACHE_CONTROL)
+        };
+        let is_left = |field: &&(String, String)| !says(&field.0);
+        let headers: Vec<_> = around.headers.iter().filter(is_left).cloned().collect();
+        let added: Vec<_> = around.add_headers.iter().filter(is_left).cloned().collect();
+        if !sets_caching && says(CACHE_CONTROL) {
+            self.cache_control = None;
+        }
+        self.headers.splice(0..0, headers);
+        self.add_headers.splice(0..0, added);
+        self.remove_headers.splice(0..0, around.remove_headers.iter().cloned());
+    }
+}
+
+const CACHE_CONTROL: &str = "Cache-Control";
+
+fn is_name(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Every client there is, wherever it comes from.
+pub(crate) fn everybody() -> Networks {
+    let mut networks = Networks::default();
+    for range in EVERYBODY {
+        let added = networks.add(range);
+        debug_assert_eq!(Ok(()), added, "a range is right");
+    }
+    networks
+}
+
+/// An IPv4 address counts as an IPv6 address, too.
+const EVERYBODY: [&str; 2] = ["::/0", "unix"];
+
+/// Reads a range of clients that are let in.
+pub(crate) fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of clients that are kept out.
+pub(crate) fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" if networks.is_empty() => Ok(()),
+        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of addresses into others.
+pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
+    networks.add(text).map_err(|error| error.to_string())
+}
+
+/// Reads `NAME=VALUE`, a field that an answer may be given.
+pub(crate) fn put_field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, or a table of them")?;
+    HeadEdits::default().add(name, value)?;
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Reads the name of a field that may be taken out of an answer.
+pub(crate) fn changed_field(name: &str) -> Result<String, String> {
+    HeadEdits::default().remove(name)?;
+    Ok(name.to_owned())
+}

@@ -1,0 +1,22 @@
+//! Settings: what one is, where it is said, and what comes of it.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `row` | the description of one setting |
+//! | `typed` | one field for each row |
+//! | `resolve` | settings out of what was given |
+//! | `said` | the place where a setting is said |
+//! | `around` | access and edits, as tables of a file inherit them |
+//! | `may_set` | the settings that a folder may have |
+//! | `bind`, `units` | the forms of addresses and of numbers |
+//! | `reference` | the reference page |
+
+pub(crate) mod around;
+pub(crate) mod bind;
+pub(crate) mod may_set;
+pub(crate) mod reference;
+pub(crate) mod resolve;
+pub(crate) mod row;
+pub(crate) mod said;
+pub(crate) mod typed;
+pub(crate) mod units;

@@ -1,0 +1,603 @@
+//! One `Settings` out of what was given: argument before variable before default.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::command::elsewhere::{self, Here};
+use crate::command::failure::Failure;
+use crate::command::nearest::nearest;
+use crate::command::target::{Target, did_you_mean, is_absent, look_for_page, missing_folder};
+use crate::lint;
+use crate::rows::ROWS;
+use crate::settings::bind::{Bind, EVERY_ADDRESS};
+use crate::settings::row::{Row, VARIABLE_PREFIX};
+use crate::settings::said::{Fault, SaidAt, Sayings};
+use crate::settings::typed::{Part, Processes, Settings, StaticMount};
+use crate::sites::{self, Document, Lines, Mistake, Said};
+
+/// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
+///
+/// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and without
+/// values when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the keywords.
+///
+/// # Errors
+///
+/// A sentence about the first keyword, variable or folder that is wrong.
+pub fn from_keywords(
+    keywords: &[(String, Vec<String>)],
+    environment: &[(String, String)],
+) -> Result<Settings, Failure> {
+    let mut given = Given::new(Source::Keyword);
+    for (name, values) in keywords {
+        let Some(index) = ROWS.iter().position(|row| row.keyword() == *name) else {
+            return Err(unknown(Source::Keyword, name));
+        };
+        if values.len() > 1 && !ROWS[index].repeatable {
+            return Err(Failure::usage(format!("{name} takes one value, not {}", values.len())));
+        }
+        given.values[index] = values.iter().map(String::as_str).collect();
+    }
+    resolve(given, None, environment, None)
+}
+
+/// A file of sites that another process has read, and what of it this process serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handed<'h> {
+    /// The file.
+    pub text: &'h str,
+    /// What this process is; without groups all is the door's.
+    pub to: To<'h>,
+}
+
+/// Whom a file of sites was handed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To<'h> {
+    /// One that looks at all of it.
+    Whole,
+    /// One that accepts connections.
+    Door,
+    /// One of the group with this name.
+    Group(&'h str),
+}
+
+impl<'h> From<&'h str> for Handed<'h> {
+    /// A file of which all is looked at.
+    fn from(text: &'h str) -> Handed<'h> {
+        Handed { text, to: To::Whole }
+    }
+}
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// The row.
+    Default,
+    /// A variable of the platform, as `PORT`.
+    Ambient,
+    /// A file of sites.
+    File,
+    /// A variable of ours.
+    Variable,
+    /// A keyword of a program's call.
+    Keyword,
+    /// The command line.
+    Flag,
+}
+
+/// What the command line or a program's call says: for each row its values; an empty list if it was not mentioned.
+pub(crate) struct Given<'a> {
+    source: Source,
+    /// As many as there are rows, in their order.
+    pub(crate) values: Vec<Vec<&'a str>>,
+}
+
+/// The values of one row that count.
+struct Chosen<'a> {
+    row: &'static Row,
+    source: Source,
+    values: Vec<&'a str>,
+}
+
+/// Chooses for each row, reads the values, and looks whether the folders exist.
+///
+/// `handed` is the text of a file of sites, where it is not to be read again.
+pub(crate) fn resolve(
+    given: Given<'_>,
+    target: Option<&str>,
+    environment: &[(String, String)],
+    handed: Option<Handed<'_>>,
+) -> Result<Settings, Failure> {
+    let file = target.filter(|target| sites::is_file(target));
+    let file = file.map(|file| SitesFile::read(&given, file, environment, handed)).transpose()?;
+    let mut settings = Settings::default();
+    let server = file.as_ref().map(|file| &file.document.server);
+    let mut chosen = choose(given, environment, server)?;
+    if let Some(file) = &file {
+        settings.sayings = file.sayings(&chosen);
+    }
+    let mut faults = Vec::new();
+    let from_parts = settle_address(&mut chosen).unwrap_or_else(|why| {
+        faults.push(Fault { at: settings.said_at("bind"), what: why });
+        false
+    });
+    for chosen in &chosen {
+        for value in &chosen.values {
+            let applied = chosen.row.apply(&mut settings, value);
+            applied.map_err(|why| wrong(chosen, value, &why))?;
+        }
+    }
+    settings.processes_source = source_of(&chosen, "processes");
+    let handed = handed_over(environment);
+    let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
+    if handed > 0 && !names_descriptors {
+        // Clients that connect to them wait for this program, whatever else was typed.
+        settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
+    } else if from_parts {
+        settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
+    }
+    faults.extend(refuse_twice(&settings));
+    if settings.reload
+        && let Some(why) = is_production(&settings, environment)
+    {
+        let what = format!("reload: it is for development, and {why}");
+        faults.push(Fault { at: settings.said_at("reload"), what });
+    }
+    if settings.processes == Processes::None {
+        faults.extend(refuse_for_workers(&chosen, &settings));
+    }
+    settings.target = target.map(str::to_owned);
+    let says_addresses = says_addresses(&chosen) || handed > 0;
+    match file {
+        Some(file) => {
+            faults.extend(file.complete(&mut settings));
+            faults.extend(settle_own_addresses(&mut settings, says_addresses));
+        }
+        None => faults.extend(look_at_disk(&mut settings)),
+    }
+    faults.extend(settings.sites.iter().flat_map(|sites| lint::mistakes(sites)));
+    if faults.is_empty() { Ok(settings) } else { Err(Failure::of(faults, settings)) }
+}
+
+/// A file of sites that has been read.
+struct SitesFile {
+    path: PathBuf,
+    text: String,
+    document: Document,
+    /// What was not understood of it.
+    mistakes: Vec<Mistake>,
+    /// Where it is, as an absolute path: relative ones in it begin in the same folder.
+    place: PathBuf,
+    part: Part,
+}
+
+impl SitesFile {
+    fn read(
+        given: &Given<'_>,
+        target: &str,
+        environment: &[(String, String)],
+        handed: Option<Handed<'_>>,
+    ) -> Result<SitesFile, Failure> {
+        // A file cannot say where it is itself.
+        let chdir = ROWS.iter().position(|row| row.name == "chdir").unwrap_or_default();
+        let variable = || lookup(environment, &ROWS[chdir].variable());
+        let base = given.values.get(chdir).and_then(|values| values.last().copied()).or_else(variable);
+        let path = Path::new(base.unwrap_or_default()).join(target);
+        let text = match handed {
+            Some(handed) => handed.text.to_owned(),
+            None => fs::read_to_string(&path).map_err(|error| unreadable(target, &path, &error))?,
+        };
+        let (document, mistakes) = Document::read(Path::new(target), &text)?;
+        let place = std::path::absolute(&path).unwrap_or(path);
+        let part = match handed.map_or(To::Whole, |handed| handed.to) {
+            To::Whole => Part::Whole,
+            To::Door => Part::Door,
+            To::Group(name) => {
+                let no_group = || Failure::usage(format!("{target} has no table [groups.{name}]"));
+                Part::Group(document.group_named(name).ok_or_else(no_group)?)
+            }
+        };
+        Ok(SitesFile { path: target.into(), text, document, mistakes, place, part })
+    }
+
+    /// Where it says the settings that count.
+    fn sayings(&self, chosen: &[Chosen<'_>]) -> Sayings {
+        let lines = Lines::new(&self.text);
+        let counts = |said: &&Said| chosen.get(said.row).is_some_and(|one| one.source == Source::File);
+        let server = &self.document.server;
+        let said = server.said.iter().filter(counts);
+        let all = said
+            .flat_map(|said| sites::sayings(said, &|at| lines.said_at(&self.path, at)).collect::<Vec<_>>())
+            .collect();
+        Sayings { all, unread: server.unread.clone() }
+    }
+
+    /// Puts into the settings what it says that is served; returns what is wrong with it.
+    fn complete(self, settings: &mut Settings) -> Vec<Fault> {
+        let SitesFile { path, text, document, mut mistakes, place, part } = self;
+        let mut faults = Vec::new();
+        if !settings.statics.is_empty() {
+            let what =
+                "static: a file of sites has routes for folders: path = \"/static/\", files = \"static\"";
+            faults.push(Fault { at: SaidAt::default(), what: what.to_owned() });
+        }
+        let base = settings.chdir.take().unwrap_or_default();
+        settings.chdir = Some(place.parent().map_or(base.clone(), |folder| folder.join(&base)));
+        let base = settings.chdir.clone().unwrap_or_default();
+        let lines = Lines::new(&text);
+        let at = |at: usize| lines.said_at(&path, at);
+        if base.is_dir() {
+            if let Part::Group(number) = part {
+                *settings = document.settings_of_group(number, settings, &at);
+            }
+            let (sites, missing) = document.complete((&path, place), (text.clone(), part), settings);
+            mistakes.extend(missing);
+            settings.sites = Some(Arc::new(sites));
+        } else {
+            let at = settings.said_at("chdir");
+            faults.push(Fault { at, what: missing_folder("chdir", &base, Path::new(".")) });
+        }
+        faults.extend(mistakes.into_iter().map(|Mistake { at: place, what }| Fault { at: at(place), what }));
+        faults
+    }
+}
+
+fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let hint = did_you_mean(Path::new(target), Path::new("."));
+            Failure::usage(format!("there is no file {}{hint}", path.display()))
+        }
+        io::ErrorKind::InvalidData => Failure::usage(format!("{target} is no TOML: it is not UTF-8")),
+        _ => Failure::usage(format!("{target} cannot be read: {error}")),
+    }
+}
+
+/// One address cannot be listened at twice; the kernel would only say that it is in use, and not by which process.
+fn refuse_twice(settings: &Settings) -> Option<Fault> {
+    let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
+    // Of port 0 the kernel makes another port each time.
+    let is_one = |bind: &&Bind| !matches!(bind, Bind::Tcp { port: 0, .. });
+    if let Some(twice) = settings.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
+        return Some(Fault { at: settings.said_at("bind"), what: format!("bind: {twice} is given twice") });
+    }
+    let admin = settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0)?;
+    let what = format!("admin: requests are served at {admin} already (bind)");
+    Some(Fault { at: settings.said_at("admin"), what })
+}
+
+/// Whether a user says where the server listens.
+fn says_addresses(chosen: &[Chosen<'_>]) -> bool {
+    let is_said = |chosen: &Chosen<'_>| chosen.source > Source::Ambient;
+    chosen.iter().any(|chosen| ["bind", "host", "port"].contains(&chosen.row.name) && is_said(chosen))
+}
+
+/// Where all sites have addresses to themselves, the server listens nowhere else; an address that it has is no group's.
+fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fault> {
+    let Some(sites) = settings.sites.clone().filter(|_| !settings.bind.is_empty()) else { return Vec::new() };
+    let is_whole = !settings.is_any_unread(&["sites", "groups", "bind"]) && !sites.sites.is_empty();
+    if is_whole && sites.sites.iter().all(|site| site.bound.is_some()) {
+        let at = settings.said_at("bind");
+        let bound = std::mem::take(&mut settings.bind);
+        if says_addresses {
+            let shown: Vec<String> = bound.iter().map(ToString::to_string).collect();
+            let what = format!(
+                "bind: nothing is served at {}, because every site has addresses of its own (bind of the site): leave it out",
+                shown.join(", ")
+            );
+            return vec![Fault { at, what }];
+        }
+    }
+    let mut faults = Vec::new();
+    for group in &sites.groups {
+        for address in group.bind.iter().filter(|address| address.is_one()) {
+            let (of, remedy) = if settings.admin.as_ref() == Some(address) {
+                ("of admin", "write another one")
+            } else if !settings.bind.contains(address) {
+                continue;
+            } else if says_addresses {
+                ("of the server already (bind of [server])", "leave it out at one of the two")
+            } else {
+                (
+                    "where the server listens unless it is told otherwise",
+                    "write another one, or bind of [server]",
+                )
+            };
+            let what = format!("bind: {address} is the address {of}: {remedy}");
+            faults.push(Fault { at: group.bind_said_at.clone(), what });
+        }
+    }
+    faults
+}
+
+/// What says that this is no developer's own machine, if anything does.
+fn is_production(settings: &Settings, environment: &[(String, String)]) -> Option<String> {
+    if let Some(open) = settings.bind.iter().find(|bind| !bind.is_local()) {
+        return Some(format!("{open} can be reached from elsewhere"));
+    }
+    if let Some(unix) = settings.bind.iter().find(|bind| matches!(bind, Bind::Unix(_) | Bind::Abstract(_))) {
+        return Some(format!("{unix} is for a server in front"));
+    }
+    if lookup(environment, "NOTIFY_SOCKET").is_some_and(|name| !name.is_empty()) {
+        return Some("a service manager has started this ($NOTIFY_SOCKET)".to_owned());
+    }
+    if is_service(environment, std::process::id(), std::os::unix::process::parent_id()) {
+        return Some("systemd has started this".to_owned());
+    }
+    settings.user.as_ref().map(|_| "--user is for services".to_owned())
+}
+
+/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop, which are units,
+/// too, leave `$INVOCATION_ID` to what is started in them: `$SYSTEMD_EXEC_PID` says for whom it is, since version 248.
+fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bool {
+    let is_set = |name| lookup(environment, name).is_some_and(|value| !value.is_empty());
+    let started = lookup(environment, "SYSTEMD_EXEC_PID").and_then(|number| number.parse().ok());
+    started == Some(process) || parent == 1 && is_set("INVOCATION_ID")
+}
+
+/// Without a supervisor and workers these settings would do nothing.
+fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> {
+    // What a process does to itself, and a user, of whom it says more when it serves.
+    const OTHERS: [&str; 3] = ["processes", "umask", "user"];
+    let is_asked = |chosen: &&Chosen<'_>| {
+        let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);
+        chosen.source > Source::Default && !chosen.values.iter().all(means_nothing)
+    };
+    let ours = chosen.iter().filter(|one| one.row.group == "Processes" && !OTHERS.contains(&one.row.name));
+    let fault = |wrong: &Chosen<'_>| Fault {
+        at: settings.said_at(wrong.row.name),
+        what: format!(
+            "{}: it is for workers and their supervisor, and with --processes 0 there are none",
+            spelled(wrong)
+        ),
+    };
+    ours.filter(is_asked).map(fault).collect()
+}
+
+/// The first descriptor of `sd_listen_fds(3)`.
+const FIRST_HANDED: i32 = 3;
+
+/// How many sockets a service manager has opened for this process (`sd_listen_fds(3)`).
+fn handed_over(environment: &[(String, String)]) -> i32 {
+    let number = |name| lookup(environment, name).and_then(|text| text.parse::<u32>().ok());
+    let is_ours = number("LISTEN_PID") == Some(std::process::id());
+    number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
+}
+
+/// The setting's flag, or the variable of the platform that counts for it.
+fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
+    let found = chosen.iter().find(|chosen| chosen.row.name == name);
+    let source = |chosen: &Chosen<'_>| match chosen.source {
+        Source::Ambient => spelled(chosen),
+        _ => chosen.row.flag(),
+    };
+    found.map(source).unwrap_or_default()
+}
+
+fn choose<'a>(
+    given: Given<'a>,
+    environment: &'a [(String, String)],
+    file: Option<&'a sites::Given>,
+) -> Result<Vec<Chosen<'a>>, Failure> {
+    let variables = variables(environment)?;
+    let mut chosen = Vec::with_capacity(ROWS.len());
+    for ((row, arguments), variable) in ROWS.iter().zip(given.values).zip(variables) {
+        let in_file = file.and_then(|file| file.of(row.name)).map(Said::texts);
+        let ambient = row.ambient.and_then(|name| lookup(environment, name));
+        let (source, values) = if !arguments.is_empty() {
+            (given.source, arguments)
+        } else if !variable.is_empty() {
+            (Source::Variable, variable)
+        } else if let Some(values) = in_file {
+            (Source::File, values)
+        } else if let Some(value) = ambient {
+            (Source::Ambient, vec![value])
+        } else {
+            (Source::Default, present(row.default).into_iter().collect())
+        };
+        chosen.push(Chosen { row, source, values });
+    }
+    Ok(chosen)
+}
+
+/// Our variables by row; an empty one counts as absent, because that is how wrappers unset them.
+fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure> {
+    let mut values = vec![Vec::new(); ROWS.len()];
+    for (name, value) in environment {
+        let Some(rest) = name.strip_prefix(VARIABLE_PREFIX) else { continue };
+        if is_service_link(rest, value) {
+            continue;
+        }
+        let Some(index) = ROWS.iter().position(|row| row.variable() == *name) else {
+            return Err(unknown(Source::Variable, name));
+        };
+        if ROWS[index].repeatable {
+            values[index] = value.split(',').filter_map(present).collect();
+            if values[index].is_empty() && !value.is_empty() {
+                let what = format!("{name}={value}: there is nothing between the commas");
+                return Err(Failure::usage(what));
+            }
+        } else {
+            values[index] = present(value).into_iter().collect();
+        }
+    }
+    Ok(values)
+}
+
+/// Whether this is what Kubernetes sets in every container when a service is called `adyton`:
+/// `ADYTON_SERVICE_HOST`, `ADYTON_PORT=tcp://...`, `ADYTON_PORT_80_TCP_ADDR` and the like.
+fn is_service_link(name: &str, value: &str) -> bool {
+    name.starts_with("SERVICE_") || name.starts_with("PORT_") || (name == "PORT" && value.contains("://"))
+}
+
+/// Decides between `bind` and the pair of `host` and `port`: what is given more strongly counts.
+///
+/// Returns whether the address is made of the pair.
+fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
+    let index = |name| ROWS.iter().position(|row| row.name == name).unwrap_or_default();
+    let (bind, host, port) = (index("bind"), index("host"), index("port"));
+    let half = if chosen[host].source >= chosen[port].source { host } else { port };
+    let (whole_source, half_source) = (chosen[bind].source, chosen[half].source);
+    if whole_source == half_source && whole_source != Source::Default {
+        let (whole, half) = (spelled(&chosen[bind]), spelled(&chosen[half]));
+        return Err(format!("{whole} and {half} are both given; {whole} alone says host and port"));
+    }
+    if whole_source > half_source {
+        for half in [host, port] {
+            chosen[half].values = vec![chosen[half].row.default];
+        }
+        return Ok(false);
+    }
+    if chosen[port].source == Source::Ambient && chosen[host].source == Source::Default {
+        chosen[host].values = vec![EVERY_ADDRESS];
+    }
+    chosen[bind].values.clear();
+    Ok(true)
+}
+
+/// Says which folders are missing before anything is started, and finds out what the target is.
+fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
+    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+    if !base.is_dir() {
+        return vec![Fault::from(missing_folder("chdir", &base, Path::new(".")))];
+    }
+    let mut faults = Vec::new();
+    for (index, mount) in settings.statics.iter().enumerate() {
+        let place = base.join(&mount.dir);
+        if !place.is_dir() && !is_absent(&place) {
+            faults.push(missing_folder("static", &mount.dir, &base).into());
+        }
+        if settings.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
+            let what = format!("static: {}/ is given two folders; each prefix has one", mount.prefix);
+            faults.push(what.into());
+        }
+    }
+    match settings.target.as_deref().map(|target| Target::find(target, &base)).transpose() {
+        Ok(located) => settings.located = located,
+        Err(why) => faults.push(why.into()),
+    }
+    if let Some(Target::Folder(folder)) = &settings.located
+        && settings.statics.iter().any(|mount| mount.prefix.is_empty())
+    {
+        let what = format!("static: / is given two folders; {} is there already", folder.display());
+        faults.push(what.into());
+    }
+    if faults.is_empty() {
+        faults.extend(look_for_pages(settings, &base).into_iter().map(Fault::from));
+    }
+    faults
+}
+
+/// Warnings of folders that are to be served and do not exist yet, one sentence for each.
+pub fn absent_folders(settings: &Settings) -> Vec<String> {
+    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+    let mounted = settings.statics.iter();
+    let mounted = mounted.map(|StaticMount { prefix, dir }| (format!("{prefix}/"), dir, SaidAt::default()));
+    let routed = settings.sites.iter().flat_map(|sites| sites.folders());
+    let absent = mounted.chain(routed).filter(|(_, folder, _)| is_absent(&base.join(folder)));
+    let sentence = |(place, folder, at): (String, &PathBuf, SaidAt)| {
+        let name = if at.is_in_file() { "files" } else { "static" };
+        let hint = did_you_mean(folder, &base);
+        let folder = folder.display();
+        format!("{at}{name}: there is no folder {folder} yet, so everything below {place} is a 404{hint}")
+    };
+    absent.map(sentence).collect()
+}
+
+/// The settings that differ, and that count only when the supervisor's program is started anew.
+pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
+    type Look = fn(&Settings, &Settings) -> bool;
+    const HELD: &[(&str, Look)] = &[
+        ("bind", |one, other| one.bind == other.bind),
+        ("socket-mode", |one, other| one.socket_mode == other.socket_mode),
+        ("backlog", |one, other| one.backlog == other.backlog),
+        ("processes", |one, other| one.processes == other.processes),
+        ("min-processes", |one, other| one.min_processes == other.min_processes),
+        ("max-processes", |one, other| one.max_processes == other.max_processes),
+        ("preload", |one, other| one.preload == other.preload),
+        ("reload", |one, other| one.reload == other.reload),
+        ("touch-reload", |one, other| one.touch_reload == other.touch_reload),
+        ("reload-pace", |one, other| one.reload_pace == other.reload_pace),
+        ("max-requests", |one, other| one.max_requests == other.max_requests),
+        ("max-lifetime", |one, other| one.max_lifetime_ms == other.max_lifetime_ms),
+        ("max-rss", |one, other| one.max_rss_bytes == other.max_rss_bytes),
+        ("cpu-limit", |one, other| one.cpu_limit_ms == other.cpu_limit_ms),
+        ("startup-timeout", |one, other| one.startup_timeout_ms == other.startup_timeout_ms),
+        ("heartbeat-timeout", |one, other| one.heartbeat_timeout_ms == other.heartbeat_timeout_ms),
+        ("graceful-timeout", |one, other| one.graceful_timeout_ms == other.graceful_timeout_ms),
+        ("drain-delay", |one, other| one.drain_delay_ms == other.drain_delay_ms),
+        ("control", |one, other| one.control == other.control),
+        ("admin", |one, other| one.admin == other.admin),
+        ("admin-token", |one, other| one.admin_token == other.admin_token),
+        ("admin-hosts", |one, other| one.admin_hosts == other.admin_hosts),
+        ("error-log", |one, other| one.error_log == other.error_log),
+        ("log-queue-bytes-max", |one, other| one.log_queue_bytes_max == other.log_queue_bytes_max),
+    ];
+    HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
+}
+
+/// A page that stands in for missing files may be in some of the folders only, but in one at least.
+fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
+    let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
+    if let Some(Target::Folder(folder)) = &settings.located {
+        folders.push(base.join(folder));
+    }
+    let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
+    pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
+}
+
+/// The sentence about a name that no row has: what is there for it if another server has it, or else the nearest.
+pub(crate) fn unknown(source: Source, name: &str) -> Failure {
+    let bare = match source {
+        Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_ascii_lowercase(),
+        _ => name.trim_start_matches('-').to_owned(),
+    };
+    let bare = bare.replace('_', "-");
+    let spelled = |name| Row::find(name).map(|row| spell(row, source));
+    let elsewhere = elsewhere::find(&bare).map(|here| match here {
+        Here::Called(ours) => spelled(ours).map_or_else(
+            || format!("a file of sites has {ours} for it"),
+            |ours| format!("here it is {ours}"),
+        ),
+        Here::Said(sentence) => (*sentence).to_owned(),
+    });
+    let near = || nearest(&bare, ROWS.iter().map(|row| row.name)).and_then(spelled);
+    let hint = elsewhere.or_else(|| near().map(|near| format!("did you mean {near}?")));
+    let hint = hint.as_deref().unwrap_or("adyton serve --help lists them all");
+    Failure::usage(format!("{name} is not a setting; {hint}"))
+}
+
+fn wrong(chosen: &Chosen<'_>, value: &str, why: &str) -> Failure {
+    let separator = if chosen.source == Source::Flag { ' ' } else { '=' };
+    Failure::usage(format!("{}{separator}{value}: {why}", spelled(chosen)))
+}
+
+fn spelled(chosen: &Chosen<'_>) -> String {
+    spell(chosen.row, chosen.source)
+}
+
+/// The row's name as its user knows it.
+fn spell(row: &Row, source: Source) -> String {
+    match (source, row.ambient) {
+        (Source::Ambient, Some(name)) => name.to_owned(),
+        (Source::Variable, _) => row.variable(),
+        (Source::File, _) => row.name.to_owned(),
+        (Source::Keyword, _) => row.keyword(),
+        _ => row.flag(),
+    }
+}
+
+fn lookup<'e>(environment: &'e [(String, String)], name: &str) -> Option<&'e str> {
+    environment.iter().find(|(other, _)| other == name).and_then(|(_, value)| present(value))
+}
+
+fn present(text: &str) -> Option<&str> {
+    if text.is_empty() { None } else { Some(text) }
+}
+
+impl Given<'_> {
+    pub(crate) fn new(source: Source) -> Self {
+        Given { source, values: vec![Vec::new(); ROWS.len()] }
+    }
+}

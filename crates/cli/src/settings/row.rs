@@ -1,0 +1,228 @@
+//! What one setting is: its names, its kind with its range, its default, and its help.
+
+use std::path::PathBuf;
+
+use crate::settings::typed::Settings;
+use crate::settings::units::Unit;
+
+/// One setting: everything that the command line, the environment, the help, the reference page and the
+/// tests know about it. `S` is what the value ends in: the settings of the server, or of another command.
+#[derive(Debug)]
+pub struct Row<S: 'static = Settings> {
+    /// In lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
+    pub name: &'static str,
+    /// The letter of the short flag, for the few that are typed every day.
+    pub short: Option<char>,
+    /// The heading it stands under in the help and in the reference.
+    pub group: &'static str,
+    /// How its value is written, which values are allowed, and where the value goes.
+    pub kind: Kind<S>,
+    /// As a user would write it; empty: unset.
+    pub default: &'static str,
+    /// A right value that is not the default: the reference shows it, the tests use it.
+    pub example: &'static str,
+    /// It may be given several times; each value adds one.
+    pub repeatable: bool,
+    /// A variable of the platform that is used when nothing of ours is given.
+    pub ambient: Option<&'static str>,
+    /// The narrowest table of a file of sites that it may stand in.
+    pub scope: Scope,
+    /// One line without a full stop, so short that its line of the short help fits into 100 columns.
+    pub help: &'static str,
+    /// What it is for, what it costs, and why the default is what it is.
+    pub detail: &'static str,
+}
+
+/// Where a file of sites may say something: there, and in what surrounds it, for all that is inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// `[server]`.
+    Server,
+    /// `[[sites]]`.
+    Site,
+    /// `[[sites.routes]]`.
+    Route,
+}
+
+/// How a value is written and checked; each holds the setter of the field that it ends in.
+#[derive(Debug)]
+pub enum Kind<S: 'static = Settings> {
+    /// A number with a unit, in a range that includes both ends.
+    Number {
+        /// How the number is written.
+        unit: Unit,
+        /// The smallest that is allowed.
+        least: u64,
+        /// The largest that is allowed.
+        most: u64,
+        /// Stores it.
+        set: fn(&mut S, u64),
+    },
+    /// `on` or `off`; the flag alone means `on`.
+    Switch {
+        /// Stores it.
+        set: fn(&mut S, bool),
+    },
+    /// One of a few words.
+    Choice {
+        /// The words, as written.
+        words: &'static [&'static str],
+        /// Stores the word with this index.
+        set: fn(&mut S, usize),
+    },
+    /// A path, relative to `--chdir`; whether it exists is looked at later.
+    Path {
+        /// `FILE` or `DIR`.
+        shape: &'static str,
+        /// Stores it.
+        set: fn(&mut S, PathBuf),
+    },
+    /// Anything with a grammar of its own.
+    Form {
+        /// The grammar in a few letters: `PREFIX=DIR`.
+        shape: &'static str,
+        /// Reads, checks and stores it, or says in half a sentence what is wrong.
+        set: fn(&mut S, &str) -> Result<(), String>,
+    },
+}
+
+/// What the names of our variables start with.
+pub(crate) const VARIABLE_PREFIX: &str = "ADYTON_";
+
+// Written out, because a derived one would want `S` to be `Copy`, of which a row holds nothing.
+impl<S> Clone for Row<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Row<S> {}
+
+impl<S> Clone for Kind<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Kind<S> {}
+
+impl<S> Row<S> {
+    /// What a row leaves out.
+    pub(crate) const EMPTY: Self = Self {
+        name: "",
+        short: None,
+        group: "",
+        kind: Kind::Switch { set: |_, _| {} },
+        default: "",
+        example: "",
+        repeatable: false,
+        ambient: None,
+        scope: Scope::Server,
+        help: "",
+        detail: "",
+    };
+
+    /// `--keep-alive-timeout`.
+    pub fn flag(&self) -> String {
+        format!("--{}", self.name)
+    }
+
+    /// `ADYTON_KEEP_ALIVE_TIMEOUT`.
+    pub fn variable(&self) -> String {
+        format!("{VARIABLE_PREFIX}{}", self.name.replace('-', "_").to_ascii_uppercase())
+    }
+
+    /// `keep_alive_timeout`, for `adyton.serve(...)`.
+    pub fn keyword(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// Whether the flag alone is enough.
+    pub fn is_switch(&self) -> bool {
+        matches!(self.kind, Kind::Switch { .. })
+    }
+
+    /// What stands for the value in the help: `BYTES`, `on|off`, `PREFIX=DIR`.
+    pub fn shape(&self) -> String {
+        match self.kind {
+            Kind::Number { unit, .. } => unit.shape().to_owned(),
+            Kind::Switch { .. } => "on|off".to_owned(),
+            Kind::Choice { words, .. } => words.join("|"),
+            Kind::Path { shape, .. } | Kind::Form { shape, .. } => shape.to_owned(),
+        }
+    }
+
+    /// Whether its one value is several texts with commas between them: a file of sites may have an array instead.
+    pub(crate) fn is_list(&self) -> bool {
+        !self.repeatable && self.shape().contains(',')
+    }
+
+    /// `from 1k to 1m`, for what has a range.
+    pub fn range(&self) -> Option<String> {
+        match self.kind {
+            Kind::Number { unit, least, most, .. } => {
+                Some(format!("from {} to {}", unit.show(least), unit.show(most)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The example as a file of sites has it: `true`, `16`, `"64k"`.
+    pub(crate) fn quoted(&self) -> String {
+        match self.example {
+            "on" if self.is_switch() => "true".to_owned(),
+            "off" if self.is_switch() => "false".to_owned(),
+            example if example.bytes().all(|byte| byte.is_ascii_digit()) => example.to_owned(),
+            example => format!("{example:?}"),
+        }
+    }
+
+    /// Reads one value as a user writes it, and stores it.
+    ///
+    /// # Errors
+    ///
+    /// Half a sentence that says what is right, to stand behind the name and the value.
+    pub fn apply(&self, settings: &mut S, text: &str) -> Result<(), String> {
+        if text.contains('\0') {
+            // Only a keyword can bring one: paths and variables of the kernel end there.
+            return Err("a NUL character cannot be part of a setting".to_owned());
+        }
+        match self.kind {
+            Kind::Number { unit, least, most, set } => {
+                let number = unit.parse(text).ok_or_else(|| unit.wanted().to_owned())?;
+                if number < least || number > most {
+                    let range = self.range().unwrap_or_default();
+                    return Err(format!("out of range, which is {range}"));
+                }
+                set(settings, number);
+            }
+            Kind::Switch { set } => set(settings, switch(text).ok_or("a switch is on or off")?),
+            Kind::Choice { words, set } => {
+                let index = words.iter().position(|word| word.eq_ignore_ascii_case(text));
+                set(settings, index.ok_or_else(|| format!("choose {}", either(words)))?);
+            }
+            Kind::Path { .. } if text.is_empty() => return Err("write a path".to_owned()),
+            Kind::Path { set, .. } => set(settings, text.into()),
+            Kind::Form { set, .. } => set(settings, text)?,
+        }
+        Ok(())
+    }
+}
+
+/// `on` and `off`, and what people and programs write instead in variables.
+pub(crate) fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// `a, b or c`.
+fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

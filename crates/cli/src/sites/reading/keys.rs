@@ -1,0 +1,65 @@
+//! Which keys a table of a file may have.
+
+use toml::de::DeTable;
+
+use crate::rows::ROWS;
+use crate::settings::may_set::MaySet;
+use crate::settings::row::{Row, Scope};
+use crate::sites::reading::rows::is_of_group;
+
+/// The name of the table of a folder in messages.
+pub(crate) const FOLDER: &str = "a folder";
+
+/// A table, and which of its keys were found.
+pub(crate) struct Keys<'k, 't> {
+    /// Where the table begins, in bytes.
+    pub(crate) at: usize,
+    pub(crate) table: &'k DeTable<'t>,
+    /// What the table is called in messages.
+    pub(crate) name: &'static str,
+    pub(crate) place: Place,
+    /// Keys with tables of their own.
+    pub(crate) children: &'static [&'static str],
+}
+
+impl Keys<'_, '_> {
+    /// The names of all keys that the table may have, of which these rows are its own.
+    pub(crate) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
+        let settings = ROWS.iter().filter(|row| self.place.has(row)).map(|row| row.name);
+        let own = rows.iter().map(|row| row.name).filter(|name| self.place.lets(name));
+        own.chain(self.children.iter().copied()).chain(settings)
+    }
+}
+
+/// Which table it is, as far as settings of the server go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Scope(Scope),
+    Group,
+    /// A file in a folder that may say this.
+    Folder(MaySet),
+}
+
+impl Place {
+    /// Whether a key of the table's own may stand there.
+    pub(crate) fn lets(self, name: &str) -> bool {
+        match self {
+            Place::Folder(may) => MaySet::word_of(name).is_none() || may.has(name),
+            Place::Scope(_) | Place::Group => true,
+        }
+    }
+
+    /// Whether a setting may stand there.
+    pub(crate) fn has(self, row: &Row) -> bool {
+        match self {
+            Place::Scope(scope) => is_of(row, scope),
+            Place::Group => is_of_group(row),
+            Place::Folder(may) => may.has(row.name),
+        }
+    }
+}
+
+/// Whether a setting may stand in such a table. A folder is a route in a file.
+pub(crate) fn is_of(row: &Row, scope: Scope) -> bool {
+    row.scope >= scope && row.name != "static"
+}

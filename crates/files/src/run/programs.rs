@@ -1,0 +1,192 @@
+//! A folder of programs: which of them a path names, and what of the path is left for it.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use adyton_sys::fs::{Fault, Kind, Root, Symlinks};
+
+use crate::path::is_meant;
+use crate::run::runs::{Runs, Way};
+
+/// Programs beneath a folder, which requests run. All threads share it.
+#[derive(Debug)]
+pub struct Programs {
+    root: Mutex<Root>,
+    links: Symlinks,
+    /// Ends of names, and what runs the files that have them; if there are none, files run themselves.
+    interpreters: Vec<(Vec<u8>, PathBuf)>,
+}
+
+/// A program that a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its file, from the top.
+    pub path: Vec<u8>,
+    /// What runs it; `None`: it runs itself.
+    pub interpreter: Option<PathBuf>,
+    /// How many bytes of the path have named it; the rest is for it.
+    pub name_bytes: usize,
+}
+
+/// The file that a path names in a folder where some files are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A program.
+    Program(Program),
+    /// A file that is not run, a folder, or nothing.
+    Other,
+}
+
+/// The program that runs a file.
+enum Runner {
+    Itself,
+    By(PathBuf),
+    Nothing,
+}
+
+/// Why a path names no program, as an answer: its status, and a sentence for the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoProgram {
+    /// 400, 403, 404, 500 or 503.
+    pub status: u16,
+    /// What is wrong.
+    pub detail: &'static str,
+}
+
+/// The answer where the folder is changed while it is looked at.
+pub const CHANGING: NoProgram = no_program(503, "The folder is being changed; try again.");
+
+const fn no_program(status: u16, detail: &'static str) -> NoProgram {
+    NoProgram { status, detail }
+}
+
+const ABSENT: NoProgram = no_program(404, "There is no such script.");
+
+const UNEXECUTABLE: NoProgram = no_program(403, "This file is not executable.");
+
+const UNNAMED: NoProgram = no_program(403, "Files with such a name are not run.");
+
+impl Programs {
+    /// Opens a folder, which need not be there yet. `interpreters` are ends of names, as `.pl`, and what runs such files.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Root::open`].
+    pub fn open(
+        folder: &Path,
+        follow_symlinks: bool,
+        interpreters: Vec<(Vec<u8>, PathBuf)>,
+    ) -> io::Result<Programs> {
+        let links = if follow_symlinks { Symlinks::Follow } else { Symlinks::Refuse };
+        Ok(Programs { root: Mutex::new(Root::open(folder)?), links, interpreters })
+    }
+
+    /// The folder, from the top.
+    pub fn folder(&self) -> PathBuf {
+        self.root.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned()
+    }
+
+    /// Whether links are followed.
+    pub fn follows_links(&self) -> bool {
+        self.links == Symlinks::Follow
+    }
+
+    /// Finds the program that a path names: the first file on the way. The path is decoded, has single slashes and no dot segments,
+    /// and begins with a slash unless it is empty. No name on the way may be hidden or a leftover of an editor; what stands
+    /// behind the program may be anything.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProgram`].
+    pub fn find(&self, path: &[u8]) -> Result<Program, NoProgram> {
+        match self.first_file(path, |name, executes| self.runner(name, executes))? {
+            Found::Program(program) => Ok(program),
+            Found::Other => Err(ABSENT),
+        }
+    }
+
+    /// Finds the program on a path where the names of files say which of them are run.
+    ///
+    /// # Errors
+    ///
+    /// [`NoProgram`]: a file that is to be run may not, or it is not known which file it is.
+    pub fn find_among(&self, path: &[u8], runs: &Runs) -> Result<Found, NoProgram> {
+        let runner = |name: &[u8], executes: bool| match runs.way(name) {
+            Way::Sent => Ok(Runner::Nothing),
+            Way::Refused => Err(UNNAMED),
+            Way::Run(Some(program)) => Ok(Runner::By(program.clone())),
+            Way::Run(None) if executes => Ok(Runner::Itself),
+            Way::Run(None) => Err(UNEXECUTABLE),
+        };
+        match self.first_file(path, runner) {
+            Err(ABSENT) => Ok(Found::Other),
+            found => found,
+        }
+    }
+
+    /// Finds the first file on a path, and what runs it.
+    fn first_file(
+        &self,
+        path: &[u8],
+        runner: impl Fn(&[u8], bool) -> Result<Runner, NoProgram>,
+    ) -> Result<Found, NoProgram> {
+        if memchr::memchr(0, path).is_some() {
+            return Err(no_program(400, "The path holds a NUL."));
+        }
+        let relative = path.strip_prefix(b"/").unwrap_or(path);
+        let before = path.len() - relative.len();
+        let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        // The folder may be another one by now.
+        root.follow();
+        let slashes = memchr::memchr_iter(b'/', relative);
+        let mut start = 0;
+        for end in slashes.chain([relative.len()]) {
+            let name = &relative[start..end];
+            if !is_meant(name) || matches!(name, b"..") {
+                return Err(ABSENT);
+            }
+            // There is no NUL, so the default is never taken.
+            let so_far = CString::new(&relative[..end]).unwrap_or_default();
+            match root.program_beneath(&so_far, self.links) {
+                Ok((Kind::Folder, _)) => start = end + 1,
+                Ok((Kind::File, executes)) => {
+                    let interpreter = match runner(name, executes)? {
+                        Runner::Nothing => return Ok(Found::Other),
+                        Runner::By(program) => Some(program),
+                        Runner::Itself => None,
+                    };
+                    let path = root.path().join(std::ffi::OsStr::from_bytes(&relative[..end]));
+                    let path = path.as_os_str().as_bytes().to_vec();
+                    return Ok(Found::Program(Program { path, interpreter, name_bytes: before + end }));
+                }
+                Ok(_) => return Err(ABSENT),
+                Err(error) => return Err(why(&error)),
+            }
+        }
+        Err(ABSENT)
+    }
+
+    /// What runs a file of this name.
+    fn runner(&self, name: &[u8], executes: bool) -> Result<Runner, NoProgram> {
+        if self.interpreters.is_empty() {
+            return if executes { Ok(Runner::Itself) } else { Err(UNEXECUTABLE) };
+        }
+        match self.interpreters.iter().find(|(end, _)| name.ends_with(end)) {
+            Some((_, interpreter)) => Ok(Runner::By(interpreter.clone())),
+            None => Err(UNNAMED),
+        }
+    }
+}
+
+fn why(error: &io::Error) -> NoProgram {
+    match Fault::of(error) {
+        Fault::Absent => ABSENT,
+        Fault::Denied => no_program(403, "The server may not look at this script."),
+        Fault::Racing => CHANGING,
+        Fault::OutOfFiles => no_program(503, "The server has too many files open; try again."),
+        Fault::Broken => no_program(500, "The script could not be looked at."),
+    }
+}

@@ -1,0 +1,156 @@
+//! How clients are asked for passwords: `AuthType` and its kin, each of which is inherited by itself.
+
+use crate::apache::language::line::Line;
+use crate::model::{Draft, Place, Route, shown};
+
+/// Whose password is enough; without names anybody's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Users {
+    pub(crate) names: Vec<String>,
+    pub(crate) groups: Vec<String>,
+    /// Groups that a script knows.
+    pub(crate) script_groups: Vec<String>,
+}
+
+impl Users {
+    /// Whether every user of the file is meant.
+    pub(crate) fn is_all(&self) -> bool {
+        self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
+    }
+
+    /// These and those.
+    pub(crate) fn or(self, other: Users) -> Users {
+        if self.is_all() || other.is_all() {
+            return Users::default();
+        }
+        Users {
+            names: [self.names, other.names].concat(),
+            groups: [self.groups, other.groups].concat(),
+            script_groups: [self.script_groups, other.script_groups].concat(),
+        }
+    }
+}
+
+/// What all sections of a path say, the last of them last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asking<'l> {
+    scheme: Option<&'l Line>,
+    realm: Option<&'l Line>,
+    file: Option<&'l Line>,
+    group_file: Option<&'l Line>,
+    basic_provider: Option<&'l Line>,
+    digest_provider: Option<&'l Line>,
+    /// `AuthBasicUseDigestAlgorithm`: passwords of one scheme in a file of the other.
+    mixed: Option<&'l Line>,
+    /// Scripts of `mod_wsgi` that know users, groups, and requests.
+    user_script: Option<&'l Line>,
+    group_script: Option<&'l Line>,
+    access_script: Option<&'l Line>,
+}
+
+/// What keeps a password from being asked for: where, the directive, why.
+type Lost = (Place, String, String);
+
+impl<'l> Asking<'l> {
+    /// Takes a directive, if it is one of these.
+    pub(crate) fn take(&mut self, line: &'l Line) {
+        let found = match line.name.as_str() {
+            "authtype" => &mut self.scheme,
+            "authname" => &mut self.realm,
+            "authuserfile" => &mut self.file,
+            "authgroupfile" => &mut self.group_file,
+            "authbasicprovider" => &mut self.basic_provider,
+            "authdigestprovider" => &mut self.digest_provider,
+            "authbasicusedigestalgorithm" => &mut self.mixed,
+            "wsgiauthuserscript" => &mut self.user_script,
+            "wsgiauthgroupscript" => &mut self.group_script,
+            "wsgiaccessscript" => &mut self.access_script,
+            _ => return,
+        };
+        *found = Some(line);
+    }
+
+    /// Asks for the password of one of these users; `place` is where they are named.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be said; the route has to refuse.
+    pub(crate) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
+        let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
+        let scheme = self.scheme.ok_or_else(|| {
+            let why = "how users are asked is not said: AuthType Basic or Digest, with an AuthUserFile";
+            (place.clone(), "Require".to_owned(), why.to_owned())
+        })?;
+        let (word, provider) = match scheme.arg(0).to_ascii_lowercase().as_str() {
+            "basic" => ("basic", self.basic_provider),
+            "digest" => ("digest", self.digest_provider),
+            _ => return Err(lost(scheme, "passwords are asked for by Basic or Digest")),
+        };
+        let other = provider.filter(|line| !line.args.iter().any(|name| name == "file"));
+        let of_script = other.filter(|line| line.args.iter().any(|name| name == "wsgi"));
+        if let Some(line) = other.filter(|_| of_script.is_none()) {
+            return Err(lost(line, "users come from files here, of htpasswd or htdigest, or from Python"));
+        }
+        if let Some(line) = self.mixed.filter(|line| word == "basic" && !line.says(0, "off")) {
+            return Err(lost(line, "a file of htdigest is for Digest alone"));
+        }
+        let (file, kind) = match of_script {
+            Some(line) => (
+                self.user_script.ok_or_else(|| lost(line, "there is no WSGIAuthUserScript for it"))?,
+                "-python",
+            ),
+            None => (self.file.ok_or_else(|| lost(scheme, "there is no AuthUserFile for it"))?, ""),
+        };
+        let (group_key, groups) = self.groups(users).map_err(|why| lost(scheme, why))?;
+        let has_variable = |line: &&Line| line.arg(0).contains("${");
+        if let Some(line) = [Some(file), groups, self.realm].into_iter().flatten().find(has_variable) {
+            return Err(lost(line, "a variable that is not known here"));
+        }
+        if word == "digest" && self.realm.is_none() {
+            return Err(lost(scheme, "there is no AuthName, for which the passwords of Digest are made"));
+        }
+        route.keys.set("auth", format!("{word}{kind}:{}", file.arg(0)), &file.place);
+        if let Some(line) = self.realm {
+            route.keys.set("auth-realm", line.arg(0), &line.place);
+        }
+        let named = [&*users.groups, &*users.script_groups].concat();
+        for (name, names) in [("auth-users", &users.names), ("auth-groups", &named)] {
+            if !names.is_empty() {
+                route.keys.set(name, names.join(", "), place);
+            }
+        }
+        if let Some(line) = groups {
+            route.keys.set(group_key, line.arg(0), &line.place);
+        }
+        Ok(())
+    }
+
+    /// What says who is in the groups of these users, if there are any, and the key for it.
+    fn groups(&self, users: &Users) -> Result<(&'static str, Option<&'l Line>), &'static str> {
+        const FILE: &str = "auth-group-file";
+        const SCRIPT: &str = "auth-group-python";
+        // Before Apache 2.4 the script was asked about all groups.
+        let of_script = !users.script_groups.is_empty() || self.group_file.is_none();
+        match (users.groups.is_empty(), users.script_groups.is_empty()) {
+            (true, true) => Ok((FILE, None)),
+            (false, false) => Err("groups of a file and of a script go together nowhere"),
+            _ if of_script && self.group_script.is_some() => Ok((SCRIPT, self.group_script)),
+            (false, true) if !of_script => Ok((FILE, self.group_file)),
+            (false, true) => Err("there is no AuthGroupFile for the groups"),
+            (true, false) => Err("there is no WSGIAuthGroupScript for the groups"),
+        }
+    }
+
+    /// Has the script of `mod_wsgi` asked which requests are let in, if there is one.
+    pub(crate) fn say_script(&self, route: &mut Route, draft: &mut Draft) {
+        let Some(line) = self.access_script else { return };
+        if route.keys.has("auth-satisfy") || line.arg(0).contains("${") {
+            let why =
+                "an address would do where a script is to be asked, too; or there is a variable in its name";
+            draft.open(&line.place, &line.text, why);
+            route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
+            return;
+        }
+        route.keys.set("allow-python", line.arg(0), &line.place);
+    }
+}

@@ -1,0 +1,260 @@
+//! Files that folders have for themselves: which of them count, and what may stand in them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::apache::language::line::Line;
+use crate::apache::language::{known, lex};
+use crate::apache::mapping::{self, Answer};
+use crate::apache::section::{Sections, is_beneath, trimmed};
+use crate::model::{Draft, Mistake, Place};
+use crate::text::include::Includes;
+
+/// Folders that a site serves; each is looked through.
+const FOLDERS_MAX: usize = 200;
+
+/// Adds to the sections what such files say, where `AllowOverride` lets them count.
+pub(crate) fn read(
+    lines: &[Line],
+    sections: &mut Sections,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<(), Mistake> {
+    let names = match names(lines) {
+        Ok(names) => names,
+        Err(line) => {
+            sections.all.push(line.lost(known::NOT_READ));
+            return Ok(());
+        }
+    };
+    let mut found: BTreeMap<String, (usize, Arc<str>, String)> = BTreeMap::new();
+    for (pattern, base, place) in patterns(lines, sections) {
+        for (number, name) in names.iter().enumerate() {
+            let Some((front, last)) = name.split_at_checked(name.len().saturating_sub(1)) else { continue };
+            // With a bracket it is a pattern: there need be none.
+            let Ok(files) = includes.find(&format!("{pattern}/{front}[{last}]"), &place) else {
+                let what = format!("AllowOverride for {base}");
+                sections.folder(&base, &[Line::lost_at(known::NOT_READ, &what, &place)]);
+                break;
+            };
+            for file in files {
+                let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+                // Of several in one folder the first name counts.
+                if found.get(&folder).is_none_or(|(other, ..)| number < *other) {
+                    found.insert(folder, (number, file.name.into(), file.text));
+                }
+            }
+        }
+    }
+    for (folder, (_, file, text)) in found {
+        let overrides = Overrides::of(sections, &folder);
+        if !overrides.counts() {
+            continue;
+        }
+        includes.begin(&file, &text)?;
+        let inside = lex::read(&file, &text, includes, draft)?;
+        includes.end();
+        sections
+            .folder(&folder, &inside.into_iter().filter_map(|line| overrides.take(line)).collect::<Vec<_>>());
+    }
+    sections.folders.sort_by_key(|(folder, _)| folder.len());
+    Ok(())
+}
+
+/// What such files are called; the line that says it if that cannot be looked for.
+fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
+    let Some(line) = lines.iter().rfind(|line| line.name == "accessfilename") else {
+        return Ok(vec![".htaccess".to_owned()]);
+    };
+    let is_name = |name: &String| {
+        name.is_ascii()
+            && !name.is_empty()
+            && !name.contains(['/', '*', '?', '[', ']', '\\', '$', '{', '!', '^'])
+    };
+    if line.args.is_empty() || !line.args.iter().all(is_name) {
+        return Err(line);
+    }
+    Ok(line.args.clone())
+}
+
+/// Where files are looked for: in folders that are served, at every depth, and in those above them.
+fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)> {
+    let mut all: Vec<(String, String, Place)> = Vec::new();
+    let mut add = |pattern: String, base: &str, place: &Place| {
+        if !all.iter().any(|(other, ..)| *other == pattern) {
+            all.push((pattern, base.to_owned(), place.clone()));
+        }
+    };
+    for mapping in mapping::read(lines, &mut Draft::default()).iter().take(FOLDERS_MAX) {
+        let Some(folder) = mapping.folder(&mapping.path) else { continue };
+        let (folder, place) = (trimmed(&folder), &mapping.place);
+        if folder.is_empty() || !folder.starts_with('/') || folder.contains(['*', '?', '[', '$']) {
+            continue;
+        }
+        let is_one = matches!(mapping.answer, Answer::File(_) | Answer::Script(..) | Answer::Program { .. });
+        if is_one && Overrides::of(sections, folder).counts() {
+            add(folder.to_owned(), folder, place);
+        } else if !is_one && Overrides::of(sections, folder).counts() | any_beneath(sections, folder) {
+            add(format!("{folder}/**"), folder, place);
+        }
+        for (at, _) in folder.match_indices('/') {
+            if Overrides::of(sections, &folder[..at]).counts() {
+                add(folder[..at].to_owned(), folder, place);
+            }
+        }
+    }
+    all
+}
+
+/// Whether a section of a folder beneath this one lets such files count.
+fn any_beneath(sections: &Sections, folder: &str) -> bool {
+    let mut folders = sections.folders.iter().filter(|(inner, _)| is_beneath(folder, inner));
+    folders.any(|(_, lines)| lines.iter().any(lets_count))
+}
+
+/// Whether a directive lets such files count.
+pub(crate) fn lets_count(line: &Line) -> bool {
+    matches!(line.name.as_str(), "allowoverride" | "allowoverridelist") && !line.says(0, "none")
+}
+
+/// Which directives may stand in the file of a folder.
+struct Overrides {
+    /// In small letters.
+    classes: Vec<String>,
+    /// Names of directives that may stand there, too.
+    list: Vec<String>,
+    /// What may not is passed, and is no mistake.
+    passes: bool,
+}
+
+impl Overrides {
+    /// What the sections of a folder say; nothing lets such files count unless one of them says so.
+    fn of(sections: &Sections, folder: &str) -> Overrides {
+        let lines = sections.effective(Some(folder), "");
+        let last =
+            |name: &str| lines.iter().flat_map(|section| section.iter()).rfind(|line| line.name == name);
+        let words = |line: Option<&Line>| -> Vec<String> {
+            let words = line.into_iter().flat_map(|line| &line.args).map(|word| word.to_ascii_lowercase());
+            words.filter(|word| word != "none").collect()
+        };
+        let mut classes = words(last("allowoverride"));
+        let passes = classes.extract_if(.., |word| word.starts_with("nonfatal=")).count() > 0;
+        Overrides { classes, list: words(last("allowoverridelist")), passes }
+    }
+
+    fn counts(&self) -> bool {
+        !self.classes.is_empty() || !self.list.is_empty()
+    }
+
+    /// A line, if it may stand there; one that may not has every request answered with an error.
+    fn take(&self, line: Line) -> Option<Line> {
+        let is_condition =
+            line.is_section && !line.name.starts_with("require") && !line.name.starts_with("limit");
+        if is_condition || line.name.starts_with('(') {
+            let inside = line.inside.iter().cloned().filter_map(|line| self.take(line)).collect();
+            return Some(Line { inside, ..line });
+        }
+        let class = class(&line.name);
+        let has = |word: &String| *word == "all" || word.split('=').next() == Some(class);
+        match self.classes.iter().any(has) || self.list.contains(&line.name) {
+            true => Some(line),
+            false if self.passes => None,
+            false => Some(line.lost(known::NOT_ALLOWED)),
+        }
+    }
+}
+
+/// The class of a directive, as `AllowOverride` names it.
+fn class(name: &str) -> &'static str {
+    const INDEXES: [&str; 22] = [
+        "addalt",
+        "addaltbyencoding",
+        "addaltbytype",
+        "adddescription",
+        "addicon",
+        "addiconbyencoding",
+        "addiconbytype",
+        "defaulticon",
+        "directoryindex",
+        "directoryindexredirect",
+        "directoryslash",
+        "expiresactive",
+        "expiresbytype",
+        "expiresdefault",
+        "fallbackresource",
+        "fancyindexing",
+        "headername",
+        "indexignore",
+        "indexoptions",
+        "indexorderdefault",
+        "indexstylesheet",
+        "readmename",
+    ];
+    match name {
+        "allow" | "deny" | "order" => "limit",
+        "options" | "xbithack" | "checkspelling" | "filterchain" | "filterdeclare" | "filterprovider" => {
+            "options"
+        }
+        name if INDEXES.contains(&name) => "indexes",
+        name if [
+            "auth",
+            "require",
+            "limit",
+            "satisfy",
+            "sslrequire",
+            "session",
+            "wsgiauth",
+            "wsgiaccess",
+        ]
+        .iter()
+        .any(|front| name.starts_with(front))
+            && !name.starts_with("limitrequest") =>
+        {
+            "authconfig"
+        }
+        _ => "fileinfo",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Overrides;
+    use crate::apache::language::line::Line;
+    use crate::model::Place;
+
+    /// What becomes of a directive: `+` stays, `-` is passed, `!` is a mistake.
+    fn taken(words: &str, list: &str, name: &str) -> char {
+        let of = |words: &str| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let place = Place { file: "x".into(), line: 1 };
+        let mut classes = of(words);
+        let passes = classes.extract_if(.., |word| word.starts_with("nonfatal=")).count() > 0;
+        let overrides = Overrides { classes, list: of(list), passes };
+        let line = Line { name: name.to_owned(), ..Line::lost_at("", name, &place) };
+        match overrides.take(line) {
+            None => '-',
+            Some(line) if line.name == name => '+',
+            Some(_) => '!',
+        }
+    }
+
+    #[test]
+    fn what_may_stand_there() {
+        let cases = [
+            ("all", "", "require", '+'),
+            ("fileinfo", "", "require", '!'),
+            ("fileinfo nonfatal=all", "", "require", '-'),
+            ("authconfig", "", "require", '+'),
+            ("authconfig", "", "satisfy", '+'),
+            ("authconfig", "", "deny", '!'),
+            ("limit", "", "deny", '+'),
+            ("options=indexes", "", "options", '+'),
+            ("indexes", "", "directoryindex", '+'),
+            ("fileinfo", "", "rewriterule", '+'),
+            ("", "redirect", "redirect", '+'),
+            ("", "redirect", "require", '!'),
+        ];
+        for (words, list, name, expected) in cases {
+            assert_eq!(expected, taken(words, list, name), "{words} {list} {name}");
+        }
+    }
+}

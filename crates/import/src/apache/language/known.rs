@@ -1,0 +1,312 @@
+//! Directives that are not carried over: what each of them is to Adyton.
+
+use crate::apache::express;
+use crate::apache::language::line::Line;
+use crate::apache::language::reasons::{ALWAYS_SO, FAMILIES, REASONS};
+use crate::model::Draft;
+
+/// What is said of a directive that nothing was made of.
+pub(crate) fn tell(line: &Line, draft: &mut Draft) {
+    let name = line.name.as_str();
+    if name == express::HANDLER || READ_ELSEWHERE.contains(&name) || ALWAYS_SO.contains(&name) {
+        return;
+    }
+    let named = REASONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| why);
+    let of_family = || FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| why);
+    match named.or_else(of_family) {
+        Some(why) => draft.lose(&line.place, &line.text, why),
+        None => {
+            draft.lose(&line.place, &line.text, "this is not known here; see whether it restricts anything");
+        }
+    }
+}
+
+/// Names of lines that stand for what is lost: none of them is a directive's.
+pub(crate) const LEFT_OUT: &str = "(left out)";
+pub(crate) const IN_DOUBT: &str = "(in doubt)";
+pub(crate) const NOT_INCLUDED: &str = "(not included)";
+pub(crate) const NOT_READ: &str = "(not read)";
+pub(crate) const NOT_ALLOWED: &str = "(not allowed)";
+pub(crate) const MISPLACED: &str = "(misplaced)";
+pub(crate) const UNKNOWN: &str = "(unknown)";
+
+pub(crate) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
+
+/// Why each of them keeps everybody out.
+const LOST: [(&str, &str); 7] = [
+    (LEFT_OUT, WHY_LEFT_OUT),
+    (IN_DOUBT, "this is taken to hold, and what is in it lets somebody in; see whether that is so"),
+    (NOT_INCLUDED, "this variable is not known here, so nothing of those files is"),
+    (NOT_READ, "files that folders have for themselves cannot be looked for"),
+    (NOT_ALLOWED, "AllowOverride does not let it stand there, so Apache answers nobody in that folder"),
+    (
+        MISPLACED,
+        "this belongs in the server's own file, and Apache answers nobody in a folder whose file says it",
+    ),
+    (
+        UNKNOWN,
+        "this is not known here, and Apache answers nobody in a folder whose file says what it does not know; it may stand in <IfModule>",
+    ),
+];
+
+/// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
+pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
+    let name = line.name.as_str();
+    match name {
+        "rewriterule" => return rewrites(line),
+        "rewritecond" => {
+            return (!is_of_host(line))
+                .then_some("conditions on variables are not there, and this one may keep somebody out");
+        }
+        "authmerging" | "secruleengine" | "sslverifyclient"
+            if line.says(0, "off") || line.says(0, "none") =>
+        {
+            return None;
+        }
+        // They say how, and not whether, somebody is kept out.
+        "authzsendforbiddenonfailure" | "authzprovideralias" => return None,
+        name if name.starts_with("python") => {
+            return PYTHON
+                .contains(&name)
+                .then_some("handlers of mod_python are not called, and this one may keep somebody out; allow-python asks a function");
+        }
+        name if name.starts_with("perl") => {
+            let is_asked = name.ends_with("handler") && !PERL_AFTERWARDS.contains(&name);
+            return is_asked.then_some(CODE);
+        }
+        "use" => return Some("macros are not expanded, and this one may keep somebody out"),
+        _ => {}
+    }
+    if line.is_section && matches!(name, "limit" | "if" | "elseif" | "else") {
+        return Some("sections with conditions are not there, and this one may keep somebody out");
+    }
+    let lost = LOST.iter().find(|(other, _)| *other == name);
+    let of_family = || RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix));
+    if let Some((_, why)) = lost.or_else(of_family) {
+        return Some(why);
+    }
+    // A module that nobody knows here is known by the names that it has for such things.
+    let is_doubted = || DOUBTS.iter().any(|word| name.contains(word));
+    (!is_known(name) && is_doubted())
+        .then_some("this is not known here, and by its name it may keep somebody out")
+}
+
+/// Whether there is something to say of a directive by its name.
+pub(crate) fn is_known(name: &str) -> bool {
+    READ_ELSEWHERE.contains(&name)
+        || ALWAYS_SO.contains(&name)
+        || REASONS.iter().any(|(names, _)| names.contains(&name))
+        || FAMILIES.iter().any(|(prefix, _)| name.starts_with(prefix))
+        || matches!(
+            name,
+            "limitexcept" | "sethandler" | "header" | "options" | "expiresdefault" | "fallbackresource"
+        )
+}
+
+/// Words in names of directives that keep somebody out.
+const DOUBTS: [&str; 13] = [
+    "access",
+    "allow",
+    "auth",
+    "block",
+    "captcha",
+    "challenge",
+    "deny",
+    "forbid",
+    "guard",
+    "protect",
+    "restrict",
+    "secur",
+    "verify",
+];
+
+/// A rule that forbids, or that leads to where somebody may be kept out, or to what answers in the place of a file.
+fn rewrites(line: &Line) -> Option<&'static str> {
+    let flags = flags(line);
+    let has =
+        |words: &[&str]| flags.iter().any(|flag| words.contains(&flag.split('=').next().unwrap_or_default()));
+    if has(&["F", "FORBIDDEN", "G", "GONE"])
+        || flags.iter().any(|flag| flag.starts_with("R=4") || flag.starts_with("R=5"))
+    {
+        return Some("this rule keeps somebody out, and RewriteRule is not carried over");
+    }
+    if has(&["H", "HANDLER", "P", "PROXY"]) {
+        return Some("RewriteRule is not carried over, and what it has answered would be a file");
+    }
+    if redirects(line) || line.arg(1) == "-" {
+        return None;
+    }
+    Some(REWRITE)
+}
+
+/// Whether a rule sends a client elsewhere.
+pub(crate) fn redirects(line: &Line) -> bool {
+    let is_one = |flag: &String| matches!(flag.split('=').next(), Some("R" | "REDIRECT"));
+    line.arg(1).contains("://") || flags(line).iter().any(is_one)
+}
+
+/// Whether a rule is for what no file is there for: without it such a request is answered 404.
+pub(crate) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
+    let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
+    let is_absent = |line: &&Line| {
+        matches!(line.arg(0), "%{REQUEST_FILENAME}" | "%{SCRIPT_FILENAME}" | "%{DOCUMENT_ROOT}%{REQUEST_URI}")
+            && line.says(1, "!-f")
+    };
+    restricts(rule) == Some(REWRITE) && conditions.iter().any(is_absent) && !conditions.iter().any(is_or)
+}
+
+const REWRITE: &str = "a rule that leads to another path is not carried over; one without conditions is rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site";
+
+const CODE: &str =
+    "code in Apache is not run, and this may keep somebody out; allow-python asks a function of Python";
+
+/// The flags of a rule, in capital letters.
+fn flags(line: &Line) -> Vec<String> {
+    let flags = line.arg(2).trim_matches(['[', ']']).to_ascii_uppercase();
+    flags.split(',').map(|flag| flag.trim().to_owned()).collect()
+}
+
+/// Handlers of `mod_perl` that are asked at other times than before an answer, or that `SetHandler` decides about.
+const PERL_AFTERWARDS: [&str; 8] = [
+    "perlchildexithandler",
+    "perlchildinithandler",
+    "perlcleanuphandler",
+    "perlhandler",
+    "perlloghandler",
+    "perlopenlogshandler",
+    "perlpostconfighandler",
+    "perlresponsehandler",
+];
+
+/// Whether a condition is on the host or on https, which only leads elsewhere.
+fn is_of_host(line: &Line) -> bool {
+    let subject = line.arg(0).to_ascii_uppercase();
+    [
+        "%{HTTP_HOST}",
+        "%{SERVER_NAME}",
+        "%{HTTPS}",
+        "%{SERVER_PORT}",
+        "%{REQUEST_SCHEME}",
+        "%{REQUEST_FILENAME}",
+    ]
+    .contains(&subject.as_str())
+}
+
+/// Handlers of `mod_python` that are asked before something else answers.
+const PYTHON: [&str; 11] = [
+    "pythonaccesshandler",
+    "pythonauthenhandler",
+    "pythonauthzhandler",
+    "pythonconnectionhandler",
+    "pythonfixuphandler",
+    "pythonhandlermodule",
+    "pythonheaderparserhandler",
+    "pythoninithandler",
+    "pythonpostreadrequesthandler",
+    "pythontranshandler",
+    "pythontypehandler",
+];
+
+const OTHER_USER: &str = "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes";
+
+const VHOSTS: &str = "folders are not chosen by the names of hosts, and another one would be served";
+
+/// By how a name begins: each is a loss that opens.
+const RESTRICTIONS: [(&str, &str); 19] = [
+    ("authmerging", "the sections of a path take each other's place, as without this"),
+    ("authz", "this can be said of addresses and users alone"),
+    ("sslrequire", "TLS is the work of a proxy in front, which has to refuse plain HTTP"),
+    ("sslverifyclient", "no certificates of clients are asked for; TLS is the work of a proxy in front"),
+    ("allowmethods", "methods are said of a route: methods = [\"GET\"]"),
+    ("sec", "requests are not searched for attacks"),
+    ("session", "sessions are the application's"),
+    ("virtualdocumentroot", VHOSTS),
+    ("virtualscriptalias", VHOSTS),
+    ("luahook", CODE),
+    ("luaauthz", CODE),
+    ("luamaphandler", CODE),
+    ("luaquickhandler", CODE),
+    (
+        "suexecusergroup",
+        "programs are run as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
+    ),
+    ("assignuserid", OTHER_USER),
+    ("ruidgid", OTHER_USER),
+    ("shibrequire", "users come from files, of htpasswd or htdigest"),
+    ("action", "programs are not chosen by the types of files, and the files themselves would be served"),
+    ("xbithack", "pages are not filled in by the server, and would be served as they are"),
+];
+
+/// These are read where they count.
+const READ_ELSEWHERE: [&str; 70] = [
+    "accessfilename",
+    "addhandler",
+    "addtype",
+    "alias",
+    "aliasmatch",
+    "allow",
+    "allowoverride",
+    "authbasicprovider",
+    "authbasicusedigestalgorithm",
+    "authdigestprovider",
+    "authgroupfile",
+    "authname",
+    "authtype",
+    "authuserfile",
+    "customlog",
+    "deny",
+    "documentroot",
+    "errorlog",
+    "gracefulshutdowntimeout",
+    "group",
+    "keepalive",
+    "keepalivetimeout",
+    "limitrequestbody",
+    "limitrequestfields",
+    "limitrequestfieldsize",
+    "limitrequestline",
+    "listen",
+    "listenbacklog",
+    "logformat",
+    "loglevel",
+    "maxclients",
+    "maxkeepaliverequests",
+    "maxrequestworkers",
+    "order",
+    "proxypass",
+    "proxypassmatch",
+    "redirect",
+    "redirectmatch",
+    "redirectpermanent",
+    "redirecttemp",
+    "remoteipheader",
+    "remoteipinternalproxy",
+    "remoteipinternalproxylist",
+    "remoteipproxyprotocol",
+    "remoteiptrustedproxy",
+    "remoteiptrustedproxylist",
+    "require",
+    "requireall",
+    "requireany",
+    "requirenone",
+    "satisfy",
+    "scriptalias",
+    "scriptaliasmatch",
+    "serveralias",
+    "servername",
+    "sslengine",
+    "timeout",
+    "user",
+    "wsgiaccessscript",
+    "wsgiauthgroupscript",
+    "wsgiauthuserscript",
+    "wsgicallableobject",
+    "wsgidaemonprocess",
+    "wsgierroroverride",
+    "wsgiprocessgroup",
+    "wsgipythonpath",
+    "wsgiscriptalias",
+    "wsgiscriptaliasmatch",
+    "wsgitrustedproxies",
+    "wsgitrustedproxyheaders",
+];

@@ -1,0 +1,64 @@
+//! A line of httpd.conf: a directive, or a section with what is in it.
+
+use std::sync::Arc;
+
+use crate::model::Place;
+
+/// A directive, or a section with what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// In small letters; of a section without its bracket.
+    pub(crate) name: String,
+    pub(crate) args: Vec<String>,
+    /// As written.
+    pub(crate) text: String,
+    pub(crate) place: Place,
+    pub(crate) inside: Vec<Line>,
+    pub(crate) is_section: bool,
+}
+
+impl Line {
+    pub(crate) fn arg(&self, number: usize) -> &str {
+        self.args.get(number).map_or("", String::as_str)
+    }
+
+    /// The same line as one of which only that it is lost is known; `name` says why.
+    pub(crate) fn lost(&self, name: &str) -> Line {
+        Line::lost_at(name, self.text.trim_matches(['<', '>']), &self.place)
+    }
+
+    /// A line that keeps everybody out: a restriction that is lost.
+    pub(crate) fn lost_at(name: &str, text: &str, place: &Place) -> Line {
+        Line {
+            name: name.to_owned(),
+            args: Vec::new(),
+            text: text.to_owned(),
+            place: place.clone(),
+            inside: Vec::new(),
+            is_section: false,
+        }
+    }
+
+    /// Its first word, as it was written.
+    pub(crate) fn name_as_written(&self) -> &str {
+        self.text.split_whitespace().next().unwrap_or_default()
+    }
+
+    /// Whether a word is the argument, in any case.
+    pub(crate) fn says(&self, number: usize, word: &str) -> bool {
+        self.arg(number).eq_ignore_ascii_case(word)
+    }
+
+    /// What stands around a file.
+    pub(crate) fn top(file: &Arc<str>) -> Line {
+        let place = Place { file: Arc::clone(file), line: 1 };
+        Line {
+            name: String::new(),
+            args: Vec::new(),
+            text: String::new(),
+            place,
+            inside: Vec::new(),
+            is_section: true,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Rules of other servers: what they become, and what of them is lost.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `access` | rules of which the first that fits counts |
+//! | `believed`, `fields` | proxies that are trusted, and fields that applications may believe |
+//! | `reach` | the addresses of sites |
+//! | `lost` | patterns of paths that no route can say |
+//! | `pages`, `inner` | pages for errors |
+//! | `folder_handlers`, `folder_lines` | lines of a folder's file |
+
+pub(crate) mod access;
+pub(crate) mod believed;
+pub(crate) mod fields;
+pub(crate) mod folder_handlers;
+pub(crate) mod folder_lines;
+pub(crate) mod inner;
+pub(crate) mod lost;
+pub(crate) mod pages;
+pub(crate) mod reach;

@@ -1,0 +1,100 @@
+//! Writing a log: a file takes everything, but a pipe, a socket or a terminal has a reader, which may have stopped
+//! reading, and is not waited for.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::FileType;
+use rustix::io::{Errno, IoSlice, ReadWriteFlags, pwritev2};
+
+use crate::sockets::socket::{self, Until};
+
+/// So many bytes a pipe takes whole or not at all (`PIPE_BUF`, pipe(7)): lines of several processes stay apart.
+pub const WHOLE_BYTES_MAX: usize = 4096;
+
+/// `pwritev2` writes where the file stands: it is no file, and stands nowhere.
+const NO_OFFSET: u64 = u64::MAX;
+
+/// Whether what is written there has to be read before more can be written.
+pub fn has_reader(fd: impl AsFd) -> bool {
+    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice))
+}
+
+/// Whether it is a pipe, with a name or without.
+pub fn is_fifo(fd: impl AsFd) -> bool {
+    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo))
+}
+
+/// The error of open(2) for a pipe without a reader.
+pub const NO_READER: i32 = libc::ENXIO;
+
+/// Writes what can be written without waiting for the reader; says how much that was.
+///
+/// # Errors
+///
+/// `WouldBlock` when it is nothing; else as write(2).
+pub fn write_now(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+    match pwritev2(&fd, &[IoSlice::new(bytes)], NO_OFFSET, ReadWriteFlags::NOWAIT) {
+        // Terminals, and pipes before Linux 6.4. When poll(2) says so, `WHOLE_BYTES_MAX` can be written to a pipe
+        // without waiting, unless another process is quicker.
+        Err(Errno::OPNOTSUPP) if socket::wait(&fd, Until::Writable, 0)? => {
+            Ok(rustix::io::write(&fd, &bytes[..bytes.len().min(WHOLE_BYTES_MAX)])?)
+        }
+        Err(Errno::OPNOTSUPP) => Err(io::ErrorKind::WouldBlock.into()),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
+
+    use std::io::{ErrorKind, Read};
+    use std::os::unix::net::UnixStream;
+
+    use super::{WHOLE_BYTES_MAX, has_reader, write_now};
+
+    /// Fills it, sees that the write does not wait, and that there is room again after a read.
+    fn fill(writer: &impl std::os::fd::AsFd, mut reader: impl Read) {
+        let page = [b'x'; WHOLE_BYTES_MAX];
+        let mut written = 0;
+        let error = loop {
+            match write_now(writer, &page) {
+                Ok(bytes) => written += bytes,
+                Err(error) => break error,
+            }
+        };
+
+        assert_eq!(ErrorKind::WouldBlock, error.kind());
+        assert!(written >= 2 * WHOLE_BYTES_MAX);
+
+        reader.read_exact(&mut vec![0; written]).unwrap();
+
+        assert_eq!(WHOLE_BYTES_MAX, write_now(writer, &page).unwrap());
+    }
+
+    #[test]
+    fn a_full_pipe_or_socket_is_not_waited_for() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        assert!(has_reader(&writer));
+        fill(&writer, reader);
+        let (reader, writer) = UnixStream::pair().unwrap();
+        assert!(has_reader(&writer));
+        fill(&writer, reader);
+    }
+
+    #[test]
+    fn a_file_has_no_reader() {
+        assert!(!has_reader(std::fs::File::open("/proc/self/exe").unwrap()));
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_an_error() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+
+        assert_eq!(ErrorKind::BrokenPipe, write_now(&writer, b"x").unwrap_err().kind());
+    }
+}

@@ -1,0 +1,125 @@
+//! A signal to one thread of this process, and word of it when its handler has run there.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::processes::signal_handlers::handle;
+use crate::wake::Wake;
+
+/// What the handler writes to; a process has one at most.
+static ANSWERED: AtomicI32 = AtomicI32::new(-1);
+/// What handled the signal before, a `fn(c_int)`; 0 if nothing did.
+static FORMER: AtomicUsize = AtomicUsize::new(0);
+
+/// A signal to single threads. What handled it before has run to its end there when [`Knock::send`] returns.
+#[derive(Debug)]
+pub struct Knock {
+    signal: i32,
+    answered: Wake,
+}
+
+impl Knock {
+    /// Puts a handler over the one that a signal has, which must be a plain one (without `SA_SIGINFO`). It stays as long as
+    /// the process lives. Calls of the kernel that it interrupts are begun again, where that can be (`SA_RESTART`), whatever
+    /// the former handler was registered with.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceBusy` when this process has one; or as sigaction(2).
+    pub fn over(signal: i32) -> io::Result<Knock> {
+        let answered = Wake::new()?;
+        if ANSWERED.compare_exchange(-1, answered.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        let former = handle(signal, on_knock)?;
+        let is_plain = former.sa_flags & libc::SA_SIGINFO == 0;
+        if is_plain && ![libc::SIG_DFL, libc::SIG_IGN].contains(&former.sa_sigaction) {
+            FORMER.store(former.sa_sigaction, Ordering::SeqCst);
+        }
+        Ok(Knock { signal, answered })
+    }
+
+    /// Sends a thread the signal, and waits until it has handled it: `false` if that takes longer than `patience`.
+    ///
+    /// # Errors
+    ///
+    /// As `pthread_kill(3)` and poll(2).
+    ///
+    /// # Safety
+    ///
+    /// `thread` is a `pthread_t` of this process that does not end meanwhile.
+    pub unsafe fn send(&self, thread: u64, patience: Duration) -> io::Result<bool> {
+        // An answer that came too late is none to this one.
+        self.answered.clear();
+        // SAFETY: the thread lives, as this function demands.
+        match unsafe { libc::pthread_kill(thread, self.signal) } {
+            0 => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+        let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
+        Ok(poll(&mut [PollFd::new(&self.answered, PollFlags::IN)], Some(&timeout))? > 0)
+    }
+}
+
+extern "C" fn on_knock(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: `errno` belongs to this thread; the interrupted code must find it unchanged.
+    let errno = unsafe { *libc::__errno_location() };
+    let former = FORMER.load(Ordering::SeqCst);
+    if former != 0 {
+        // SAFETY: it is a plain handler, as sigaction(2) has said; handlers are never null.
+        let former: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(former) };
+        former(signal);
+    }
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: `write` is async-signal-safe and reads 8 bytes of `one`; the descriptor is open as long as the process.
+    unsafe { libc::write(ANSWERED.load(Ordering::SeqCst), one.as_ptr().cast(), one.len()) };
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::expect_used, reason = "a failure here is the test's result")]
+
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::Knock;
+
+    static COUNTED: AtomicU32 = AtomicU32::new(0);
+
+    extern "C" fn count(_: libc::c_int) {
+        COUNTED.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A thread that waits for the kernel answers, and waits on.
+    #[test]
+    fn answered() {
+        let signal = libc::SIGRTMAX() - 3;
+        let count: extern "C" fn(libc::c_int) = count;
+        // SAFETY: the handler does nothing but count.
+        unsafe { libc::signal(signal, count as libc::sighandler_t) };
+        let knock = Knock::over(signal).expect("no other test takes one");
+        let (ended, end) = mpsc::channel::<()>();
+        let (said, says) = mpsc::channel();
+        let waiting = thread::spawn(move || {
+            // SAFETY: it asks for a number.
+            said.send(unsafe { libc::pthread_self() }).expect("it is heard");
+            end.recv().is_err()
+        });
+        let id = says.recv().expect("it says who it is");
+        for number in 1..=100 {
+            // SAFETY: the thread is joined below.
+            assert!(unsafe { knock.send(id, Duration::from_secs(60)) }.expect("it lives"));
+            assert_eq!(number, COUNTED.load(Ordering::SeqCst), "what handled it before has run");
+        }
+        drop(ended);
+        assert!(waiting.join().expect("it ends well"));
+        assert!(Knock::over(signal).is_err(), "there is one");
+    }
+}

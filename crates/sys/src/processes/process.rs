@@ -1,0 +1,262 @@
+//! What the kernel grants this process.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::files::stream;
+use crate::sockets::socket::{self, Until};
+
+/// Raises the soft limit of open descriptors to the hard one, and says what it is now.
+pub fn raise_descriptors_max() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    // Where raising is refused, the present limit simply stays.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(most)
+}
+
+/// Ends the process at once, as `_exit(2)`: no exit handler runs.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: `_exit` may be called anywhere, and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, with which it waits its turn
+/// when it wakes instead of interrupting another thread. Linux keeps both for each thread (sched(7)).
+pub fn give_way(steps: u8) {
+    let now = rustix::process::getpriority_process(None).unwrap_or(0);
+    // Where it is refused, the thread simply stays as important as the others.
+    let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and the parameter is only read.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+}
+
+/// Has the kernel wake the calling thread when it has asked for, and not up to 50 us later to save wake-ups
+/// (`PR_SET_TIMERSLACK`, prctl(2)).
+pub fn wake_on_time() {
+    // Where it is refused, the thread simply wakes a little late.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// Has everything that this process writes to its standard error go to `file`, too, from now on.
+///
+/// # Errors
+///
+/// As dup2(2).
+pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::stdio::dup2_stderr(file)?)
+}
+
+/// Runs something when the process ends in an orderly way (exit(3)), after all handlers that were registered later.
+pub fn at_exit(run: fn()) {
+    static RUN: OnceLock<fn()> = OnceLock::new();
+    extern "C" fn at_exit() {
+        if let Some(run) = RUN.get() {
+            run();
+        }
+    }
+    if RUN.set(run).is_ok() {
+        // SAFETY: the handler is a function of this library, which is never unloaded.
+        let refused = unsafe { libc::atexit(at_exit) };
+        debug_assert!(refused == 0, "there is memory for one handler");
+    }
+}
+
+/// The flag of open(2) that follows no symbolic link at the end of a path.
+pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+
+/// The flag of open(2) that does not wait for a pipe's reader.
+pub const NO_WAIT: i32 = libc::O_NONBLOCK;
+
+/// A number that cannot be guessed, or, where the kernel has none yet, one that depends on this process.
+pub fn random() -> u64 {
+    let mut bytes = [0; 8];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
+        Ok(_) => u64::from_ne_bytes(bytes),
+        Err(_) => crate::clock::unix_ms() << 22 | u64::from(id()),
+    }
+}
+
+/// 256 bits that nobody can guess, from getrandom(2); early in the life of a machine it waits for them.
+///
+/// # Errors
+///
+/// The kernel has none to give.
+pub fn secret() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    // Up to 256 bytes come whole (man 2 getrandom).
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
+}
+
+/// How long a reader of standard error that is behind is waited for, once.
+const STDERR_PATIENCE_MS: u64 = 100;
+
+/// Whether it has read nothing for that long.
+static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
+
+/// Writes to standard error, around every lock: a child that was forked while another thread wrote must not wait for it.
+///
+/// # Errors
+///
+/// `WouldBlock` when it is a full pipe that is not read; else as write(2). Some may be written.
+pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
+    write_at_once(rustix::stdio::stderr(), bytes)
+}
+
+/// As [`write_stderr`], to what stands for standard error.
+///
+/// # Errors
+///
+/// As there.
+pub fn write_at_once(stderr: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
+    let stderr = stderr.as_fd();
+    let has_reader = stream::has_reader(stderr);
+    while !bytes.is_empty() {
+        let written = if has_reader {
+            stream::write_now(stderr, bytes)
+        } else {
+            rustix::io::write(stderr, bytes).map_err(io::Error::from)
+        };
+        match written {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                STDERR_STANDS.store(false, Ordering::Relaxed);
+                bytes = &bytes[written..];
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let stands = STDERR_STANDS.load(Ordering::Relaxed)
+                    || !socket::wait(stderr, Until::Writable, STDERR_PATIENCE_MS)?;
+                STDERR_STANDS.store(stands, Ordering::Relaxed);
+                if stands {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// On how many CPUs the calling thread may run (`sched_getaffinity(2)`), whatever time its control group grants it there.
+pub fn cpus_allowed() -> u32 {
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(cpus) => cpus.count().max(1),
+        // A machine with more than 1024 has some to spare.
+        Err(_) => std::thread::available_parallelism()
+            .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
+    }
+}
+
+/// How many CPUs the machine has, whether this process may use them or not.
+pub fn cpus_of_the_machine() -> u32 {
+    // SAFETY: asks for a number, and changes nothing.
+    u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1)
+}
+
+/// The size of a page of memory: 4 KiB mostly, up to 64 KiB on some machines.
+pub fn page_bytes() -> u64 {
+    // SAFETY: asks for a number, and changes nothing.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// The number of this process.
+pub fn id() -> u32 {
+    std::process::id()
+}
+
+/// The effective user of this process.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Makes this process less important: `steps` of nice(2), each of which gives up a tenth of the CPU time that other
+/// processes want.
+pub fn lower_priority(steps: u8) {
+    if steps > 0 {
+        let now = rustix::process::getpriority_process(None).unwrap_or(0);
+        // A lower priority is never refused.
+        let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
+    }
+}
+
+/// Limits the data that this process may allocate (`RLIMIT_DATA`, setrlimit(2)); 0 leaves it as it is.
+pub fn limit_data(bytes: u64) {
+    if bytes > 0 {
+        let most = getrlimit(Resource::Data).maximum;
+        let bytes = most.map_or(bytes, |most| most.min(bytes));
+        // To lower a limit is always allowed.
+        let _ = setrlimit(Resource::Data, Rlimit { current: Some(bytes), maximum: most });
+    }
+}
+
+/// What the data of this process take that `RLIMIT_DATA` counts, by /proc; 0 without it.
+pub fn data_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+/// How large the stack of a thread is whose starter says nothing of it: `pthread_create(3)`.
+pub fn stack_bytes() -> u64 {
+    // What the C library takes where the limit is that there is none.
+    const WITHOUT_LIMIT: u64 = 2 << 20;
+    getrlimit(Resource::Stack).current.unwrap_or(WITHOUT_LIMIT)
+}
+
+/// Names the calling thread, and with the main thread its process, for `ps` and `top`: at most 15 bytes.
+pub fn set_name(name: &str) {
+    let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
+    if let Ok(name) = std::ffi::CString::new(name) {
+        // A name is for people only.
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpus_allowed, data_bytes, wake_on_time};
+
+    /// What is allocated is counted, whether it is touched or not.
+    #[test]
+    fn data() {
+        let before = data_bytes();
+        let allocated = Vec::<u8>::with_capacity(1 << 30);
+
+        // Threads of other tests may end meanwhile, which gives back their stacks.
+        assert!(before > 0 && data_bytes() >= before + (1 << 29));
+        drop(allocated);
+    }
+
+    /// As many as the kernel tells all processes: the quota of a control group, which the standard library counts in,
+    /// has no effect here.
+    #[test]
+    fn cpus() {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
+        let ones = mask.chars().filter_map(|letter| letter.to_digit(16)).map(u32::count_ones).sum();
+
+        assert_eq!(cpus_allowed(), ones);
+    }
+
+    /// The kernel has it for this thread, and not for other threads.
+    #[test]
+    fn on_time() {
+        let slack = || rustix::thread::current_timer_slack().unwrap_or(0);
+        let before = slack();
+        let changed = std::thread::spawn(move || {
+            wake_on_time();
+            slack()
+        });
+
+        assert_eq!(Some(1), changed.join().ok());
+        assert_eq!(before, slack());
+    }
+}

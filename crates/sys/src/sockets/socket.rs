@@ -1,0 +1,618 @@
+//! Stream sockets: listening, accepting, and bytes in and out without blocking.
+//!
+//! `O_NONBLOCK` belongs to the open socket, not to the descriptor (fcntl(2)): any process that has or has had the same
+//! connection may clear it. So each receive and send here says that it does not wait (`MSG_DONTWAIT`).
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny,
+    SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
+
+use crate::files::stdio;
+use crate::processes::forks;
+
+/// What a call on a non-blocking socket came to: `None` when it would have to wait.
+pub type Io = io::Result<Option<usize>>;
+
+const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves
+/// a call for each connection. A `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)).
+/// `::` is every address of the machine, those of IPv4 as well.
+///
+/// # Errors
+///
+/// The address is in use, not of this machine, or not permitted.
+pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
+    listen(address, backlog, shared, !address.ip().is_unspecified())
+}
+
+/// As [`listen_tcp`], where another socket has the port for IPv4: `::` is every address of IPv6 alone.
+///
+/// # Errors
+///
+/// As [`listen_tcp`].
+pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
+    listen(address, backlog, shared, true)
+}
+
+/// The address that a socket of [`listen_tcp`], or of [`listen_tcp_beside_ipv4`] if `beside_ipv4`, would have if no other
+/// listens there. It is bound for a moment, and no client can connect: one that could would be refused when it is closed.
+///
+/// # Errors
+///
+/// As [`listen_tcp`].
+pub fn free_tcp(address: SocketAddr, beside_ipv4: bool) -> io::Result<SocketAddr> {
+    let socket = bind(address, false, beside_ipv4 || !address.ip().is_unspecified())?;
+    Ok(local_address(&socket)?.unwrap_or(address))
+}
+
+/// Whether a socket takes no connection by IPv4, being one of IPv6.
+pub fn is_ipv6_only(socket: impl AsFd) -> bool {
+    sockopt::ipv6_v6only(socket).unwrap_or(false)
+}
+
+fn listen(address: SocketAddr, backlog: u32, shared: bool, is_ipv6_only: bool) -> io::Result<OwnedFd> {
+    let socket = bind(address, shared, is_ipv6_only)?;
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
+    Ok(socket)
+}
+
+fn bind(address: SocketAddr, shared: bool, is_ipv6_only: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, shared)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, is_ipv6_only)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
+}
+
+/// Which users may connect to a unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The rights, as chmod(2) takes them.
+    pub mode: u32,
+    /// The group to which it is given; without one it keeps that of the process.
+    pub group: Option<u32>,
+}
+
+/// Listens on a unix socket at `path`. A socket left there by a server that is gone is replaced;
+/// one that still answers is not. Without `access` the umask says which users may connect.
+///
+/// # Errors
+///
+/// `AddrInUse` when a server answers there or something else than a socket is there; otherwise as bind(2), chown(2)
+/// and chmod(2).
+pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Result<OwnedFd> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    match rustix::net::bind(&socket, &address) {
+        Err(Errno::ADDRINUSE) => {
+            remove_stale(path)?;
+            rustix::net::bind(&socket, &address)?;
+        }
+        other => other?,
+    }
+    // Until listen(2), every connection is refused: no client meets the rights that the umask has left.
+    if let Some(access) = access {
+        admit(path, access).map_err(|error| {
+            io::Error::new(error.kind(), format!("its group or rights cannot be set: {error}"))
+        })?;
+    }
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
+    Ok(socket)
+}
+
+/// Listens on a unix socket with a name that is in no file system (unix(7), "abstract"): it is free again when the last
+/// process has closed it, and every user of this network namespace may connect.
+///
+/// # Errors
+///
+/// `AddrInUse` when a socket has the name already; otherwise as bind(2).
+pub fn listen_abstract(name: &[u8], backlog: u32) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
+    Ok(socket)
+}
+
+/// Sets group and rights of the socket at `path`: by a descriptor, because a user who may write in its folder could put
+/// a link there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from
+/// it.)
+fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
+    let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
+    }
+    if let Some(group) = group {
+        rustix::fs::chownat(&file, c"", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH)?;
+    }
+    // fchmod(2) refuses a descriptor that was opened for its path alone.
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode))
+}
+
+/// Removes the socket of a server that was killed, at which no process listens.
+///
+/// # Errors
+///
+/// A process listens there, it is no socket, or it cannot be removed.
+pub fn remove_stale(path: &Path) -> io::Result<()> {
+    let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    // A connect to a file that is no socket is refused likewise, and that file must not be removed.
+    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
+    }
+    match rustix::net::connect(&probe, &SocketAddrUnix::new(path)?) {
+        Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
+        _ => Err(io::ErrorKind::AddrInUse.into()),
+    }
+}
+
+/// Takes over the listening socket that the parent process left open as descriptor `fd`.
+///
+/// # Errors
+///
+/// `fd` is not open, or not a listening stream socket.
+pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: only asks the kernel about the number; a closed one answers EBADF.
+    if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
+    }
+    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nothing else in this process closes it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    if !sockopt::socket_acceptconn(&socket).unwrap_or(false) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the descriptor is not a listening socket"));
+    }
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    // A unix socket has no such option, and does not need it.
+    let _ = sockopt::set_tcp_nodelay(&socket, true);
+    Ok(socket)
+}
+
+/// Two connected stream sockets: what is written to one is read from the other.
+///
+/// # Errors
+///
+/// The process is out of descriptors or memory.
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
+}
+
+/// The number that the kernel gives a socket for as long as the system runs, and no other one (`SO_COOKIE`, socket(7)).
+///
+/// # Errors
+///
+/// It is no socket.
+pub fn cookie(socket: impl AsFd) -> io::Result<u64> {
+    Ok(sockopt::socket_cookie(socket)?)
+}
+
+/// Whether this is a stream socket (`SO_TYPE`, socket(7)); a descriptor that is no socket at all is none.
+pub fn is_stream(socket: impl AsFd) -> bool {
+    sockopt::socket_type(socket).is_ok_and(|kind| kind == SocketType::STREAM)
+}
+
+/// The user who has connected to a unix socket (`SO_PEERCRED`, unix(7)).
+///
+/// # Errors
+///
+/// It is no connected unix socket.
+pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
+    Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
+}
+
+/// Whether another socket may be bound to the address of this one (`SO_REUSEPORT`, socket(7)).
+pub fn is_shared(socket: impl AsFd) -> bool {
+    sockopt::socket_reuseport(socket).unwrap_or(false)
+}
+
+/// Lets new connections only go to the first `count` sockets of the group that shares this one's address
+/// (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)), in the order in which they were bound, at random.
+///
+/// # Errors
+///
+/// The socket does not share its address.
+pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
+    let word = |bits: u32| u16::try_from(bits).unwrap_or(0);
+    let step = |code, k| libc::sock_filter { code: word(code), jt: 0, jf: 0, k };
+    // A = random; A = A mod count; return A.
+    let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM).cast_unsigned();
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, random),
+        step(libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K, count.max(1)),
+        step(libc::BPF_RET | libc::BPF_A, 0),
+    ];
+    let program = libc::sock_fprog { len: 3, filter: steps.as_mut_ptr() };
+    let size = u32::try_from(size_of::<libc::sock_fprog>()).unwrap_or(0);
+    // SAFETY: the kernel reads `size` bytes of `program`, and the three steps that it points to, during the call.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_REUSEPORT_CBPF,
+            (&raw const program).cast(),
+            size,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Waits until one of several descriptors can be read, for at most `timeout_ms`; says of each whether it can.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
+    wait_ready(all, &[], timeout_ms)
+}
+
+/// Waits until one of several descriptors can be read, or one of others be written to, for at most `timeout_ms`; says of each
+/// whether it can, of the former first.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait_ready(
+    to_read: &[BorrowedFd<'_>],
+    to_write: &[BorrowedFd<'_>],
+    timeout_ms: u64,
+) -> io::Result<Vec<bool>> {
+    let to_read = to_read.iter().map(|fd| PollFd::new(fd, PollFlags::IN));
+    let to_write = to_write.iter().map(|fd| PollFd::new(fd, PollFlags::OUT));
+    let mut list: Vec<PollFd<'_>> = to_read.chain(to_write).collect();
+    match poll(&mut list, Some(&timespec(timeout_ms))) {
+        Ok(_) | Err(Errno::INTR) => Ok(list.iter().map(|fd| !fd.revents().is_empty()).collect()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn timespec(ms: u64) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(ms / 1000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(ms % 1000).unwrap_or(0) * 1_000_000,
+    }
+}
+
+/// The address that a listening socket is bound to; `None` for a unix socket.
+///
+/// # Errors
+///
+/// As `getsockname(2)`.
+pub fn local_address(socket: impl AsFd) -> io::Result<Option<SocketAddr>> {
+    Ok(internet(&rustix::net::getsockname(socket)?))
+}
+
+/// The path of a unix socket; `None` for other sockets and for unnamed ones.
+pub fn local_path(socket: impl AsFd) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
+    address.path_bytes().map(|path| std::ffi::OsStr::from_bytes(path).into())
+}
+
+/// The abstract name of a unix socket; `None` for other sockets.
+pub fn local_name(socket: impl AsFd) -> Option<Vec<u8>> {
+    let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
+    address.abstract_name().map(<[u8]>::to_vec)
+}
+
+fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {
+    SocketAddr::try_from(address.clone()).ok()
+}
+
+/// A connection taken from a listener, with its peer's address (`None` on unix sockets).
+pub type Accepted = (OwnedFd, Option<SocketAddr>);
+
+/// Takes one connection, non-blocking; `None` when none waits. It is never one of the standard streams (`files/stdio.rs`).
+///
+/// # Errors
+///
+/// As accept(2): `EMFILE`, `ENFILE`, `ENOMEM`, or the connection was already gone (`ECONNABORTED`).
+pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
+    match rustix::net::acceptfrom_with(listener, FLAGS) {
+        Ok((socket, peer)) => Ok(Some((stdio::above(socket)?, peer.as_ref().and_then(internet)))),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Begins to connect to a TCP address, without Nagle's delay; the socket is writable when it is connected, or has
+/// failed, which [`pending_error`] says.
+///
+/// # Errors
+///
+/// As connect(2), `EINPROGRESS` excepted; as socket(2): `EMFILE`.
+pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(address)?;
+    begun(rustix::net::connect(&socket, &address))?;
+    Ok(socket)
+}
+
+/// As [`connect_tcp`], and the kernel holds only a given number of bytes for this socket (`SO_RCVBUF`, socket(7)),
+/// which come in segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is
+/// read. With the segments of the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
+///
+/// # Errors
+///
+/// As [`connect_tcp`].
+pub fn connect_tcp_narrow(address: SocketAddr, receive_buffer_bytes: usize) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(address)?;
+    // Before connecting, or the peer is told of a wide window first.
+    sockopt::set_socket_recv_buffer_size(&socket, receive_buffer_bytes)?;
+    limit_segments(&socket, ETHERNET_SEGMENT_BYTES)?;
+    begun(rustix::net::connect(&socket, &address))?;
+    Ok(socket)
+}
+
+/// What is left of 1,500 bytes for the data of a TCP segment, behind both heads with their options.
+const ETHERNET_SEGMENT_BYTES: libc::c_int = 1448;
+
+/// Tells the peer that segments may have no more bytes than that.
+fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
+    let size = u32::try_from(size_of::<libc::c_int>()).unwrap_or(0);
+    // SAFETY: the kernel reads `size` bytes of `bytes`, which lives until the call has returned.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_MAXSEG,
+            (&raw const bytes).cast(),
+            size,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Without Nagle's delay.
+fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket)
+}
+
+/// Connects to a unix socket; unlike TCP, this is done or has failed at once.
+///
+/// # Errors
+///
+/// As connect(2): `EAGAIN` when the server's queue is full.
+pub fn connect_unix(path: &Path) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
+fn begun(connected: rustix::io::Result<()>) -> io::Result<()> {
+    match connected {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What has happened to a socket since it was asked last: why it could not connect, or was cut.
+pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
+    match sockopt::socket_error(socket) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) | Err(error) => Some(error.into()),
+    }
+}
+
+/// Reads what has arrived, up to the length of `buffer`; 0 is the peer's end.
+///
+/// # Errors
+///
+/// The connection was reset or timed out.
+pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
+    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes))
+}
+
+/// As [`recv`], into several buffers in one call.
+///
+/// # Errors
+///
+/// As [`recv`].
+pub fn recv_vectored(socket: impl AsFd, buffers: &mut [IoSliceMut<'_>]) -> Io {
+    let mut ancillary = RecvAncillaryBuffer::default();
+    let received = rustix::net::recvmsg(socket, buffers, &mut ancillary, RecvFlags::DONTWAIT);
+    answer(received.map(|received| received.bytes))
+}
+
+/// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn send(socket: impl AsFd, bytes: &[u8], more: bool) -> Io {
+    answer(rustix::net::send(socket, bytes, send_flags(more)))
+}
+
+/// Sends what the kernel takes of several slices in one call.
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> Io {
+    let mut ancillary = SendAncillaryBuffer::default();
+    answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
+}
+
+/// What the next receive would bring, without taking it: how many bytes of at most one, `Some(0)` at the peer's end,
+/// `None` when there is nothing yet.
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn peek(socket: impl AsFd) -> Io {
+    let mut byte = [0; 1];
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    answer(rustix::net::recv(socket, &mut byte, flags).map(|(taken, _)| taken))
+}
+
+fn send_flags(more: bool) -> SendFlags {
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    if more { flags | SendFlags::MORE } else { flags }
+}
+
+/// Sends up to `bytes` of `file` from `offset` without copying them through this process;
+/// 0 means that the file ends before `offset`. It waits if somebody else has made the socket wait.
+///
+/// # Errors
+///
+/// The connection is gone, or the file cannot be read.
+pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Io {
+    let mut at = offset;
+    answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
+}
+
+/// Whether calls on this socket that do not say otherwise wait.
+///
+/// # Errors
+///
+/// The descriptor is not open.
+pub fn set_waits(socket: impl AsFd, waits: bool) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(socket, !waits)?)
+}
+
+fn answer(result: rustix::io::Result<usize>) -> Io {
+    match result {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends our side of the connection; the peer may still send.
+pub fn shutdown_write(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+/// Takes nothing more from the peer, which learns that when it sends; what it has sent can still be received. Of unix sockets.
+pub fn shutdown_read(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Read);
+}
+
+/// Ends both sides of the connection, which makes an event.
+pub fn shutdown(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Both);
+}
+
+/// Holds back what fills no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind it
+/// leave in full packets.
+pub fn cork(socket: impl AsFd, on: bool) {
+    // A unix socket has no packets to fill, and a connection that is gone no use for them.
+    let _ = sockopt::set_tcp_cork(socket, on);
+}
+
+/// Makes the later close a reset: the peer learns that what it has is not all.
+pub fn reset_on_close(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to the peer.
+    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+}
+
+/// Bytes that were sent and that the peer's side has not taken yet (`SIOCOUTQ`, tcp(7)).
+pub fn untaken_bytes(socket: impl AsFd) -> u64 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open while it is borrowed, and the request writes one `int` to `bytes`.
+    let status = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if status == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
+}
+
+/// Which change a thread waits for with [`wait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Bytes, the end, or an error can be read.
+    Readable,
+    /// Bytes can be sent.
+    Writable,
+    /// One or the other.
+    Either,
+}
+
+/// Blocks this thread until the socket is ready; `false` when `timeout_ms` passed first.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool> {
+    let flags = match until {
+        Until::Readable => PollFlags::IN,
+        Until::Writable => PollFlags::OUT,
+        Until::Either => PollFlags::IN | PollFlags::OUT,
+    };
+    match poll(&mut [PollFd::new(&socket, flags)], Some(&timespec(timeout_ms))) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Bytes that wait to be received, of all messages; 0 if the kernel does not say.
+pub fn unread_bytes(socket: impl AsFd) -> u64 {
+    rustix::io::ioctl_fionread(socket).unwrap_or(0)
+}
+
+/// How many connections wait to be accepted at the limit of `backlog`: the kernel's `somaxconn`
+/// cuts larger ones.
+pub fn backlog_max() -> Option<u32> {
+    std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The kernel would take 3 MB of the loopback's large segments before the sender noticed that nothing is read.
+    #[test]
+    fn a_narrow_connection_is_soon_full() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _reader = connect_tcp_narrow(listener.local_addr().unwrap(), 4096).unwrap();
+        let (mut sender, _) = listener.accept().unwrap();
+        sender.set_nonblocking(true).unwrap();
+
+        let (mut taken, piece) = (0, [0; 4096]);
+        while let Ok(bytes) = sender.write(&piece) {
+            taken += bytes;
+        }
+        assert!(taken < 500_000, "{taken}");
+    }
+
+    /// An address is free unless a server listens there, shared or not.
+    #[test]
+    fn a_free_address() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        assert_ne!(0, free_tcp(any, false).unwrap().port());
+        for shared in [false, true] {
+            let listener = listen_tcp(any, 1, shared).unwrap();
+            let taken = local_address(&listener).unwrap().unwrap();
+
+            let kind = free_tcp(taken, false).map_err(|error| error.kind());
+
+            assert_eq!(Err(io::ErrorKind::AddrInUse), kind);
+        }
+    }
+}
