@@ -109,7 +109,7 @@ def test_failing_import(project: Path, command: str, target: str, said: str, fil
     assert said in done.stderr
     assert file in done.stderr
     for ours in (
-        "adyton/_load.py",
+        "adyton/_application/",
         "adyton/__main__.py",
         "_core",
         "runpy",
@@ -139,7 +139,7 @@ def test_failing_factory(project: Path) -> None:
 
     assert 3 == done.returncode
     assert "LookupError: in the factory" in done.stderr
-    assert "adyton/_load.py" not in done.stderr
+    assert "adyton/_application/" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 from adyton.compare.peers import read_peers
 from adyton.compare.rounds import Pace
-from adyton.compare.rows import Shot
+from adyton.compare.results.rows import Shot
 from adyton.compare.running import Seats, Size
 
 

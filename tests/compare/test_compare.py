@@ -17,9 +17,9 @@ from adyton._processes import of_sessions, stat_of
 from adyton.compare.command import choose, keys_of_ways
 from adyton.compare.pages import BODIES, PLACES, USUAL, application_of
 from adyton.compare.peers import Peer, PeerError, replaced
-from adyton.compare.report import FIGURES, Page, markdown, text
+from adyton.compare.results.report import FIGURES, Page, markdown, text
 from adyton.compare.rounds import Pace, compare, in_turn, rows_left, rows_of, sizes_of
-from adyton.compare.rows import Row, Shot
+from adyton.compare.results.rows import Row, Shot
 from adyton.compare.running import Size, running, start_words
 from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Load, Scenario
 

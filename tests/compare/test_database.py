@@ -13,9 +13,9 @@ from adyton._processes import of_sessions
 from adyton.compare import database
 from adyton.compare.database import INSTALL, Database, database_of
 from adyton.compare.own import DRIVERS, OWN, how_to_install
-from adyton.compare.report import Page, text
+from adyton.compare.results.report import Page, text
 from adyton.compare.rounds import Bench, compare
-from adyton.compare.rows import Row
+from adyton.compare.results.rows import Row
 from adyton.compare.running import Server, running
 from adyton.compare.scenarios import CONCURRENCY, DATABASE
 

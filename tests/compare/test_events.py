@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adyton.compare import events
-from adyton.compare.report import FIGURES, Page, text
+from adyton.compare.results.report import FIGURES, Page, text
 from adyton.compare.rounds import Bench, Run, in_turn, put
-from adyton.compare.rows import Row, Shot
+from adyton.compare.results.rows import Row, Shot
 from adyton.compare.running import Server, Size, running
 from adyton.compare.scenarios import CONNECTIONS, PROCESSES, Load, Scenario
 from adyton.compare.served.application import BODY, SHORT, body_of

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from adyton import _processes
 from adyton._processes import Busy, busy
-from adyton.compare.figures import interval, is_known, noise, ratios, verdict
+from adyton.compare.results.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.peers import read_peers
-from adyton.compare.report import FIGURES, Page, finite, markdown, number, text
+from adyton.compare.results.report import FIGURES, Page, finite, markdown, number, text
 from adyton.compare.rounds import Pace, threads_of
-from adyton.compare.rows import Row, Shot
+from adyton.compare.results.rows import Row, Shot
 from adyton.compare.running import Seats, Size, seated, siblings_of
 from adyton.compare.scenarios import CONCURRENCY, MECHANISMS, SCENARIOS, SLOW, Scenario
 from adyton.compare.spent import Spent
-from adyton.compare.times import Time, percentile_us
+from adyton.compare.results.times import Time, percentile_us
 
 from bench.schema import faults
 from compare.reports import report

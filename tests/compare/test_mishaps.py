@@ -16,9 +16,9 @@ from adyton.compare import command, rounds
 from adyton.compare.command import choose, main
 from adyton.compare.kept import Kept
 from adyton.compare.peers import PROGRAMS, Peer
-from adyton.compare.report import Page, text
+from adyton.compare.results.report import Page, text
 from adyton.compare.rounds import Bench, Pace, compare, put
-from adyton.compare.rows import Discarded, Row, Shot
+from adyton.compare.results.rows import Discarded, Row, Shot
 from adyton.compare.running import Server
 from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
 from adyton.tune.command import main as tune

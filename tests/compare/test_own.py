@@ -12,9 +12,9 @@ from adyton.compare import kept
 from adyton.compare.own import DRIVERS, OWN, PACKAGES, how_to_install
 from adyton.compare.own import FRAMEWORKS as NAMES
 from adyton.compare.peers import Peer
-from adyton.compare.report import Page, markdown, tables, text
+from adyton.compare.results.report import Page, markdown, tables, text
 from adyton.compare.rounds import Run, compare, rows_left, rows_of
-from adyton.compare.rows import Row
+from adyton.compare.results.rows import Row
 from adyton.compare.running import running
 from adyton.compare.scenarios import FRAMEWORKS, SCENARIOS, UPLOADS
 

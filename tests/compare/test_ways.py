@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from adyton.compare.report import WAYS_TITLE, Page, markdown, text
-from adyton.compare.rows import Row, Shot
+from adyton.compare.results.report import WAYS_TITLE, Page, markdown, text
+from adyton.compare.results.rows import Row, Shot
 from adyton.compare.scenarios import CONCURRENCY, MECHANISMS
-from adyton.compare.ways import sides_of
+from adyton.compare.results.ways import sides_of
 
 from bench.schema import faults
 from compare.reports import PACE, PEERS, SEATS, SIZE, report

@@ -7,9 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use crate::failure;
-use crate::forked;
-use crate::payload;
-use crate::threads;
+use crate::interpreter::{forked, threads};
+use crate::values::payload;
 use crate::wsgi::Caller;
 
 /// A name goes into logs and environs; those of clients are no longer either.

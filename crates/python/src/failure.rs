@@ -7,7 +7,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
 
-use crate::threads;
+use crate::interpreter::threads;
 
 /// Method and target of a request, escaped for the log.
 pub(crate) fn request_line(request: Request<'_>) -> String {
@@ -47,7 +47,7 @@ pub(crate) fn log_as(message: &'static Message, py: Python<'_>, error: &PyErr, w
 /// As the interpreter prints it, chained exceptions and notes included, without our frames above the application's.
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     let all: Option<Bound<'_, PyTraceback>> = error.traceback(py);
-    let own = py.import("adyton._load")?.call_method1("without_ours", (&all,))?;
+    let own = py.import("adyton._application.failed")?.call_method1("without_ours", (&all,))?;
     let frames = if own.is_none() { all.into_pyobject(py)?.into_any() } else { own };
     let lines = py
         .import("traceback")?

@@ -6,12 +6,8 @@ use adyton_server::{App, Call, Host, LateCall, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
-use crate::forked;
-use crate::held_stacks;
-use crate::interpreter;
-use crate::payload;
-use crate::signals;
-use crate::threads;
+use crate::interpreter::{attach, forked, held_stacks, signals, threads};
+use crate::values::payload;
 
 /// A kind of application.
 pub(crate) trait Callable: Send + Sync + 'static {
@@ -28,11 +24,11 @@ struct Interpreter;
 
 impl Host for Interpreter {
     fn attach(&self) {
-        interpreter::attach();
+        attach::attach();
     }
 
     fn detach(&self) {
-        interpreter::detach();
+        attach::detach();
     }
 
     fn remains(&self) -> Option<Box<dyn Stream>> {

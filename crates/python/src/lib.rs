@@ -1,28 +1,17 @@
 //! The Python module `adyton._core`: the only crate that knows Python.
 
 mod authority;
-mod bytes;
 mod failure;
-mod file_wrapper;
-mod forked;
 mod handler;
-mod held_stacks;
 mod hosted;
 mod importing;
 mod interpreter;
-mod items;
 mod logging;
 mod measure;
-mod own_stack;
-mod path;
-mod payload;
 mod programs;
 mod scripts;
 mod serving;
-mod signals;
-mod streamed;
-mod text;
-mod threads;
+mod values;
 mod wsgi;
 
 use std::ffi::OsString;
@@ -38,20 +27,21 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
+use crate::interpreter::threads;
 use crate::serving::{Failure, Life};
-use crate::text::{environment, one_line};
+use crate::values::text::{self, environment, one_line};
 
 /// The server, the classes that it hands to applications, and its command line.
 #[pymodule(gil_used = false)]
 mod _core {
-    #[pymodule_export]
-    use super::file_wrapper::FileWrapper;
     #[pymodule_export]
     use super::handler::Request;
     #[pymodule_export]
     use super::logging::{begin_capture, end_lines, put_out, relay, request_id};
     #[pymodule_export]
     use super::programs::start_programs;
+    #[pymodule_export]
+    use super::values::file_wrapper::FileWrapper;
     #[pymodule_export]
     use super::wsgi::{ErrorBytes, Errors, Input};
     #[pymodule_export]
@@ -170,7 +160,7 @@ fn refuse_all(program: &str, sentences: &[String], status: u8) -> u8 {
 /// The end of a server that has run in this process.
 fn end(py: Python<'_>, done: bool) {
     for call in ["forget_children", "end_timers"] {
-        if let Err(error) = py.import("adyton._load").and_then(|module| module.call_method0(call)) {
+        if let Err(error) = py.import("adyton._process.ending").and_then(|module| module.call_method0(call)) {
             log::write(&messages::ENDING_FAILED, format_args!("{call} of the server failed: {error}"));
         }
     }

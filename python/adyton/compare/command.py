@@ -23,7 +23,7 @@ from adyton._command import (
 from adyton.compare.kept import Kept
 from adyton.compare.machine import facts
 from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
-from adyton.compare.report import Page, markdown, text
+from adyton.compare.results.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
 from adyton.compare.running import Seats
 from adyton.compare.scenarios import SCENARIOS
@@ -31,7 +31,7 @@ from adyton.compare.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from adyton.compare.rows import Row
+    from adyton.compare.results.rows import Row
     from adyton.compare.scenarios import Scenario
 
 TWICE = "adyton-wsgi"

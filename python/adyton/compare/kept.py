@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton.compare.rows import Discarded, Shot
+from adyton.compare.results.rows import Discarded, Shot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from adyton.compare.rows import Row
+    from adyton.compare.results.rows import Row
 
 FOLDER = ".adyton-compare"
 """In the working directory, as the reports that ``adyton bench`` keeps."""

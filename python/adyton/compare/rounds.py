@@ -15,10 +15,10 @@ from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import events, pages
 from adyton.compare.database import database_of
-from adyton.compare.figures import VALUES_MIN, is_known
+from adyton.compare.results.figures import VALUES_MIN, is_known
 from adyton.compare.own import OWN
 from adyton.compare.peers import PeerError
-from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
+from adyton.compare.results.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
 from adyton.compare.running import Seats, Size, is_right, running, seated
 from adyton.compare.scenarios import DEADLINE_S
 from adyton.compare.spent import Spent

@@ -12,9 +12,9 @@ pub(crate) use self::request::Request;
 pub(crate) use self::response::Responses;
 
 use self::response::{Answered, Door};
-use crate::forked;
 use crate::hosted::Callable;
-use crate::streamed::{self, Streamed};
+use crate::interpreter::forked;
+use crate::values::streamed::{self, Streamed};
 
 /// A handler and what its requests share.
 pub(crate) struct Handler {

@@ -11,8 +11,8 @@ use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::path::decoded_path;
-use crate::text::latin1;
+use crate::values::path::decoded_path;
+use crate::values::text::latin1;
 use crate::wsgi::Input;
 
 /// The request's head and the bytes that it points into.

@@ -12,8 +12,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple, PyType};
 
-use crate::items::{self, Items, put};
-use crate::text::{latin1_bytes, type_name};
+use crate::values::items::{self, Items, put};
+use crate::values::text::{latin1_bytes, type_name};
 
 const HTML: &[u8] = b"text/html; charset=utf-8";
 const HTML_LINE: &[u8] = b"Content-Type: text/html; charset=utf-8\r\n";

@@ -19,7 +19,7 @@ use adyton_sys::wake::Wake;
 
 use self::live::Live;
 use self::outcome::{BAD, GOOD, USAGE, Wrong, json};
-use crate::text::one_line;
+use crate::values::text::one_line;
 
 /// The width of a report where there is no terminal, which is that of most.
 const COLUMNS: usize = 80;

@@ -19,10 +19,11 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use self::book::{Book, Page, Turn};
 use self::edition::Edition;
+use crate::failure;
 use crate::handler::{self, Responses};
 use crate::hosted::Callable;
+use crate::interpreter::{forked, threads};
 use crate::wsgi::Caller;
-use crate::{failure, forked, threads};
 
 /// How long a thread waits for another one that loads a script before it looks whether it is to be interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -59,7 +60,7 @@ enum Refused {
 }
 
 impl Scripts {
-    /// The scripts of a folder; `interface` says how they are called, as `adyton._kinds` names it.
+    /// The scripts of a folder; `interface` says how they are called, as `adyton._application.kinds` names it.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Scripts {
             book: Book::default(),
             caller,
             responses: Responses::new(py)?,
-            loader: py.import("adyton._scripts")?.unbind(),
+            loader: py.import("adyton._application.scripts")?.unbind(),
         })
     }
 
@@ -213,7 +214,7 @@ impl Scripts {
             Err(error) => {
                 let follows = if before.is_some() { "; the version before it goes on" } else { "" };
                 let text: String =
-                    py.import("adyton._load")?.call_method1("report", (error.value(py),))?.extract()?;
+                    py.import("adyton._application.failed")?.call_method1("report", (error.value(py),))?.extract()?;
                 log::write(
                     &messages::PAGE_NOT_LOADED,
                     format_args!("{path} cannot be loaded{follows}:\n{}", text.trim_end()),

@@ -13,13 +13,13 @@ use super::authorities::Named;
 use super::failure::Failure;
 use super::folders::{PAGES_ALONE, check_links};
 use super::guards::Guards;
-use super::load::is_of_group;
 use super::scripts::scripts;
 use super::settings::{
     file_folders, folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
     sites_with_ways, ways_alone, without_pages,
 };
 use super::ways::Ways;
+use crate::serving::run::load::is_of_group;
 
 /// Looks for what is wrong in settings, and tells what is doubtful.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use super::failure::Failure;
 use super::settings::identity;
-use super::supervise;
+use crate::serving::run::supervise;
 
 /// A report on the groups of a file of sites: text for the user, and mistakes.
 #[derive(Default)]
@@ -263,7 +263,7 @@ fn folder(settings: &Settings, group: &Group) -> PathBuf {
 /// The fault of a group's Python, if one is known without running it: it may be another user's program.
 fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<Fault>> {
     let Some(python) = &group.python else { return Ok(None) };
-    let module = py.import("adyton._pythons")?;
+    let module = py.import("adyton._process.pythons")?;
     let version: Option<String> = module.call_method1("lacks", (settings.place(python),))?.extract()?;
     let at = group.settings.said_at("python");
     let shown = python.display();

@@ -3,8 +3,8 @@
 use adyton_cli::Settings;
 use adyton_sys::process;
 
-use super::banner::size;
 use super::failure::Failure;
+use crate::serving::run::banner::size;
 
 /// Refuses a limit in which the stacks of so many threads, of which the kernel counts each in full, have no place beside what
 /// this process has allocated already. Python would only say that it cannot start a thread.

@@ -1,7 +1,6 @@
 //! `adyton serve` and `adyton check`: from settings to a running loop.
 
 mod authorities;
-mod banner;
 mod failure;
 mod faults;
 mod folder_pages;
@@ -9,16 +8,13 @@ mod folder_runs;
 mod folders;
 mod groups;
 mod guards;
-mod listen;
-mod load;
 mod memory;
-mod reopen;
+mod run;
 mod scripts;
 mod settings;
-mod supervise;
 mod ways;
-mod work;
 
+use self::run::{banner, listen, load, supervise, work};
 use std::io::IsTerminal as _;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -40,28 +36,26 @@ use adyton_sys::{child, forks, process, stdio, user};
 use pyo3::prelude::*;
 
 use self::authorities::Wanted;
-use self::banner::Crowd;
 pub(crate) use self::failure::Failure;
 use self::faults::{check_log, check_settings, faults, tell_doubts, warn_of_root};
-use self::listen::{Listening, OwnFiles};
-pub(crate) use self::load::{Application, examine};
-use self::load::{Callee, is_of_group, scripts_of, word};
-use self::reopen::Reopener;
+use self::run::banner::Crowd;
+use self::run::listen::{Listening, OwnFiles};
+pub(crate) use self::run::load::{Application, examine};
+use self::run::load::{Callee, is_of_group, scripts_of, word};
+use self::run::reopen::Reopener;
+pub(crate) use self::run::supervise::{Life, supervise};
+use self::run::work::{Ordered, Reach};
 use self::settings::{
     config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log, plan, programs,
 };
-pub(crate) use self::supervise::{Life, supervise};
-use self::work::{Ordered, Reach};
 use crate::authority::Function;
-use crate::forked;
 use crate::handler::Handler;
-use crate::held_stacks;
 use crate::hosted::{self, interpreter};
-use crate::own_stack;
+use crate::interpreter::signals::{self, Keeper, ProcessKind};
+use crate::interpreter::threads;
+use crate::interpreter::{forked, held_stacks, own_stack};
 use crate::programs;
 use crate::scripts::Scripts;
-use crate::signals::{self, Keeper, ProcessKind};
-use crate::threads;
 use crate::wsgi::{Caller, Listener, Wsgi};
 
 /// Looks at the settings as [`serve`] and [`supervise()`] do, but for what the system refuses only then, loads the target
@@ -183,7 +177,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     let orders = PrototypeOrders::open(line).map_err(Failure::system)?;
     settle(py, settings)?;
     process::set_name("adyton-import");
-    let module = py.import("adyton._load")?;
+    let module = py.import("adyton._process.forks")?;
     module.call_method0("before_preload")?;
     let watch = forks::watch();
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
@@ -233,10 +227,9 @@ fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     become_user(py, settings)?;
     // As that user: in a folder of the user's, root could be led anywhere.
     open_log(settings)?;
-    let module = py.import("adyton._load")?;
-    module.call_method0("prepare_worker")?;
+    py.import("adyton._process.stacks")?.call_method0("prepare_worker")?;
     if settings.reload {
-        module.call_method0("note_imports")?;
+        py.import("adyton._application.imported")?.call_method0("note_imports")?;
     }
     capture_output(py, settings, false)?;
     Ok(())
@@ -288,9 +281,9 @@ fn serve_as(
 
 /// Runs the application's hooks of one kind.
 fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), Failure> {
-    let module = py.import("adyton._load")?;
+    let module = py.import("adyton._process.hooks")?;
     let ran = forked::stay(py, module.call_method1("run_hooks", (event, place)));
-    let failed: Vec<String> = ran.map_err(|error| load::report(py, &module, &error))?.extract()?;
+    let failed: Vec<String> = ran.map_err(|error| load::report(py, &error))?.extract()?;
     for text in failed {
         log::write(&messages::ENDING_FAILED, format_args!("a hook of {event} failed:\n{}", text.trim_end()));
     }
@@ -308,7 +301,7 @@ fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
     identity.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
     if process::user() != before || is_of_group(settings) {
-        py.import("adyton._load")?.call_method0("move_in")?;
+        py.import("adyton._process.user")?.call_method0("move_in")?;
     }
     if !settings.new_privileges {
         user::gain_no_rights().map_err(refused)?;
@@ -431,7 +424,7 @@ fn serve_at(
     // A worker's supervisor says it for all.
     let banner = line.is_none().then(|| -> PyResult<String> {
         warn_of_root(settings, false);
-        let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+        let python: String = py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
         Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
     let banner = banner.transpose()?;

@@ -28,10 +28,10 @@ use super::authorities::{Named, Wanted};
 use super::failure::Failure;
 use super::folders::{Beside, folders as own_folders};
 use super::guards::Guards;
-use super::load::{is_of, is_own};
 use super::scripts::{scripts, sources};
 use super::ways::Ways;
-use crate::interpreter::has_lock;
+use crate::interpreter::attach::has_lock;
+use crate::serving::run::load::{is_of, is_own};
 
 /// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
 /// (`adyton_files::OPEN_FILES_MAX`). Where few are allowed, half of them.

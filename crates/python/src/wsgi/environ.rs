@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{ffi, intern};
 
-use crate::path::decoded_path;
-use crate::text::latin1;
+use crate::values::path::decoded_path;
+use crate::values::text::latin1;
 
 /// Field names that are not among the known ones and yet repeat: enough for any real client.
 const NAMES_MAX: usize = 256;
@@ -448,6 +448,6 @@ fn join(
     between: &[u8],
 ) -> PyResult<()> {
     let former = former.cast::<PyString>()?;
-    let joined = [crate::text::latin1_bytes(former, "a field value")?, between, value].concat();
+    let joined = [crate::values::text::latin1_bytes(former, "a field value")?, between, value].concat();
     environ.set_item(key, latin1(environ.py(), &joined)?)
 }

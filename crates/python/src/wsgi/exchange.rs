@@ -20,9 +20,9 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::forked;
-use crate::items::{Detached, Door};
-use crate::text::{latin1_bytes, type_name};
+use crate::interpreter::forked;
+use crate::values::items::{Detached, Door};
+use crate::values::text::{latin1_bytes, type_name};
 use crate::wsgi::Input;
 use crate::wsgi::fields::Fields;
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::bytes::filled_bytes;
+use crate::values::bytes::filled_bytes;
 
 /// How much is read ahead of `readline` from a file.
 const READ_AHEAD_BYTES: usize = 64 << 10;

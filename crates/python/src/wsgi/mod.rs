@@ -21,12 +21,12 @@ pub(crate) use self::input::Input;
 
 use self::environ::Environs;
 use self::exchange::{Exchange, Lent};
-use crate::file_wrapper::FileWrapper;
-use crate::forked;
 use crate::hosted::Callable;
-use crate::items::{Door, Items, write_list};
-use crate::streamed::{Request, Streamed};
-use crate::text::exact_bytes;
+use crate::interpreter::forked;
+use crate::values::file_wrapper::FileWrapper;
+use crate::values::items::{Door, Items, write_list};
+use crate::values::streamed::{Request, Streamed};
+use crate::values::text::exact_bytes;
 
 /// A WSGI application.
 pub(crate) struct Wsgi {

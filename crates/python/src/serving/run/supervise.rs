@@ -21,12 +21,12 @@ use adyton_sys::user::Identity;
 use adyton_sys::{process, user};
 use pyo3::prelude::*;
 
-use super::banner::{self, Crowd};
-use super::failure::Failure;
-use super::faults::{check_log, check_settings, faults, warn_of_root};
-use super::listen::{self, Listening, OwnFiles, Sharing};
-use super::settings::{config, identity, log_destination, log_queue_bytes_max, loops, open_log};
-use crate::text::environment;
+use crate::serving::failure::Failure;
+use crate::serving::faults::{check_log, check_settings, faults, warn_of_root};
+use crate::serving::run::banner::{self, Crowd};
+use crate::serving::run::listen::{self, Listening, OwnFiles, Sharing};
+use crate::serving::settings::{config, identity, log_destination, log_queue_bytes_max, loops, open_log};
+use crate::values::text::environment;
 
 /// Connections that wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
@@ -70,7 +70,7 @@ fn supervise_as(
     };
     let typed = (arguments, &*folder);
     let (edition, group_sockets) = edition_of((settings, branch.is_some()), &program, note.as_ref(), typed)?;
-    let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+    let python: String = py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
     let bounds = note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?;
     let on_ready = announce(
         (python, branch.is_some()),
@@ -487,7 +487,7 @@ fn pace(settings: &Settings) -> adyton_process::Pace {
     }
 }
 
-pub(super) fn limits(settings: &Settings) -> Limits {
+pub(crate) fn limits(settings: &Settings) -> Limits {
     Limits {
         requests_max: settings.max_requests,
         lifetime_max_ms: settings.max_lifetime_ms,
@@ -500,7 +500,7 @@ pub(super) fn limits(settings: &Settings) -> Limits {
 }
 
 /// How many workers there are at first, as far as these settings tell.
-pub(super) fn workers(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
+pub(crate) fn workers(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
     Ok(processes(settings, loops(py)?).0)
 }
 

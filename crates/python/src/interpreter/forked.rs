@@ -6,7 +6,8 @@ use adyton_sys::forks;
 use pyo3::exceptions::{PyOSError, PySystemExit};
 use pyo3::prelude::*;
 
-use crate::{failure, threads};
+use crate::failure;
+use crate::interpreter::threads;
 
 /// The exit status of a program that an exception has ended.
 const FAILED: i32 = 1;

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
 use crate::failure;
-use crate::forked;
+use crate::interpreter::forked;
 
 /// Handlers that raise, in one look: one may have its own signal come again.
 const RAISED_MAX: usize = 64;
@@ -98,7 +98,7 @@ impl Keeper {
             PyCFunction::new_closure(py, None, None, tell)?,
         );
         let arguments = (kind.is_worker, kind.is_main_alone, hear, tell);
-        let undo = py.import("adyton._signals")?.call_method1("keep", arguments)?.unbind();
+        let undo = py.import("adyton._process.signals")?.call_method1("keep", arguments)?.unbind();
         Ok(Self { undo, ear })
     }
 

@@ -29,11 +29,11 @@ struct Asker {
 ///
 /// The process is out of descriptors, or the signal cannot be used.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
-    if ASKER.get().is_some() || crate::interpreter::has_lock(py)? {
+    if ASKER.get().is_some() || crate::interpreter::attach::has_lock(py)? {
         return Ok(());
     }
     let file = temp::in_memory()?;
-    let module = py.import("adyton._load")?;
+    let module = py.import("adyton._process.stacks")?;
     let signal = module.call_method1("write_stack_at_signal", (file.as_raw_fd(),))?.extract()?;
     let knock = Knock::over(signal)?;
     // It was looked whether there is one; two servers of a process begin one after the other, on its main thread.

@@ -11,10 +11,10 @@ use pyo3::types::{PyBytes, PyIterator, PyList};
 use pyo3::{ffi, intern};
 
 use crate::failure;
-use crate::file_wrapper::FileWrapper;
-use crate::forked;
-use crate::payload::{self, Borrowed};
-use crate::text::{exact_bytes, type_name};
+use crate::interpreter::forked;
+use crate::values::file_wrapper::FileWrapper;
+use crate::values::payload::{self, Borrowed};
+use crate::values::text::{exact_bytes, type_name};
 
 /// To compress this much takes some 30 µs and more: other threads have the interpreter meanwhile.
 const DETACH_BYTES_MIN: usize = 4 << 10;

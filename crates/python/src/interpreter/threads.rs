@@ -18,8 +18,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
-use crate::own_stack::{self, Place};
-use crate::{held_stacks, interpreter};
+use crate::interpreter::own_stack::{self, Place};
+use crate::interpreter::{attach, held_stacks};
 
 /// How long threads may still be inside the application when every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -79,10 +79,10 @@ impl Started {
         match self {
             Started::Python(thread) => thread.call_method0(py, "join").map(|_| ()),
             Started::Kernel(thread) => {
-                interpreter::detach();
+                attach::detach();
                 // One that has panicked has ended the process.
                 let _ = thread.join();
-                interpreter::attach();
+                attach::attach();
                 Ok(())
             }
         }
@@ -183,10 +183,10 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
 }
 
 fn run_on_main(server: &Arc<Server>) -> bool {
-    interpreter::detach();
+    attach::detach();
     server.work(true, ident());
     let done = server.wait(PATIENCE);
-    await_interpreter(server, |_arrived| interpreter::attach());
+    await_interpreter(server, |_arrived| attach::attach());
     done
 }
 
@@ -230,15 +230,15 @@ fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
 }
 
 fn wait_on_main(server: &Arc<Server>, attend: fn(Python<'_>)) -> bool {
-    interpreter::detach();
+    attach::detach();
     server.wait_attentively(|| {
-        interpreter::attach();
+        attach::attach();
         // SAFETY: this thread has just attached.
         attend(unsafe { Python::assume_attached() });
-        interpreter::detach();
+        attach::detach();
     });
     let done = server.wait(PATIENCE);
-    await_interpreter(server, |_arrived| interpreter::attach());
+    await_interpreter(server, |_arrived| attach::attach());
     if !done {
         log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }
@@ -297,13 +297,13 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
     let (server, all) = (Arc::downgrade(server), all.map(Arc::clone));
     let work = move || {
         if let Some(server) = server.upgrade() {
-            interpreter::detach();
+            attach::detach();
             if let Some(all) = &all {
                 all.wait();
             }
             server.work(true, ident());
             drop(server);
-            interpreter::attach();
+            attach::attach();
         }
     };
     let name = format!("adyton-{number}");

@@ -9,8 +9,8 @@ use adyton_cli::{Bind, Group, Settings};
 use adyton_process::{Entrance, GroupSocket, GroupSockets};
 use adyton_sys::socket::{self, Access};
 
-use super::failure::Failure;
-use crate::text::one_line;
+use crate::serving::failure::Failure;
+use crate::values::text::one_line;
 use crate::wsgi::Listener;
 
 /// An open listener.

@@ -14,8 +14,8 @@ use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use super::reopen::reopen;
-use crate::held_stacks;
+use crate::interpreter::held_stacks;
+use crate::serving::run::reopen::reopen;
 
 /// How long a thread may keep the interpreter before the stacks of the others are given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
@@ -71,7 +71,7 @@ impl Orders for Reach {
         // A thread that never lets go of the interpreter keeps this one for ever, and no other.
         let dump = move || {
             let stacks = Python::attach(|py| -> PyResult<String> {
-                py.import("adyton._load")?.call_method0("stacks")?.extract()
+                py.import("adyton._process.stacks")?.call_method0("stacks")?.extract()
             });
             // The thread that asked may have given up.
             let _ = sender.send(stacks.unwrap_or_else(|error| format!("the stacks cannot be read: {error}")));
@@ -109,7 +109,7 @@ impl Orders for Reach {
 /// The files that the application was imported from, or failed in.
 pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
     let found = || -> PyResult<Vec<(PathBuf, Option<u64>)>> {
-        py.import("adyton._load")?.call_method0("sources")?.extract()
+        py.import("adyton._application.imported")?.call_method0("sources")?.extract()
     };
     let found =
         found().map(|all| all.into_iter().map(|(path, modified_ns)| Source { path, modified_ns }).collect());

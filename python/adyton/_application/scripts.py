@@ -14,8 +14,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton import _load
-from adyton._kinds import kind_of
+from adyton._application.kinds import kind_of
+from adyton._application.load import NAMES, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,17 +65,17 @@ def _new_module(name: str, path: str) -> ModuleType:
     spec = spec_from_file_location(name, path, loader=SourceFileLoader(name, path))
     if spec is None:
         message = f"{path} is no Python file"
-        raise _load.NotFoundError(message)
+        raise NotFoundError(message)
     return module_from_spec(spec)
 
 
 def _application_of(module: ModuleType, path: str) -> str:
-    for name in _load.NAMES:
+    for name in NAMES:
         if name in module.__dict__:
             return name
-    names = f"{', '.join(_load.NAMES[:-1])} or {_load.NAMES[-1]}"
+    names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
     message = f"{path} defines no {names}, so it is no page; a name that begins with _ keeps it from clients"
-    raise _load.NotFoundError(message)
+    raise NotFoundError(message)
 
 
 def forget(path: str, names: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ use adyton_server::{Pull, Reply, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
-use crate::items::{Door, Items};
+use crate::values::items::{Door, Items};
 
 /// What belongs to the request of an answer that goes on.
 pub(crate) trait Request: Send {

@@ -9,9 +9,9 @@ use adyton_sys::temp;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::authorities::Wanted;
-use super::failure::Failure;
-use crate::forked;
+use crate::interpreter::forked;
+use crate::serving::authorities::Wanted;
+use crate::serving::failure::Failure;
 
 /// What is called.
 pub(crate) enum Callee {
@@ -39,7 +39,7 @@ pub(crate) fn prepare(
     settings: &Settings,
     functions: Vec<Wanted>,
 ) -> Result<Vec<Application>, Failure> {
-    let module = py.import("adyton._load")?;
+    let module = py.import("adyton._application.load")?;
     let own = settings.own_folder();
     let python_path: Vec<PathBuf> =
         settings.python_path.iter().map(|place| settings.place_from_folder(place)).collect();
@@ -108,17 +108,17 @@ fn function(
     let loaded = forked::stay(py, module.call_method1("load_function", (place, attribute, is_file)));
     let (callable, description) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report_at(py, module, (&error, &wanted.at)))?;
+        .map_err(|error| report_at(py, (&error, &wanted.at)))?;
     Ok(Application { callee: Callee::Function(callable, wanted), description })
 }
 
 /// Whether this process runs an application of a file of sites.
-pub(super) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
+pub(crate) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
     is_of(sites, app.group)
 }
 
 /// Whether this process has what is of this group, or of none.
-pub(super) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
+pub(crate) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     match sites.part {
         Part::Whole | Part::Door => group.is_none(),
         Part::Group(own) => group == Some(own),
@@ -126,12 +126,12 @@ pub(super) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
 }
 
 /// Whether this process is one of a group, which another process has made its user's.
-pub(super) fn is_of_group(settings: &Settings) -> bool {
+pub(crate) fn is_of_group(settings: &Settings) -> bool {
     settings.sites.as_ref().is_some_and(|sites| matches!(sites.part, Part::Group(_)))
 }
 
 /// Opens a folder of scripts.
-pub(super) fn scripts_of(settings: &Settings, scripts: &Scripts) -> std::io::Result<Files> {
+pub(crate) fn scripts_of(settings: &Settings, scripts: &Scripts) -> std::io::Result<Files> {
     Files::open(&settings.place(&scripts.folder), scripts.follow_symlinks, &scripts.index)
 }
 
@@ -162,8 +162,8 @@ fn load(
     let loaded = forked::stay(py, loaded);
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report_at(py, module, (&error, at)))?;
-    examine(py, object, &name, interface).map_err(|error| report_at(py, module, (&error, at)))
+        .map_err(|error| report_at(py, (&error, at)))?;
+    examine(py, object, &name, interface).map_err(|error| report_at(py, (&error, at)))
 }
 
 /// Makes sure that large bodies can be stored, which would only be known when the first one comes. Where nobody has named the
@@ -194,7 +194,7 @@ pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<(
             format_args!("{fault}; those that are too large for memory are refused"),
         );
     }
-    let patched = py.import("adyton._patched")?.call_method1("report", (settings.threads,))?;
+    let patched = py.import("adyton._application.patched")?.call_method1("report", (settings.threads,))?;
     if let Some(report) = patched.extract::<Option<String>>()? {
         log::write(&messages::THREADS_PATCHED, format_args!("{report}"));
     }
@@ -203,7 +203,7 @@ pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<(
 
 /// The application with what development adds to it.
 pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> PyResult<Application> {
-    let module = py.import("adyton._develop")?;
+    let module = py.import("adyton._application.develop")?;
     let wrap = |object: Py<PyAny>, kind: &str| -> PyResult<Py<PyAny>> {
         Ok(module.call_method1("wrap", (object, kind, generation))?.unbind())
     };
@@ -221,7 +221,7 @@ pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processe
     if processes < 2 {
         return Ok(());
     }
-    let single = py.import("adyton._single")?;
+    let single = py.import("adyton._application.single")?;
     let reasons: Vec<String> = single.call_method1("reasons", (object,))?.extract()?;
     for reason in reasons {
         let remedy = format!("with {processes} workers the others do not find it: --processes 1 has one");
@@ -242,7 +242,7 @@ pub(crate) fn script_faults(
         if let Callee::Scripts(scripts, _) = &application.callee
             && !scripts.is_asked_for
         {
-            let module = py.import("adyton._scripts")?;
+            let module = py.import("adyton._application.scripts")?;
             let found = module.call_method1("faults", (settings.place(&scripts.folder),))?;
             faults.extend(found.extract::<Vec<String>>()?);
         }
@@ -258,7 +258,7 @@ pub(crate) fn examine(
     interface: Interface,
 ) -> PyResult<Application> {
     let kind: String = py
-        .import("adyton._kinds")?
+        .import("adyton._application.kinds")?
         .call_method1(intern!(py, "kind_of"), (&object, name, word(interface)))?
         .extract()?;
     let (callee, shown) =
@@ -276,13 +276,14 @@ pub(crate) fn word(interface: Interface) -> &'static str {
 }
 
 /// Prints the application's own traceback.
-pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
-    report_at(py, module, (error, &SaidAt::default()))
+pub(crate) fn report(py: Python<'_>, error: &PyErr) -> Failure {
+    report_at(py, (error, &SaidAt::default()))
 }
 
 /// As [`report`], with the place in a file of sites where it is named.
-fn report_at(py: Python<'_>, module: &Bound<'_, PyModule>, (error, at): (&PyErr, &SaidAt)) -> Failure {
-    let told = module.call_method1("report", (error.value(py), at.to_string()));
+fn report_at(py: Python<'_>, (error, at): (&PyErr, &SaidAt)) -> Failure {
+    let module = py.import("adyton._application.failed");
+    let told = module.and_then(|module| module.call_method1("report", (error.value(py), at.to_string())));
     match told.and_then(|text| text.extract::<String>()) {
         Ok(text) => adyton_log::complain(&messages::NOT_LOADED, &text),
         Err(second) => return Failure::from(second),

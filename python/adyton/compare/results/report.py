@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from adyton.compare import machine
-from adyton.compare.figures import (
+from adyton.compare.results.figures import (
     FEW,
     NO_DIFFERENCE,
     NOT_KNOWN,
@@ -21,18 +21,18 @@ from adyton.compare.figures import (
     ratios,
     verdict_between,
 )
-from adyton.compare.rows import FLOOR
-from adyton.compare.times import Time
-from adyton.compare.ways import sides_of
+from adyton.compare.results.rows import FLOOR
+from adyton.compare.results.times import Time
+from adyton.compare.results.ways import sides_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from adyton.compare.rounds import Pace
-    from adyton.compare.rows import Discarded, Row, Shot
+    from adyton.compare.results.rows import Discarded, Row, Shot
     from adyton.compare.running import Seats
     from adyton.compare.scenarios import Load, Scenario
-    from adyton.compare.ways import Side, Sides
+    from adyton.compare.results.ways import Side, Sides
 
 WIDTH = 110
 """Of text below the tables."""

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from adyton._runs import reasons
-from adyton.compare.times import Time, failed, percentile_us
+from adyton.compare.results.times import Time, failed, percentile_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,13 +13,13 @@ use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
 /// Has both logs of this process opened again, by their threads. What fails is told.
-pub(super) fn reopen(server: &Server) {
+pub(crate) fn reopen(server: &Server) {
     log::reopen();
     server.reopen_log();
 }
 
 /// A thread that has the logs opened again whenever it is woken. It ends when this is dropped.
-pub(super) struct Reopener {
+pub(crate) struct Reopener {
     wake: Arc<Wake>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -31,7 +31,7 @@ impl Reopener {
     /// # Errors
     ///
     /// The process may not have another thread.
-    pub(super) fn start(wake: Arc<Wake>, server: &Arc<Server>) -> io::Result<Self> {
+    pub(crate) fn start(wake: Arc<Wake>, server: &Arc<Server>) -> io::Result<Self> {
         let ends = Arc::new(AtomicBool::new(false));
         let (woken, ended, server) = (Arc::clone(&wake), Arc::clone(&ends), Arc::clone(server));
         let run = move || {

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
-from adyton.compare.figures import ratios
+from adyton.compare.results.figures import ratios
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from adyton.compare.rows import Row, Shot
+    from adyton.compare.results.rows import Row, Shot
     from adyton.compare.scenarios import Load, Scenario, Way
 
 MICROSECONDS = 1e6

@@ -26,7 +26,7 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     let file = temp::in_memory()?;
-    let module = py.import("adyton._load")?;
+    let module = py.import("adyton._process.stacks")?;
     let signal = module.call_method1("write_stacks_at_signal", (file.as_raw_fd(),))?.extract()?;
     // Another server of this process may have been quicker: one is enough for both.
     let _ = WRITER.set(Mutex::new(Writer { file, signal }));
@@ -60,7 +60,7 @@ fn without_idle(stacks: &str) -> String {
     let asks = |stack: &&str| {
         let frame = innermost(stack);
         frame.contains("<no Python frame>")
-            || frame.contains("/adyton/_load.py\"") && frame.ends_with(" in stacks")
+            || frame.contains("/adyton/_process/stacks.py\"") && frame.ends_with(" in stacks")
     };
     let is_idle = |stack: &&str| {
         let frame = innermost(stack);
@@ -82,7 +82,7 @@ mod tests {
         let idle = "Thread 0x1 (most recent call first):\n  File \"/lib/threading.py\", line 982 in run\n  \
                     File \"/lib/threading.py\", line 1045 in _bootstrap_inner\n\n";
         let asks = "Current thread 0x2 (most recent call first):\n  <no Python frame>\n\n\
-                    Thread 0x4 (most recent call first):\n  File \"/lib/adyton/_load.py\", line 9 in stacks\n\n";
+                    Thread 0x4 (most recent call first):\n  File \"/lib/adyton/_process/stacks.py\", line 9 in stacks\n\n";
         let busy = "Thread 0x3 (most recent call first):\n  File \"app.py\", line 1 in run\n  \
                     File \"/lib/threading.py\", line 982 in run";
 

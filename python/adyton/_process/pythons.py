@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from adyton._application import HERE
 
 
 def lacks(python: str | os.PathLike[str]) -> str | None:
@@ -32,6 +32,6 @@ def lacks(python: str | os.PathLike[str]) -> str | None:
 
 def _is_built_for(version: str) -> bool:
     """Whether this package has a core for such a Python, as ``3.13t``; true if no core says for which."""
-    cores = [core.name for core in HERE.glob("_core.*.so")]
+    cores = [core.name for core in Path(HERE).glob("_core.*.so")]
     wanted = f"_core.cpython-{version.replace('.', '')}-"
     return not any("cpython-" in core for core in cores) or any(core.startswith(wanted) for core in cores)

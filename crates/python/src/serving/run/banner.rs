@@ -101,7 +101,7 @@ fn folder_list(settings: &Settings) -> Vec<(String, String)> {
 }
 
 /// A number of bytes in the largest unit that divides it.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
         if bytes >= unit && bytes.is_multiple_of(unit) {
             return format!("{} {name}", bytes / unit);

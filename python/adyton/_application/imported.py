@@ -1,0 +1,53 @@
+"""The files that an application was imported from, for ``--reload``."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import Any
+
+from adyton._application import HERE, failed
+
+#: Of each imported source file when it had been changed last, in nanoseconds since 1970.
+_imported: dict[str, int] = {}
+
+
+def note_imports() -> None:
+    """Notes of each source file that is imported from now on as which version that was."""
+    from importlib.machinery import SourceFileLoader
+
+    path_stats = SourceFileLoader.path_stats
+
+    def noted(self: SourceFileLoader, path: str) -> Any:  # noqa: ANN401
+        _imported[path] = os.stat(path).st_mtime_ns
+        return path_stats(self, path)
+
+    SourceFileLoader.path_stats = noted  # type: ignore[method-assign]
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """The folders of what comes with an installation: they are asked about several times a second."""
+    import site
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    installed = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    installed.update((HERE, site.getusersitepackages(), *site.getsitepackages()))
+    return tuple(os.path.join(folder, "") for folder in installed)
+
+
+def sources() -> list[tuple[str, int | None]]:
+    """The files that the application was imported from, or failed in; not those of an installation.
+
+    With each stands when it had been changed last as it was imported, in nanoseconds since 1970, if that was
+    noted.
+    """
+    brought = _installed()
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return [
+        (file, _imported.get(file))
+        for file in [*files, *failed.FILES]
+        if file and os.path.isabs(file) and not file.startswith(brought)
+    ]

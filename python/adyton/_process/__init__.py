@@ -1,0 +1,1 @@
+"""The process that an application runs in: its forks, signals, stacks, user and end."""

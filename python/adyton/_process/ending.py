@@ -1,0 +1,34 @@
+"""The end of a process that an application has run in."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def forget_children() -> None:
+    """Has this process not wait for children at its end, which :mod:`multiprocessing` does for most.
+
+    What else it does at the end is done: daemons are ended, and finalizers run.
+    """
+    util = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if util is None or process is None:
+        return
+    children: set[Any] = process._children  # noqa: SLF001
+    children.difference_update([child for child in children if not child.daemon])
+
+
+def end_timers() -> list[str]:
+    """Ends the timers of this process (setitimer(2)); returns which signals they would have sent.
+
+    One that fires when the interpreter has put back what signals do by themselves would kill the process.
+    """
+    import signal
+
+    sends = {
+        signal.ITIMER_REAL: "SIGALRM",
+        signal.ITIMER_VIRTUAL: "SIGVTALRM",
+        signal.ITIMER_PROF: "SIGPROF",
+    }
+    return [name for timer, name in sends.items() if any(signal.setitimer(timer, 0))]
