@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from tidy import rust
@@ -94,6 +96,9 @@ MAY_USE = {
     "adyton-fuzz-targets": {"adyton-fuzz"},
 }
 
+# A reader finds one of so many names at a glance.
+BESIDE_MAX = 15
+
 RUST = ending(".rs")
 MANIFESTS = [source for source in ending("Cargo.toml") if source.path != "Cargo.toml"]
 
@@ -101,6 +106,12 @@ MANIFESTS = [source for source in ending("Cargo.toml") if source.path != "Cargo.
 def outside(sources: Iterable[Source], folders: str | tuple[str, ...]) -> list[Source]:
     """Return the files that are in none of the folders."""
     return [source for source in sources if not source.path.startswith(folders)]
+
+
+def crowded(sources: Iterable[Source]) -> list[str]:
+    """Find folders of code with too many files beside each other."""
+    names = Counter(str(PurePosixPath(source.path).parent) for source in sources)
+    return [f"{folder}: {count} files" for folder, count in sorted(names.items()) if count > BESIDE_MAX]
 
 
 def crates_that_may_be_unsafe(sources: Iterable[Source]) -> list[str]:
@@ -210,3 +221,14 @@ def test_dependencies_point_one_way() -> None:
 
     assert [] == found
     assert set(MAY_USE) == names
+
+
+def test_no_folder_is_crowded() -> None:
+    """Code stands in folders that a reader takes in at a glance."""
+    one_more = [Source(f"crates/x/src/{number}.rs", "") for number in range(BESIDE_MAX + 1)]
+    folders = ("crates/", "python/")
+    code = [source for source in [*RUST, *ending(".py")] if source.path.startswith(folders)]
+
+    assert [f"crates/x/src: {BESIDE_MAX + 1} files"] == crowded(one_more)
+    assert [] == crowded(one_more[1:])
+    assert [] == crowded(code)

@@ -8,6 +8,9 @@ import sys
 
 from tidy.sources import ROOT
 
+# What a reader takes in at one sitting; why things are as they are stands in docs/design.
+ARCHITECTURE_BYTES_MAX = 12 << 10
+
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 
@@ -142,3 +145,13 @@ def test_index_links_every_page() -> None:
     found = unlinked((docs / "index.md").read_text(), pages)
 
     assert [] == found
+
+
+def test_architecture_is_short() -> None:
+    """The page is a map, and names each page of docs/design, which says why things are as they are."""
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    reasons = {f"docs/design/{path.name}" for path in (ROOT / "docs/design").glob("*.md")}
+
+    assert len(page.encode()) <= ARCHITECTURE_BYTES_MAX
+    assert ["docs/design/x.md"] == unlinked(page, {"docs/design/x.md"})
+    assert [] == unlinked(page, reasons)
