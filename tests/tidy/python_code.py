@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tidy.rust import FUNCTION_LINES_MAX, is_sentence
+from tidy.rust import FUNCTION_LINES_MAX, LEANING, is_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,6 +53,17 @@ def undocumented(sources: Iterable[Source]) -> list[str]:
         for source in sources
         for node in _public(ast.parse(source.text))
         if not ast.get_docstring(node)
+    ]
+
+
+def leaning_docstrings(sources: Iterable[Source]) -> list[str]:
+    """Find docstrings that do not begin with the thing or the verb."""
+    return [
+        f"{source.path}: {documentation.partition(chr(10))[0]}"
+        for source in sources
+        for node in ast.walk(ast.parse(source.text))
+        if isinstance(node, ast.Module | Documented)
+        and LEANING.match(documentation := ast.get_docstring(node) or "")
     ]
 
 

@@ -28,6 +28,9 @@ FUNCTION = re.compile(
     r"fn (?P<name>\w+)",
     re.MULTILINE,
 )
+DOC = re.compile(r"^ *//[/!] ?(?P<line>.*)$")
+# A sentence that begins so leans on the code below it, or on the sentence above.
+LEANING = re.compile(r"(?:What|That|Those|These|The same|Who|It|So|One that|Such) ")
 UNSAFE_USE = re.compile(r"\bunsafe\s*(?:\{|\(|impl\b|extern\s*(?:\"[^\"]*\"\s*)?\{)")
 UNSAFE_FUNCTION = re.compile(r"\bunsafe (?:extern +(?:\"[^\"]*\" *)?)?fn (?P<name>\w+)")
 
@@ -151,3 +154,16 @@ def without_sentence(sources: Iterable[Source]) -> list[str]:
 def is_sentence(text: str) -> bool:
     """Say whether a text is one sentence: a capital or a name, a full stop, and none before it."""
     return bool(re.fullmatch(r"[A-Z0-9`(](?:(?![.!?]\s+[A-Z]).)*\.\s*", text, re.DOTALL))
+
+
+def leaning_docs(sources: Iterable[Source]) -> list[str]:
+    """Find doc comments that do not begin with the thing or the verb."""
+    found = []
+    for source in sources:
+        before = None
+        for number, text in enumerate(source.text.splitlines(), 1):
+            doc = DOC.match(text)
+            if doc and not before and LEANING.match(doc["line"]):
+                found.append(f"{source.path}:{number}: {doc['line']}")
+            before = doc
+    return found

@@ -117,3 +117,12 @@ def test_every_test_runs() -> None:
     found = python_code.skipped_tests(source for source in PYTHON if source.path.startswith("tests/"))
 
     assert [] == found
+
+
+def test_docstrings_begin_with_the_thing() -> None:
+    """The first word of a docstring is the thing or the verb, so that it is understood without the code."""
+    text = '"""Things. What waits."""\n\n\ndef f():\n    """That of f."""\n\n\nclass C:\n    """The queue."""\n'
+    found = python_code.leaning_docstrings(PYTHON)
+
+    assert ["sample.py: That of f."] == python_code.leaning_docstrings(sample(text))
+    assert [] == found

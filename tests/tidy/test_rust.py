@@ -161,3 +161,12 @@ def test_code_is_finished() -> None:
     found = rust.words(RUST, UNFINISHED)
 
     assert [] == found
+
+
+def test_docs_begin_with_the_thing() -> None:
+    """The first word of a doc comment is the thing or the verb, so that it is understood without the code."""
+    text = "/// What waits.\n/// It is no first line.\nstruct A;\n\n    /// The queue. What waits.\n//! That of B.\nx"
+    found = rust.leaning_docs(RUST)
+
+    assert ["sample.rs:1: What waits."] == rust.leaning_docs(sample(text))
+    assert [] == found

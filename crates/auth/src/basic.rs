@@ -6,7 +6,7 @@ use base64ct::{Base64, Encoding};
 
 use crate::realm::{Realm, quote};
 
-/// What a client says who it is.
+/// The name and the password that a client sends.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The name: without a colon and control characters, perhaps empty.
@@ -16,24 +16,24 @@ pub struct Credentials {
 }
 
 impl fmt::Debug for Credentials {
-    /// Without the password: it must not get into a log.
+    /// Shows no password: it must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let user = self.user.escape_ascii().to_string();
         f.debug_struct("Credentials").field("user", &user).finish_non_exhaustive()
     }
 }
 
-/// Name, colon and password, decoded. `htpasswd` takes 255 bytes of each.
+/// The longest name, colon and password, decoded. `htpasswd` takes 255 bytes of each.
 pub const CREDENTIALS_BYTES_MAX: usize = 1024;
 
-/// Why a value of `Authorization` says no name and password.
+/// Reason why a value of `Authorization` has no name and password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BasicError {
-    /// It is of another scheme: ask for this one.
+    /// The value is of another scheme: ask for this one.
     OtherScheme,
-    /// It is not what RFC 7617 section 2 says; 400 is an answer, and so is to ask again.
+    /// The value is not as RFC 7617 section 2 says; 400 is an answer, and so is to ask again.
     Malformed,
-    /// It is longer than [`CREDENTIALS_BYTES_MAX`].
+    /// The value is longer than [`CREDENTIALS_BYTES_MAX`].
     TooLong,
 }
 
@@ -81,7 +81,7 @@ pub fn basic_challenge(realm: &Realm) -> Vec<u8> {
     value
 }
 
-/// What follows the name of a scheme, in any case, and the spaces behind it (RFC 9110 section 11.4).
+/// The rest of a value behind the name of its scheme, in any case, and the spaces behind that (RFC 9110 section 11.4).
 pub(crate) fn of_scheme<'a>(value: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
     let (name, mut rest) = value.split_at_checked(scheme.len())?;
     if !name.eq_ignore_ascii_case(scheme) || !(rest.is_empty() || rest.starts_with(b" ")) {

@@ -1,4 +1,4 @@
-//! Who a client is: passwords, the fields of Basic and Digest, rules, and what slows guessing down.
+//! Authentication of clients: passwords, the fields of Basic and Digest, rules, and a throttle for guesses.
 //!
 //! Nothing here reads files or clocks, or makes random numbers: the caller has them. A server uses the parts so:
 //!
@@ -7,18 +7,20 @@
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
 //! 3. For one with it, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
 //!    looked at. To let known passwords through meanwhile would tell a guesser which are right.
-//! 4. With Basic, [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that
-//!    may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
-//! 5. [`Throttle::failed`] hears of what was verified, not of what was known. A success takes no failure back: who has one
-//!    password could guess others.
-//! 6. With Digest, [`Digest::check`] says it, in microseconds. [`Checked::Stale`] is asked again and is no failure; of what
-//!    is bad, [`DigestError::is_guess`] is one.
-//! 7. [`Rule::allows`] says whether this user may pass; if not, the client is asked again, for it may be another one, too.
-//! 8. When a file has changed, it is read anew and takes the place of the old one; then [`Verdicts::clear`] forgets what
-//!    that one said. Who makes a [`VerdictKey`] before it takes the file to verify with never keeps what is out of date.
+//! 4. With Basic, [`read_basic`] reads name and password, and [`Verdicts::look`] finds a known verdict; otherwise a
+//!    thread that may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps the result.
+//! 5. [`Throttle::failed`] hears of failures that were verified, not of known ones. A success takes no failure back:
+//!    whoever has one password could guess others.
+//! 6. With Digest, [`Digest::check`] answers in microseconds. After [`Checked::Stale`] the client is asked again, which
+//!    is no failure; a [`Checked::Bad`] is one if [`DigestError::is_guess`] says so.
+//! 7. [`Rule::allows`] says whether this user may pass; if not, the client is asked again, as it may be another user,
+//!    too.
+//! 8. When a file has changed, it is read anew and takes the place of the old one; then [`Verdicts::clear`] forgets the
+//!    verdicts of that one. A thread that makes a [`VerdictKey`] before it takes the file to verify with never keeps a
+//!    verdict that is out of date.
 //!
-//! Of all that could be told by the time that an answer takes, one thing is: in a file of hashes of several forms or
-//! costs, which of them a user has. Where all are alike, not even whether there is such a user.
+//! The time that an answer takes tells one thing: in a file of hashes of several forms or costs, which of them a user
+//! has. Where all are alike, it does not even tell whether there is such a user.
 
 #![forbid(unsafe_code)]
 

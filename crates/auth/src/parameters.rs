@@ -10,12 +10,12 @@ pub(crate) struct Parameters<'a> {
     all: Vec<(&'a [u8], Cow<'a, [u8]>)>,
 }
 
-/// Digest knows 12 (RFC 7616 section 3.4), and others are ignored.
+/// Most parameters of a list: Digest knows 12 (RFC 7616 section 3.4), and others are ignored.
 const PARAMETERS_MAX: usize = 24;
 
 impl<'a> Parameters<'a> {
-    /// Reads what stands behind the name of a scheme. `None` is no such list, or one with a name twice, or with more
-    /// than [`PARAMETERS_MAX`].
+    /// Reads the text behind the name of a scheme. `None`: it is no such list, or has a name twice, or more than
+    /// [`PARAMETERS_MAX`].
     pub(crate) fn read(mut text: &'a [u8]) -> Option<Parameters<'a>> {
         let mut parameters = Parameters::default();
         loop {
@@ -45,8 +45,8 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A token or a quoted string, without its quotes and escapes, and what follows. RFC 9110 section 11.2 lets a recipient
-/// take either, whatever a scheme writes.
+/// Reads a token or a quoted string, without its quotes and escapes; returns it and what follows. RFC 9110 section 11.2
+/// lets a recipient take either, whatever a scheme writes.
 fn value(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     if let Some(inner) = text.strip_prefix(b"\"") {
         return quoted(inner);
@@ -55,7 +55,7 @@ fn value(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     (!token.is_empty()).then_some((token.into(), rest))
 }
 
-/// A quoted string (RFC 9110 section 5.6.4) from behind its first quote.
+/// Reads a quoted string (RFC 9110 section 5.6.4) from behind its first quote.
 fn quoted(inner: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     let plain = inner.iter().position(|&byte| byte == b'"' || byte == b'\\')?;
     let (mut value, mut rest) = (Cow::Borrowed(&inner[..plain]), &inner[plain..]);
@@ -71,7 +71,8 @@ fn quoted(inner: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     }
 }
 
-/// What may stand in a quoted string, escaped or not: tabs, spaces, what is visible, and bytes above ASCII.
+/// Whether a byte may stand in a quoted string, escaped or not: a tab, a space, a visible character, or a byte above
+/// ASCII.
 fn is_text(byte: u8) -> bool {
     byte == b'\t' || !byte.is_ascii_control()
 }

@@ -1,13 +1,13 @@
-//! Whose an address is, as far as that can be told: what is counted by client is counted by this.
+//! The client behind an address, as far as that can be told: clients are counted by it.
 
 use std::net::IpAddr;
 
 /// An IPv4 address, or the first half of an IPv6 address: one customer has all of the other half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// Its 32 bits.
+    /// The 32 bits of an IPv4 address.
     V4(u32),
-    /// Its first 64 bits.
+    /// The first 64 bits of an IPv6 address.
     V6(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What a client is told that its password is for.
+//! The name of the protection space that a client's password is for.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ pub struct Realm {
     text: Box<str>,
 }
 
-/// It is a line in a dialog, and in the head of every refusal.
+/// Longest realm: it is a line in a dialog, and in the head of every refusal.
 pub const REALM_BYTES_MAX: usize = 200;
 
-/// Why a text is no realm.
+/// Reason why a text is no realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RealmError {
-    /// There is a control character in it.
+    /// The text has a control character.
     Control,
-    /// It is longer than [`REALM_BYTES_MAX`].
+    /// The text is longer than [`REALM_BYTES_MAX`].
     TooLong,
 }
 
@@ -34,8 +34,8 @@ impl fmt::Display for RealmError {
 impl std::error::Error for RealmError {}
 
 impl Realm {
-    /// Takes a text as a realm; it may have quotes and letters of any language. Not every client understands how quotes and
-    /// backslashes are escaped: with Digest, python-requests does not.
+    /// Takes a text as a realm; it may have quotes and letters of any language. Not every client understands how quotes
+    /// and backslashes are escaped: with Digest, python-requests does not.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Whom a place is open to, once it is known who asks.
+//! Rules about users: whom a place is open to, once it is known who asks.
 
 use crate::passwords::groups::Groups;
 
-/// What a user must be. Addresses are another question, which has no user.
+/// A condition on users. Addresses are another question, which has no user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Anyone whose password was right.

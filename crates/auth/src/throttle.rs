@@ -1,4 +1,4 @@
-//! What slows guessing down: who has failed often must wait, longer each time.
+//! Slows guessing down: a client that has failed often must wait, longer each time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,19 +23,22 @@ pub struct ThrottleLimits {
     pub wait_first_ms: u64,
     /// The longest wait.
     pub wait_max_ms: u64,
-    /// Addresses that are kept. When there are more, the one that is quiet for longest is forgotten.
+    /// Addresses that are kept. When there are more, the one that has been quiet for longest is forgotten.
     pub places_max: usize,
 }
 
-/// Enough for a person who tries the passwords that they have, and for a few people behind one address.
+/// Failures without waiting: enough for a person who tries the passwords that they have, and for a few people behind
+/// one address.
 pub const FAILURES: u32 = 10;
-/// A quarter of an hour, as long as a person may be annoyed.
+/// Time until failures are forgotten: a quarter of an hour, as long as a person may be annoyed.
 pub const WINDOW_MS: u64 = 15 * 60 * 1000;
-/// As long as a person needs to type again.
+/// The first wait: as long as a person needs to type again.
 pub const WAIT_FIRST_MS: u64 = 1000;
-/// Five minutes: some 300 guesses a day. It is less than the window, so that who waits is not forgotten meanwhile.
+/// The longest wait: five minutes, for some 300 guesses a day. It is less than the window, so that a client that waits
+/// is not forgotten meanwhile.
 pub const WAIT_MAX_MS: u64 = 5 * 60 * 1000;
-/// Some 64 bytes each. A client that has more addresses than this is not slowed down by any such table.
+/// Addresses that are kept, some 64 bytes each. A client that has more addresses than this is not slowed down by any
+/// such table.
 pub const PLACES_MAX: usize = 4096;
 
 impl Default for ThrottleLimits {
@@ -54,12 +57,12 @@ impl Default for ThrottleLimits {
 struct Failures {
     count: u32,
     last_ms: u64,
-    /// Until when nothing is verified.
+    /// The time until which nothing is verified.
     until_ms: u64,
 }
 
 impl Throttle {
-    /// Knows of no failure yet.
+    /// A throttle that knows of no failure yet.
     pub fn new(limits: ThrottleLimits) -> Throttle {
         Throttle { limits, failures: HashMap::new() }
     }
@@ -71,7 +74,7 @@ impl Throttle {
         failures.until_ms.checked_sub(now_ms).filter(|&wait_ms| wait_ms > 0)
     }
 
-    /// A password from this address was wrong.
+    /// Notes that a password from this address was wrong.
     pub fn failed(&mut self, address: Option<IpAddr>, now_ms: u64) {
         let Some(place) = address.map(Place::of) else { return };
         if self.limits.places_max == 0 {
@@ -92,8 +95,8 @@ impl Throttle {
         }
     }
 
-    /// Forgets the failures that are long ago, and if there is none of these the one that is longest ago. Looks at all:
-    /// some microseconds, which come after a password that took longer to verify.
+    /// Forgets failures that are long ago, and if there are none, the failure that is longest ago. Looks at all: some
+    /// microseconds, which come after a password that took longer to verify.
     fn make_room(&mut self, now_ms: u64) {
         let limits = self.limits;
         self.failures.retain(|_, failures| !is_over(failures, &limits, now_ms));

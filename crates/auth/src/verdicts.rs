@@ -1,4 +1,4 @@
-//! What has been verified before, so that a slow hash is not computed again for each request.
+//! Verdicts on passwords that were verified before, so that a slow hash is not computed again for each request.
 //!
 //! Neither names nor passwords are kept: an entry is found by their signature, which without the secret says
 //! nothing about them. Finding it takes no time that depends on how much of a password is right.
@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::digest::signing::{Secret, sign};
 
-/// Verdicts about names and passwords, each for a while. They are of one file of passwords: another file needs others.
+/// Verdicts on names and passwords, each for a while. They are of one file of passwords: another file needs others.
 pub struct Verdicts {
     secret: Secret,
     /// How often everything was forgotten.
@@ -17,14 +17,14 @@ pub struct Verdicts {
     bad: Table,
 }
 
-/// What stands for a name and a password until the next [`Verdicts::clear`].
+/// A key that stands for a name and a password until the next [`Verdicts::clear`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct VerdictKey {
     signature: [u8; 32],
     generation: u64,
 }
 
-/// How much is kept, and how long.
+/// The number of verdicts, and how long they are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerdictLimits {
     /// How long a right password is right without being verified again.
@@ -46,11 +46,11 @@ impl VerdictLimits {
 /// guessed is another one each time.
 pub const BAD_MS: u64 = 5_000;
 
-/// Some 100 bytes each. When there are more, the oldest is forgotten, and is only verified again.
+/// Entries of each kind, some 100 bytes each. When there are more, the oldest is forgotten, and is only verified again.
 pub const VERDICTS_MAX: usize = 4096;
 
 impl Verdicts {
-    /// Knows nothing yet. Processes that have the same secret do not share what they know.
+    /// A store without verdicts. Processes that have the same secret do not share theirs.
     pub fn new(secret: Secret, limits: VerdictLimits) -> Verdicts {
         let table = |lifetime_ms| Table::new(lifetime_ms, limits.entries_max);
         Verdicts { secret, generation: 0, good: table(limits.good_ms), bad: table(limits.bad_ms) }
@@ -61,7 +61,7 @@ impl Verdicts {
         VerdictKey { signature: sign(&self.secret, &[user, password]), generation: self.generation }
     }
 
-    /// What is known of this password; `None` asks to verify it.
+    /// The verdict on this password; `None` asks to verify it.
     pub fn look(&self, key: &VerdictKey, now_ms: u64) -> Option<bool> {
         if key.generation != self.generation {
             None
@@ -72,8 +72,8 @@ impl Verdicts {
         }
     }
 
-    /// Keeps what was found out. Of a key from before the last [`Verdicts::clear`] nothing is kept: it was
-    /// verified against a file that is gone.
+    /// Keeps a verdict. Of a key from before the last [`Verdicts::clear`] nothing is kept: it was verified against a
+    /// file that is gone.
     pub fn note(&mut self, key: &VerdictKey, is_good: bool, now_ms: u64) {
         if key.generation == self.generation {
             let table = if is_good { &mut self.good } else { &mut self.bad };
@@ -90,7 +90,7 @@ impl Verdicts {
 }
 
 impl fmt::Debug for Verdicts {
-    /// Without the secret.
+    /// Shows no secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (good, bad) = (self.good.ends_ms.len(), self.bad.ends_ms.len());
         f.debug_struct("Verdicts").field("good", &good).field("bad", &bad).finish_non_exhaustive()
@@ -103,13 +103,13 @@ impl fmt::Debug for VerdictKey {
     }
 }
 
-/// Signatures that all live as long from when they were added.
+/// Signatures that all live equally long after they were added.
 struct Table {
     lifetime_ms: u64,
     entries_max: usize,
-    /// When each ends.
+    /// The time at which each signature ends.
     ends_ms: HashMap<[u8; 32], u64>,
-    /// The keys of `ends_ms`, each once, the oldest first: it ends first, too.
+    /// The keys of `ends_ms`, each once, the oldest first, as it ends first, too.
     order: VecDeque<[u8; 32]>,
 }
 
@@ -176,7 +176,7 @@ mod tests {
         ] {
             assert_eq!(of_good, verdicts.look(&good, now_ms), "{now_ms}");
             assert_eq!(of_bad, verdicts.look(&bad, now_ms), "{now_ms}");
-            // To note it again while it is known makes it no younger.
+            // Noting a password again while it is known makes it no younger.
             if of_good.is_some() {
                 verdicts.note(&good, true, now_ms);
             }

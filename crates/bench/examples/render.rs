@@ -1,4 +1,4 @@
-//! Prints a report that is given as JSON in one of the forms for people and programs, for the tests of these:
+//! Prints a report that is given as JSON in one of the forms for people and programs, so that tests can look at them:
 //! `cargo run -p adyton-bench --example render -- html < report.json`.
 
 use std::error::Error;

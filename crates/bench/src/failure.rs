@@ -1,6 +1,6 @@
-//! Why there is no report.
+//! Reasons why there is no report.
 
-/// Why there is no report.
+/// The reason why there is no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The plan contradicts itself: a sentence.

@@ -11,10 +11,10 @@ use crate::report::reason::Reason;
 use crate::report::whole::Report;
 use crate::run::{Known, Stop};
 
-/// How long the first look takes, which says where to search, in milliseconds.
+/// Length of the closed loop that tells where to search, in milliseconds.
 const LOOK_MS: u64 = 2_000;
 
-/// The search ends when the rate that holds and the one that does not are so close.
+/// Ratio of the rate that does not hold to the one that does, at which the search ends.
 const CLOSE: f64 = 1.05;
 
 /// Rates that are tried at most: a dozen that halve, down to one in some thousands, and those that close in.
@@ -23,16 +23,16 @@ const RATES_MAX: usize = 16;
 /// The lowest rate that is tried, in requests a second.
 const RATE_MIN: f64 = 1.0;
 
-/// What was found must hold once more; how often a little less is tried when it does not.
+/// Tries to confirm the rate that was found: it must hold once more, and a little less is tried when it does not.
 const CONFIRMATIONS_MAX: usize = 4;
 
-/// Gates that say something of the server, and so of the rate; the other gates speak of this program and the machine.
+/// Gates that speak of the server, and so of the rate; the other gates speak of this program and the machine.
 const SERVERS_GATES: [&str; 5] = ["answers", "hits", "late", "listen-queue", "steady"];
 
-/// Gates that say that a rate may have failed for want of something that is not the server's.
+/// Gates that say that a rate may have failed for want of something other than the server.
 const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];
 
-/// How often a rate is tried that may have failed for such a reason.
+/// Tries of a rate that may have failed for such a reason.
 const TRIES: usize = 2;
 
 /// One rate that was tried, or the closed loop that said where to search.
@@ -40,50 +40,50 @@ const TRIES: usize = 2;
 pub struct Step {
     /// `closed`, `constant` or `poisson`.
     pub load: &'static str,
-    /// Requests a second that were due; of the closed loop, that had an outcome.
+    /// Requests a second that were due; in the closed loop, those that had an outcome.
     pub rate: f64,
     /// Right answers a second.
     pub answered: f64,
-    /// The times from when requests were due; `None` with a closed loop.
+    /// The times from when requests were due; `None` in a closed loop.
     pub response: Option<Latency>,
-    /// The condition held, and every answer was right.
+    /// Whether the condition held, and every answer was right.
     pub held: bool,
     /// Gates that failed.
     pub gates: Vec<&'static str>,
-    /// Gates that failed and are accepted, with why.
+    /// Gates that failed and are accepted, with their reasons.
     pub disturbed: Vec<Reason>,
-    /// The same with why.
+    /// Gates that failed, with their reasons.
     pub reasons: Vec<Reason>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// Which shape this is: `adyton-bench-find/1`.
+    /// The name of this shape: `adyton-bench-find/1`.
     pub schema: &'static str,
-    /// The condition.
+    /// The condition, as the user gave it.
     pub condition: String,
     /// Right answers a second of the closed loop that said where to search.
     pub closed_loop_rate: f64,
-    /// All of what was seen there.
+    /// The closed loop itself.
     pub closed_loop: Step,
-    /// The user has ended the search: nothing is found.
+    /// Whether the user has ended the search: nothing is found then.
     pub interrupted: bool,
-    /// In the order in which they were tried.
+    /// Rates in the order in which they were tried.
     pub steps: Vec<Step>,
     /// The highest rate that held, and held once more; `None` when no rate did.
     pub rate: Option<f64>,
-    /// Gates that say that the figure must not be used: those that failed when it held, and those for which a higher
-    /// rate may have failed although the server could do it; those of [`Report::invalid`](crate::Report).
+    /// Gates of [`Report::invalid`](crate::Report) for which the figure must not be used: those that failed when it
+    /// held, and those for which a higher rate may have failed although the server could do it.
     pub invalid: Vec<&'static str>,
-    /// The same with why: what was seen when each of them failed first.
+    /// The gates in `invalid` with their reasons: what was seen when each of them failed first.
     pub reasons: Vec<Reason>,
-    /// Gates of these kinds that are accepted: the server does the rate at least, and undisturbed it may do more.
+    /// Gates of both kinds that are accepted: the server does the rate at least, and may do more when undisturbed.
     pub disturbed: Vec<Reason>,
 }
 
 impl Found {
-    /// Notes the gates of the last step, of these kinds.
+    /// Notes the gates of the last step that are of these kinds.
     fn note(&mut self, kinds: impl Fn(&&str) -> bool) {
         let Some(step) = self.steps.last() else { return };
         for reason in step.reasons.iter().filter(|reason| kinds(&reason.gate)) {
@@ -99,7 +99,7 @@ impl Found {
         }
     }
 
-    /// As JSON, on several lines.
+    /// Returns the result as JSON, on several lines.
     ///
     /// # Errors
     ///
@@ -109,9 +109,9 @@ impl Found {
     }
 }
 
-/// Searches; `on_step` is told of the closed loop and of each rate that was tried.
+/// Searches for the rate; `on_step` is told of the closed loop and of each rate that was tried.
 ///
-/// What is right is learnt once, before anything is loaded: a page of regret with which a server answers later is wrong.
+/// The right answer is learnt once, before any load: an error page that a server sends later is wrong.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn find_rate(
     Ok(search.found)
 }
 
-/// The plan as an open loop; its arrivals are those of the plan if that is one, too.
+/// Returns the plan as an open loop; it keeps the plan's arrivals, if the plan is one, too.
 fn at_rate(plan: &Plan, rate: f64) -> Plan {
     let arrivals = match plan.load {
         Load::Open { arrivals, .. } => arrivals,
@@ -158,7 +158,7 @@ fn at_rate(plan: &Plan, rate: f64) -> Plan {
     Plan { load: Load::Open { rate, arrivals }, ..plan.clone() }
 }
 
-/// What is tried, and what was found so far.
+/// A search under way: what it tries, and what it has found so far.
 struct Search<'a> {
     plan: &'a Plan,
     known: Known,
@@ -171,8 +171,8 @@ struct Search<'a> {
 impl Search<'_> {
     /// Tries rates until one that holds and one that does not are close together.
     fn close_in(&mut self) -> Result<(), Failure> {
-        // The closed loop's rate may be out of reach, or not the highest: it had only so many connections. It counts
-        // what was answered wrong, too: a server that refuses all of that may be good at less.
+        // The closed loop's rate may be out of reach, or not the highest: it had only so many connections. Wrong
+        // answers count in it, too: a server that refuses this rate may be good at a lower one.
         let reached = self.found.closed_loop.rate;
         let (mut low, mut high) = (0.0, reached * 2.0);
         let mut rate = reached / 2.0;
@@ -194,7 +194,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries what was found once more, and a little less where that does not hold.
+    /// Tries the rate that was found once more, and a little less where it does not hold.
     fn confirm(&mut self) -> Result<(), Failure> {
         for _ in 0..CONFIRMATIONS_MAX {
             let Some(rate) = self.found.rate else { return Ok(()) };
@@ -208,8 +208,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries one rate, and again if it may not be the server that failed. If that is so once more, the search goes on,
-    /// and what it finds is invalid: the rate is the limit of something else.
+    /// Tries one rate, and again if the failure may not be the server's. If the second try fails likewise, the search
+    /// goes on, and its result is invalid: the rate is the limit of something else.
     fn attempts(&mut self, rate: f64) -> Result<bool, Failure> {
         for _ in 0..TRIES {
             if self.attempt(rate)? {
@@ -223,7 +223,7 @@ impl Search<'_> {
         Ok(false)
     }
 
-    /// Tries one rate.
+    /// Tries one rate, and returns whether it held.
     fn attempt(&mut self, rate: f64) -> Result<bool, Failure> {
         let report = self.known.measure(&at_rate(self.plan, rate), self.stop, &mut |_| {})?;
         if report.interrupted {
@@ -254,7 +254,7 @@ impl Step {
         }
     }
 
-    /// Whether it may have failed for want of something that is not the server's.
+    /// Whether the rate may have failed for want of something other than the server.
     fn may_be_others(&self) -> bool {
         !self.disturbed.is_empty() || self.gates.iter().any(|gate| OTHERS_GATES.contains(gate))
     }

@@ -1,4 +1,4 @@
-//! What is to be measured, and what a right answer is.
+//! The plan of a measurement: what to ask for, how, and what a right answer is.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use crate::target::url::Url;
 
 const TRANSFER_ENCODING: &str = "Transfer-Encoding";
 
-/// The bytes of a body in each of its chunks but the last, if it is sent in chunks.
+/// Bytes of a body in each of its chunks but the last, if it is sent in chunks.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// Everything that a run needs to know.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where to, and what for.
+    /// The target of the requests.
     pub url: Url,
     /// The method, a token.
     pub method: String,
-    /// Fields of every request, besides Host, Content-Length and Connection unless they are among these.
+    /// Fields of every request. Host, Content-Length and Connection are added unless they are among these.
     pub headers: Vec<(String, String)>,
-    /// Names of fields that no request has, of those that it would have by itself.
+    /// Names of fields that are left out, of those that a request would have by itself.
     pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
-    /// What is asked for instead of the URL, drawn by weight; empty: the URL.
+    /// Requests in the place of the URL, drawn by weight; if empty, the URL is asked for.
     pub url_list: Vec<WeightedRequest>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
@@ -34,27 +34,27 @@ pub struct Plan {
     pub pipeline: u32,
     /// When requests are sent.
     pub load: Load,
-    /// What random times and draws are made of; the same seed gives the same.
+    /// Seed of random times and draws; the same seed gives the same ones.
     pub seed: u64,
     /// Clients beside the load that are slow.
     pub slow: Slow,
     /// When the measurement ends.
     pub until: Until,
-    /// Seconds before the measurement begins, in milliseconds: what has its answer then counts nowhere.
+    /// Time before the measurement begins, in milliseconds: an answer that comes then counts nowhere.
     pub warm_up_ms: u64,
-    /// An answer that takes longer is given up, with its connection; in milliseconds.
+    /// Time after which an answer is given up, with its connection; in milliseconds.
     pub timeout_ms: u64,
-    /// Right answers that come later are told apart; in milliseconds.
+    /// Time after which right answers are told apart as late; in milliseconds.
     pub deadline_ms: Option<u64>,
-    /// The application counts its requests, and is asked how many there were.
+    /// Whether the application counts its requests, and is asked how many there were.
     pub count_hits: bool,
     /// Gates of the machine that mark the figures when they fail, and do not take their place.
     pub accepted: Vec<&'static str>,
     /// Which statuses are right.
     pub statuses: Statuses,
-    /// What of the body must be right.
+    /// The part of the body that must be right.
     pub check: Check,
-    /// Which body is right.
+    /// The right body.
     pub expected: Body,
 }
 
@@ -65,9 +65,9 @@ pub struct WeightedRequest {
     pub weight: u32,
     /// The method, a token.
     pub method: String,
-    /// What for, at the plan's server.
+    /// The target, at the plan's server.
     pub url: Url,
-    /// The plan's body goes with it.
+    /// Whether the plan's body goes with the request.
     pub has_body: bool,
 }
 
@@ -81,13 +81,13 @@ pub enum Load {
     Open {
         /// Requests a second, of all threads together.
         rate: f64,
-        /// How they lie in time.
+        /// The distribution of the requests in time.
         arrivals: Arrivals,
     },
 }
 
 impl Load {
-    /// What it is called: `closed`, `constant` or `poisson`.
+    /// Returns the name of the load: `closed`, `constant` or `poisson`.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -96,7 +96,7 @@ impl Load {
         }
     }
 
-    /// Requests a second that are due; `None` in a closed loop.
+    /// Returns the requests a second that are due; `None` in a closed loop.
     pub(crate) fn rate(self) -> Option<f64> {
         match self {
             Self::Closed => None,
@@ -114,41 +114,41 @@ pub struct Slow {
     pub senders: u32,
     /// Clients that send the head of their request at once, and its body a byte at a time.
     pub uploads: u32,
-    /// How fast each is.
+    /// Pace of each client.
     pub bytes_per_second: u64,
 }
 
 impl Slow {
-    /// How many there are of each kind, by its name in the report.
+    /// Returns the number of clients of each kind, by its name in the report.
     pub(crate) fn kinds(self) -> [(&'static str, u32); 3] {
         [("readers", self.readers), ("senders", self.senders), ("uploads", self.uploads)]
     }
 }
 
-/// How the requests of an open loop lie in time.
+/// The distribution of an open loop's requests in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// One after the other at equal distances.
+    /// Requests follow one another at equal distances.
     Constant,
-    /// Independent of one another, as those of many users: the distances are distributed exponentially.
+    /// Requests are independent of one another, as those of many users: the distances are distributed exponentially.
     Poisson,
 }
 
 /// When the measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After this many milliseconds; what is under way then is counted as that.
+    /// After this many milliseconds; requests under way then are counted as such.
     Duration(u64),
     /// When this many requests have an outcome.
     Requests(u64),
 }
 
-/// What of an answer's body is compared. Its length always has to be what its head promises.
+/// The part of an answer's body that is compared. The length always has to be the one that the head promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Every byte.
     Body,
-    /// The length, and every byte of some, which are drawn.
+    /// The length of each, and every byte of some, which are drawn.
     Sample,
     /// The length.
     Length,
@@ -156,14 +156,14 @@ pub enum Check {
     Nothing,
 }
 
-/// Where the right body comes from.
+/// The origin of the right body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// The first answer, which is asked for before the measurement.
     First,
-    /// The user has it.
+    /// The body that the user gives.
     Bytes(Arc<[u8]>),
-    /// The user has its SHA-256: the first answer must have it, and the others must be the same.
+    /// The body with the SHA-256 that the user gives: the first answer must have it, and the others must be the same.
     Sha256([u8; 32]),
 }
 
@@ -187,7 +187,7 @@ impl Statuses {
 }
 
 impl Plan {
-    /// A plan with everything as the command line has it when nothing is said.
+    /// Makes a plan with everything as the command line has it when nothing is said.
     pub fn new(url: Url) -> Self {
         Self {
             url,
@@ -215,7 +215,7 @@ impl Plan {
         }
     }
 
-    /// Everything that is asked for.
+    /// Returns all requests of the plan.
     pub(crate) fn requested(&self) -> Vec<WeightedRequest> {
         let only = || WeightedRequest {
             weight: 1,
@@ -226,11 +226,11 @@ impl Plan {
         if self.url_list.is_empty() { vec![only()] } else { self.url_list.clone() }
     }
 
-    /// Whether it contradicts itself.
+    /// Checks that the plan does not contradict itself.
     ///
     /// # Errors
     ///
-    /// A sentence: in what.
+    /// A sentence that tells the contradiction.
     pub(crate) fn check(&self) -> Result<(), String> {
         let wrong = |what: &str| Err(what.to_owned());
         if self.connections < self.threads || self.threads == 0 {
@@ -262,8 +262,8 @@ impl Plan {
         self.requested().iter().try_for_each(|request| self.check_framing(request))
     }
 
-    /// Whether the fields that the user gives say of the body what is true: a server would take the rest of it, or the
-    /// beginning of the next request, for something else (RFC 9112 section 6).
+    /// Checks that the fields which the user gives tell the truth about the body: a server would otherwise take the
+    /// rest of it, or the beginning of the next request, for something else (RFC 9112 section 6).
     fn check_framing(&self, request: &WeightedRequest) -> Result<(), String> {
         let length = self.body_of(request).len();
         for (name, value) in &self.headers {
@@ -301,11 +301,11 @@ impl Plan {
         self.omitted.iter().any(|other| other.eq_ignore_ascii_case(name))
     }
 
-    /// The bytes of one request.
+    /// Returns the bytes of one request.
     pub(crate) fn request(&self, request: &WeightedRequest) -> Vec<u8> {
         let body = self.body_of(request);
         let is_chunked = self.is_chunked() && !body.is_empty();
-        // What the user gives or leaves out takes the place of ours.
+        // A field that the user gives or leaves out takes the place of ours.
         let has = |name: &str| {
             self.omits(name) || self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
         };
@@ -350,7 +350,7 @@ impl Plan {
         request
     }
 
-    /// What is compared, in words.
+    /// Returns in words what is compared.
     pub(crate) fn checked(&self) -> &'static str {
         match self.check {
             Check::Body | Check::Sample | Check::Length
@@ -372,8 +372,8 @@ impl WeightedRequest {
         self.method == "HEAD"
     }
 
-    /// Whether the method gives a body a meaning, so that the length is told of one that is empty, too
-    /// (RFC 9110 section 8.6).
+    /// Whether the method gives a body a meaning, so that the length of an empty one is told, too (RFC 9110 section
+    /// 8.6).
     fn may_have_body(&self) -> bool {
         ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
     }

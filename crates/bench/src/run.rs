@@ -1,4 +1,4 @@
-//! One run: learn what is right, calibrate, load, watch, and report.
+//! One run: learns what is right, calibrates, loads, watches, and reports.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,28 +26,28 @@ use crate::report::verdict;
 use crate::report::whole::{MachineSide, Report};
 use crate::target::url::Address;
 
-/// How long the calibration takes, in milliseconds, and how long its warm-up before that.
+/// Length of the calibration, in milliseconds, and of the warm-up before it.
 ///
-/// Both keep two CPUs busy. Builds with debug assertions, whose figures nobody uses, do with a quarter: the tests
+/// Both keep two CPUs busy. Builds with debug assertions, whose figures nobody uses, make do with a quarter: the tests
 /// run this program hundreds of times.
 const CALIBRATION_MS: u64 = if cfg!(debug_assertions) { 100 } else { 400 };
 const CALIBRATION_WARM_UP_MS: u64 = CALIBRATION_MS / 4;
 
-/// A measurement that goes by the number of requests ends here at the latest, in milliseconds: a day.
+/// The latest end of a measurement that goes by the number of requests, in milliseconds: a day.
 const LONGEST_MS: u64 = 86_400_000;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Since the measurement began; negative during the warm-up.
+    /// Time since the measurement began; negative during the warm-up.
     pub seconds: f64,
     /// Right answers so far.
     pub right: u64,
-    /// Everything else so far that had an outcome.
+    /// All other outcomes so far.
     pub wrong: u64,
-    /// Right answers so far by how long they took, from when they were due with an open loop.
+    /// Right answers so far by their time, from when they were due in an open loop.
     pub doublings: Doublings,
-    /// Other programs use the machine, which is looked at while a run goes on if the user accepts it.
+    /// Whether other programs use the machine; looked at during a run only if the user accepts it.
     pub disturbed: bool,
 }
 
@@ -68,7 +68,7 @@ impl Progress {
 /// Whether the user wants to end early; asked many times a second.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
-/// Runs a plan until its end, or until `stop`; `on_second` is told about once a second how far it is.
+/// Runs a plan until its end, or until `stop`. `on_second` is told the progress about once a second.
 ///
 /// # Errors
 ///
@@ -77,11 +77,11 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     Known::learn(plan)?.measure(plan, stop, on_second)
 }
 
-/// What is known before anything is measured.
+/// Knowledge from before the measurement.
 pub(crate) struct Known {
-    /// What right answers are.
+    /// The requests with their right answers.
     learnt: Vec<Learnt>,
-    /// What this program can do by itself.
+    /// Requests a second that this program can do by itself.
     ceiling_rate: f64,
 }
 
@@ -99,7 +99,7 @@ impl Known {
         Ok(Self { learnt, ceiling_rate })
     }
 
-    /// Measures a plan that differs in load and length at most from the one for which this was learnt.
+    /// Measures a plan that differs at most in load and length from the one for which this was learnt.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Known {
         let loaded = load(plan, &self.learnt, &server, (stop, on_second)).map_err(refused)?;
         let hits_seen = hits_before.zip(ask_hits()?);
         let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
-        // A calibration that was disturbed is no ceiling: what the load needed for each request is known now.
+        // A disturbed calibration is no ceiling: by now it is known what each request of the load needed.
         let ceiling_rate = self.ceiling_rate.max(ceiling(&loaded.tally, plan.threads, plan.threads));
         let observed = Observed { ceiling_rate, ..loaded.observed };
         let mut report = Report::new(plan, &self.learnt, loaded.tally, &observed);
@@ -134,7 +134,7 @@ fn refused(error: io::Error) -> Failure {
     Failure::Refused(format!("the kernel refuses: {error}"))
 }
 
-/// How many such requests a second this program can send and check.
+/// Returns how many such requests a second this program can send and check.
 fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
     let several;
@@ -164,18 +164,18 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     Ok(ceiling(&loaded.tally, easy.threads, plan.threads))
 }
 
-/// What `threads` can do, by what each of as many as `loaded` needed for a request; those that are more than CPUs add
-/// nothing.
+/// Returns the requests a second that `threads` can do, by what each request cost each of `loaded` threads; threads
+/// beyond the number of CPUs add nothing.
 fn ceiling(tally: &Tally, loaded: u32, threads: u32) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
     let rate = tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
-    // The CPUs on which this process may run, and the quota of its control group, rounded down.
+    // The number of CPUs on which this process may run, within the quota of its control group, rounded down.
     let cpus = thread::available_parallelism()
         .map_or(u32::MAX, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
     rate / f64::from(loaded) * f64::from(threads.min(cpus))
 }
 
-/// What has come of a load.
+/// The results of a load.
 struct Loaded {
     tally: Tally,
     observed: Observed,
@@ -217,7 +217,7 @@ fn load(
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
-        // Threads that were not joined yet still hold their connections: the server's memory was that with them.
+        // Threads that were not joined yet still hold their connections: the server's memory was measured with these.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
@@ -226,7 +226,7 @@ fn load(
         for thread in tallies {
             tally.merge(thread.map_err(panicked)??.0);
         }
-        // The look at the server comes a moment later.
+        // The last look at the server comes a moment after the end.
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
         tally.fill_series(elapsed_ns);
         let dropped = Queues::now(server).since(&queues);
@@ -236,7 +236,7 @@ fn load(
     })
 }
 
-/// What server and machine have used until some moment.
+/// The resources that server and machine have used until some moment.
 struct Moment {
     ns: u64,
     used: Option<Used>,
@@ -249,7 +249,7 @@ impl Moment {
         Self { ns: clock::monotonic_ns(), used: server.used(), ticks: Ticks::now(), own_us: own_cpu_us() }
     }
 
-    /// What was used since `before`.
+    /// Returns what was used since `before`.
     fn since(&self, before: &Self, server: &Server) -> Observed {
         let used = self.used.zip(before.used);
         Observed {
@@ -263,7 +263,7 @@ impl Moment {
     }
 }
 
-/// Looks at the server and the machine when the measurement begins and when it ends, and tells how far it is.
+/// Looks at the server and the machine when the measurement begins and when it ends, and tells the progress.
 fn watch(
     shared: &Shared<'_>,
     server: &Server,
@@ -292,7 +292,7 @@ fn watch(
             let disturbed = machine.is_some_and(|machine| verdict::is_disturbed(&machine));
             on_second(Progress { disturbed, ..Progress::of(seconds, &shared.progress) });
         }
-        // Short enough for the two looks to be where they should, and seldom enough to cost nothing.
+        // The sleep is short enough for the two looks to be in time, and long enough to cost nothing.
         let next_ns = if before.is_none() { shared.start_ns } else { shared.end_ns };
         let left_ns = next_ns.saturating_sub(clock::monotonic_ns()).clamp(100_000, 20_000_000);
         thread::sleep(Duration::from_nanos(left_ns));
@@ -307,7 +307,7 @@ mod tests {
 
     use super::*;
 
-    /// 4,000 requests of two threads, each of which needed a second of its CPU: one can do 2,000 a second.
+    /// Two threads have 4,000 requests, and each needed a second of its CPU: one thread can do 2,000 a second.
     #[test]
     fn ceilings() {
         let plan = Plan::new("http://127.0.0.1:8000/".parse().unwrap());

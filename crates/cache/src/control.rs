@@ -7,28 +7,28 @@ const SECONDS_MAX: u64 = 1 << 31;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word that may be there or not")]
 pub struct Control {
-    /// It must not be kept. Also set where the field cannot be understood.
+    /// The answer must not be kept. Also set where the field cannot be understood.
     pub no_store: bool,
-    /// It must not be used without asking again; fields that are named are taken for all of it.
+    /// The answer must not be used without asking again; fields that are named are taken for all of it.
     pub no_cache: bool,
-    /// It is for one client; fields that are named are taken for all of it.
+    /// The answer is for one client; fields that are named are taken for all of it.
     pub private: bool,
-    /// It is for all clients.
+    /// The answer is for all clients.
     pub public: bool,
-    /// It must not be used once it is stale.
+    /// The answer must not be used once it is stale.
     pub must_revalidate: bool,
-    /// How long it is fresh for any cache.
+    /// How long the answer is fresh for any cache.
     pub max_age_s: Option<u64>,
-    /// How long it is fresh for shared caches.
+    /// How long the answer is fresh for shared caches.
     pub s_maxage_s: Option<u64>,
-    /// How long it may be used after that, while it is fetched anew.
+    /// How long the answer may be used after that, while it is fetched anew.
     pub stale_while_revalidate_s: Option<u64>,
-    /// How long it may be used after that, where to fetch it fails.
+    /// How long the answer may be used after that, where fetching it fails.
     pub stale_if_error_s: Option<u64>,
 }
 
 impl Control {
-    /// Adds what another line of the field says. Of a time that is said twice the shorter counts.
+    /// Adds the directives of another line of the field. Of a time that is said twice the shorter counts.
     pub fn read(&mut self, line: &[u8]) {
         let mut rest = line;
         while !rest.is_empty() {
@@ -47,7 +47,7 @@ impl Control {
         let (name, value) = directive.split_at(equals.unwrap_or(directive.len()));
         let (name, value) = (name.trim_ascii(), value.get(1..).map(<[u8]>::trim_ascii));
         let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
-        // By length first: most are none of several.
+        // Comparing the length first rules out most names at once.
         match name.len() {
             6 if is(b"public") => self.public = true,
             7 if is(b"private") => self.private = true,
@@ -80,7 +80,7 @@ fn next(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!is_quoted).then_some((line, b""))
 }
 
-/// Notes a time. One that is no number is none at all: such an answer is stale (RFC 9111 section 4.2.1).
+/// Notes a time. A value that is no number counts as 0: such an answer is stale (RFC 9111 section 4.2.1).
 fn shorten(before: &mut Option<u64>, value: Option<&[u8]>) {
     let value = value.unwrap_or_default();
     let value = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);

@@ -10,52 +10,53 @@ const VARY_MAX: usize = 8;
 /// The rules of a route for its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How long an answer is kept that does not say so itself.
+    /// How long an answer is kept that does not itself say how long.
     pub fresh_ms: u64,
-    /// Whether such answers are kept for clients with cookies, too: that they are the same for all of them is not known.
+    /// Whether such answers are kept for clients with cookies, too: whether they are the same for all of them is not
+    /// known.
     pub with_cookies: bool,
 }
 
 /// How an answer may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// How old it is already.
+    /// How old the answer is already.
     pub age_ms: u64,
-    /// How old it may become.
+    /// How old the answer may become.
     pub fresh_ms: u64,
-    /// How long after that it may be used while it is fetched anew.
+    /// How long after that the answer may be used while it is fetched anew.
     pub revalidate_ms: u64,
-    /// How long after that it may be used where to fetch it fails.
+    /// How long after that the answer may be used where fetching it fails.
     pub error_ms: u64,
-    /// The fields of requests that it depends on, in lower case, sorted, each once.
+    /// The fields of requests that the answer depends on, in lower case, sorted, each once.
     pub vary: Vec<Box<[u8]>>,
-    /// Whether it is the route that wants it kept, and not the answer: then it is only for clients without cookies.
+    /// Whether the route wants the answer kept, and not the answer itself: then it is only for clients without cookies.
     pub is_guess: bool,
 }
 
 /// Why an answer is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its status is that of a failure, of a part, or of something that is for one client.
+    /// The answer's status is that of a failure, of a part, or of something that is for one client.
     Status,
-    /// It says so.
+    /// The answer says so.
     Forbidden,
-    /// It sets a cookie.
+    /// The answer sets a cookie.
     SetsCookie,
-    /// Its client has a cookie, and nothing says that the answer does not depend on that.
+    /// The client has a cookie, and nothing says that the answer does not depend on that.
     Cookie,
-    /// It depends on more than fields, or on too many.
+    /// The answer depends on more than fields, or on too many.
     Varies,
-    /// It is stale at once.
+    /// The answer is stale at once.
     Stale,
 }
 
-/// Decides about an answer by its head: the status line, and lines of fields, up to the empty one. `has_cookie`: its request has
-/// one.
+/// Decides about an answer by its head: the status line, and lines of fields, up to the empty one. `has_cookie`: its
+/// request has a cookie.
 ///
 /// # Errors
 ///
-/// It must not be kept, or that would be of no use.
+/// The answer must not be kept, or keeping it would be of no use.
 pub fn judge(head: &[u8], rules: Rules, has_cookie: bool) -> Result<Terms, Why> {
     let seen = Seen::of(head);
     let control = seen.control;
@@ -96,8 +97,8 @@ pub fn judge(head: &[u8], rules: Rules, has_cookie: bool) -> Result<Terms, Why> 
     Ok(terms)
 }
 
-/// Whether answers with a status may be kept at all; `says_so`: it says for how long. What depends on how a single request
-/// was written is not among them: whoever sends a strange one would answer everybody.
+/// Whether answers with a status may be kept at all; `says_so`: the answer says for how long. An answer that depends on
+/// how a single request was written may not: whoever sends a strange request would answer everybody.
 fn may_be_kept(status: u16, says_so: bool) -> bool {
     match status {
         200 | 203 | 204 | 300 | 301 | 308 | 404 | 410 => true,
@@ -111,14 +112,15 @@ fn may_be_kept(status: u16, says_so: bool) -> bool {
 struct Seen {
     status: u16,
     control: Control,
-    /// `Pragma: no-cache`, by which old applications mean the other, where that is not said.
+    /// `Pragma: no-cache`, by which old applications mean `Cache-Control: no-cache`; it counts where that field is
+    /// absent.
     pragma: Option<bool>,
     sets_cookie: bool,
     varies_by_all: bool,
     vary: Vec<Box<[u8]>>,
     age_s: u64,
     date_s: Option<u64>,
-    /// The earliest; one that cannot be read is past.
+    /// The earliest time of `Expires`; one that cannot be read is past.
     expires_s: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The field `Cache-Status` (RFC 9211): what a cache has done with a request.
+//! The field `Cache-Status` (RFC 9211), in which a cache says what it has done with a request.
 
 /// The beginning of the field, with the name of this cache.
 const NAME: &[u8] = b"Cache-Status: adyton; ";
@@ -14,8 +14,8 @@ pub enum Forward {
     Stale,
 }
 
-/// Writes the line for a request that went on; whether its answer `is_stored`, and whether it has waited for another's
-/// (`is_collapsed`).
+/// Writes the line for a request that went on: whether its answer `is_stored`, and whether it has waited for another
+/// request (`is_collapsed`).
 pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collapsed: bool) {
     out.extend_from_slice(NAME);
     out.extend_from_slice(match forward {
@@ -32,8 +32,9 @@ pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collap
     out.extend_from_slice(b"\r\n");
 }
 
-/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache, which is so old, and fresh until it is `fresh_ms` old.
-/// One that has waited for another's request says `collapsed`. Written from the end to the start, to be appended at once.
+/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache, with its age, and the age until which it
+/// is fresh. A request that has waited for another one says `collapsed`. Written from the end to the start, to be
+/// appended at once.
 pub fn hit(out: &mut Vec<u8>, (age_ms, fresh_ms): (u64, u64), is_collapsed: bool) {
     let mut lines = Backwards { bytes: [0; 112], start: 112 };
     lines.put(if is_collapsed { b"; collapsed\r\n" } else { b"\r\n" });
@@ -50,7 +51,7 @@ pub fn hit(out: &mut Vec<u8>, (age_ms, fresh_ms): (u64, u64), is_collapsed: bool
     out.extend_from_slice(&lines.bytes[lines.start..]);
 }
 
-/// Text that grows at its start. There is room for two numbers of the largest and the words of [`hit`].
+/// Text that grows at its start, with room for two of the largest numbers and the words of [`hit`].
 struct Backwards {
     bytes: [u8; 112],
     start: usize,

@@ -1,9 +1,9 @@
-//! Where answers are kept: by address, then by the fields that they depend on; those used least recently go first.
+//! The store of answers: by address, then by the fields that they depend on; those used least recently go first.
 //!
-//! The store also knows which answers are being fetched. Whoever asks for one of those learns of it ([`Found::Wait`]), and
-//! may join those who wait; whoever fetches has a [`Fill`], which ends once ([`Store::end`]), and then all who wait are
-//! given back, to look again. Where an answer turned out not to be one that is kept, that is remembered for a while
-//! ([`Found::Pass`]), so that nobody waits for the next one.
+//! The store also knows which answers are being fetched. A client that asks for one of those learns of it
+//! ([`Found::Wait`]), and may join those who wait; a client that fetches has a [`Fill`], which ends once
+//! ([`Store::end`]), and then all who wait are given back, to look again. If an answer turned out not to be kept, that
+//! is remembered for a while ([`Found::Pass`]), so that nobody waits for the next one.
 //!
 //! | found | it is | the caller |
 //! | --- | --- | --- |
@@ -25,28 +25,28 @@ use crate::Terms;
 /// Bytes that an answer takes beside its own: places in tables, lists and allocators.
 const ENTRY_BYTES: usize = 320;
 
-/// Forms of one address, each for other values of the fields that it depends on. One more, and the oldest goes: else a
-/// client could make each look for it as long as it likes.
+/// Most forms of one address, each for other values of the fields that it depends on. One more, and the oldest goes:
+/// otherwise a client could make each look take as long as it likes.
 const FORMS_MAX: usize = 64;
 
-/// Whoever fetches for longer is not waited for any more by those who come, the next of whom fetches, too.
+/// How long a fetch is waited for by further clients; after that the next of them fetches, too.
 const FETCH_MS_MAX: u64 = 5_000;
 
 /// No place in a list.
 const NONE: usize = usize::MAX;
 
-/// An answer, as it is kept.
+/// An answer that is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Its status.
+    /// The status.
     pub status: u16,
-    /// Its status line and lines of fields that are the same for all clients, without the empty line.
+    /// The status line, and lines of fields that are the same for all clients, without the empty line.
     pub head: Vec<u8>,
-    /// Its content.
+    /// The content.
     pub body: Vec<u8>,
-    /// Its entity tag; empty for none.
+    /// The entity tag; empty for none.
     pub etag: Box<[u8]>,
-    /// When it was last modified, in seconds since 1970.
+    /// The time at which it was last modified, in seconds since 1970.
     pub modified_s: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ pub struct Answer {
 pub struct Entry {
     /// The answer.
     pub answer: Answer,
-    /// When its age was none.
+    /// The time at which its age was 0.
     born_ms: u64,
     fresh_ms: u64,
     revalidate_ms: u64,
@@ -63,19 +63,19 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// How old it is.
+    /// How old the answer is.
     #[inline]
     pub fn age_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_sub(self.born_ms)
     }
 
-    /// How old it may become.
+    /// How old the answer may become.
     #[inline]
     pub fn fresh_ms(&self) -> u64 {
         self.fresh_ms
     }
 
-    /// Whether it may be used where to fetch it anew has failed.
+    /// Whether the answer may be used where fetching it anew has failed.
     pub fn helps(&self, now_ms: u64) -> bool {
         self.age_ms(now_ms) < self.fresh_ms + self.error_ms
     }
@@ -100,40 +100,40 @@ pub enum Audience {
     WithCookies,
 }
 
-/// What is asked for.
+/// A request's question to the store.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The address, and whatever else an answer always depends on.
     pub key: &'a [u8],
-    /// What else tells apart the forms of an address, whatever they say: their coding, and the like.
+    /// A number that tells apart the forms of an address, whatever the answers say: by their coding, and the like.
     pub form: u64,
     /// The request, whose fields answers may depend on.
     pub request: Request<'a>,
-    /// Who asks.
+    /// The audience that the asking client belongs to.
     pub audience: Audience,
 }
 
-/// What has come of a look.
+/// Result of a look.
 #[derive(Debug)]
 pub enum Found {
     /// A fresh answer.
     Fresh(Arc<Entry>),
-    /// A stale one, which another renews.
+    /// A stale answer, which another client renews.
     Stale(Arc<Entry>),
-    /// Nothing that can be used: the caller fetches it. A stale answer may be there.
+    /// No answer that can be used: the caller fetches it. A stale one may be there.
     Fill(Fill, Option<Arc<Entry>>),
-    /// Another fetches it.
+    /// An answer that another client fetches.
     Wait(Fill),
-    /// Answers to this are not kept.
+    /// No answer, as answers to this are not kept.
     Pass,
 }
 
 /// An answer that is being fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// Where it is noted.
+    /// The place where the fetch is noted.
     place: Box<[u8]>,
-    /// Which of those that were ever fetched.
+    /// The number of the fetch among all that ever began.
     number: u64,
     /// How many bytes of its place are the address.
     key_bytes: usize,
@@ -149,28 +149,28 @@ type FieldLine = (Box<[u8]>, Box<[u8]>);
 /// How a fetch has ended.
 #[derive(Debug)]
 pub enum End {
-    /// With an answer that is kept.
+    /// The fetch ended with an answer that is kept.
     Kept(Answer, Terms),
-    /// With one that is not; others are likely not to be, for so long.
+    /// The fetch ended with an answer that is not kept; others are likely not to be, for so long.
     NotKept {
         /// In ms.
         pass_ms: u64,
     },
-    /// Without an answer.
+    /// The fetch ended without an answer.
     Failed,
 }
 
-/// What is at one place.
+/// The content of one place.
 enum What {
     Kept(Arc<Entry>),
-    /// Answers are not kept, until then.
+    /// No answer: until this time, answers are not kept.
     Pass(u64),
 }
 
 /// One form of an address.
 struct Form {
     key: Arc<[u8]>,
-    /// The values that it is for, of the fields that the address depends on.
+    /// The values of the fields that the address depends on.
     values: Box<[u8]>,
     audience: Audience,
     what: What,
@@ -188,11 +188,11 @@ struct Address {
     forms: Vec<usize>,
 }
 
-/// Who fetches something, and who waits for that.
+/// A fetch, and those who wait for it.
 struct Fetch<W> {
-    /// Who has begun last.
+    /// The number of the [`Fill`] that has begun last.
     number: u64,
-    /// Who has begun first of those whose answers may be kept.
+    /// The number of the first [`Fill`] whose answer may be kept.
     first: u64,
     /// How many bytes of its place are the address.
     key_bytes: usize,
@@ -200,7 +200,7 @@ struct Fetch<W> {
     waiting: Vec<W>,
 }
 
-/// Answers that are kept, within a number of bytes. `W` is whoever waits for one.
+/// Answers that are kept, within a number of bytes. `W` identifies whoever waits for one.
 pub struct Store<W> {
     addresses: HashMap<Arc<[u8]>, Address, RandomState>,
     forms: Slab<Form>,
@@ -209,15 +209,15 @@ pub struct Store<W> {
     bytes: usize,
     bytes_max: usize,
     fetches: HashMap<Box<[u8]>, Fetch<W>, RandomState>,
-    /// How many were ever fetched.
+    /// How many fetches ever began.
     count: u64,
     evictions: u64,
-    /// The values of what is looked for: a buffer.
+    /// A buffer for the values of the request that looks.
     values: Vec<u8>,
 }
 
 impl<W> Store<W> {
-    /// One that takes so many bytes at most, with all that belongs to them.
+    /// A store that takes so many bytes at most, with all that belongs to its answers.
     pub fn new(bytes_max: usize) -> Store<W> {
         Store {
             addresses: HashMap::default(),
@@ -233,12 +233,12 @@ impl<W> Store<W> {
         }
     }
 
-    /// How many bytes it takes.
+    /// How many bytes the store takes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many answers are kept, and how many it is remembered of that they are not.
+    /// How many answers are kept, with the notes that answers are not.
     pub fn len(&self) -> usize {
         self.forms.len()
     }
@@ -248,18 +248,19 @@ impl<W> Store<W> {
         self.forms.is_empty()
     }
 
-    /// How many were given up for others.
+    /// How many answers were given up for others.
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
-    /// The longest answer that is kept, head and body together: one shall not push out more than a sixteenth of the others.
+    /// The longest answer that is kept, head and body together: one shall not push out more than a sixteenth of the
+    /// others.
     pub fn answer_bytes_max(&self) -> usize {
         self.bytes_max / 16
     }
 
-    /// Looks for an answer. `may_fill`: the caller would fetch it for others, and wait for one who does; else it is told to
-    /// pass where there is none.
+    /// Looks for an answer. `may_fill`: the caller would fetch it for others, and wait for one who does; otherwise it
+    /// is told to pass where there is none.
     pub fn look(&mut self, ask: &Ask<'_>, now_ms: u64, may_fill: bool) -> Found {
         let Some(address) = self.addresses.get(ask.key) else {
             let values = ask.form.to_le_bytes();
@@ -330,7 +331,7 @@ impl<W> Store<W> {
             };
         }
         self.count += 1;
-        // Those who wait for one that takes too long wait for this one from now on, and either will do.
+        // Clients that wait for a fetch that takes too long wait for this one from now on, and either will do.
         let before = self.fetches.remove(&fill.place);
         let first = before.as_ref().map_or(fill.number, |before| before.first);
         let waiting = before.map_or_else(Vec::new, |before| before.waiting);
@@ -355,7 +356,7 @@ impl<W> Store<W> {
         true
     }
 
-    /// A fetch has ended; all who wait for it are given back.
+    /// Ends a fetch; all who wait for it are given back.
     pub fn end(&mut self, fill: &Fill, end: End, now_ms: u64) -> Vec<W> {
         match end {
             End::Kept(answer, terms) if self.is_valid(fill) => {
@@ -370,7 +371,7 @@ impl<W> Store<W> {
         }
     }
 
-    /// A fetch has come to nothing; all who wait for it are given back.
+    /// Ends a fetch that has come to nothing; all who wait for it are given back.
     pub fn release(&mut self, fill: &Fill) -> Vec<W> {
         if self.is_last(fill) {
             return self.fetches.remove(&fill.place).map_or_else(Vec::new, |fetch| fetch.waiting);
@@ -378,12 +379,12 @@ impl<W> Store<W> {
         Vec::new()
     }
 
-    /// Whether nobody else has begun to fetch the same meanwhile.
+    /// Whether nobody else has begun to fetch the same answer meanwhile.
     fn is_last(&self, fill: &Fill) -> bool {
         self.fetches.get(&fill.place).is_some_and(|fetch| fetch.number == fill.number)
     }
 
-    /// Whether nothing has happened meanwhile that makes its answer an old one.
+    /// Whether nothing has happened meanwhile that makes the fetched answer an old one.
     fn is_valid(&self, fill: &Fill) -> bool {
         let fetch = self.fetches.get(&fill.place);
         fetch.is_some_and(|fetch| (fetch.first..=fetch.number).contains(&fill.number))
@@ -406,7 +407,7 @@ impl<W> Store<W> {
         self.put(fill, What::Kept(Arc::new(entry)), bytes, audience);
     }
 
-    /// The answers of an address depend on further fields: those that are there say nothing of these, and go.
+    /// Makes the answers of an address depend on further fields: those that are there say nothing of these, and go.
     fn depend(&mut self, key: &[u8], vary: Vec<Box<[u8]>>) {
         let mut all = self.addresses.get(key).map_or_else(Vec::new, |address| address.vary.clone());
         self.forget(key);
@@ -429,8 +430,8 @@ impl<W> Store<W> {
         });
         let forms = &self.forms;
         let is_kept = matches!(what, What::Kept(_));
-        // An answer takes the place of another, and of a note that there is none; such a note does not drive out what may
-        // be of use still.
+        // An answer takes the place of another, and of a note that there is none; such a note does not drive out an
+        // answer that may still be of use.
         let is_replaced = |&number: &usize| {
             let form = &forms[number];
             let is_note = matches!(form.what, What::Pass(_));
@@ -457,8 +458,8 @@ impl<W> Store<W> {
         }
     }
 
-    /// An address has been changed: what is kept for it is forgotten, and what is being fetched will not be kept. All who
-    /// wait for that are given back.
+    /// Takes an address for changed: its kept answers are forgotten, and those that are being fetched will not be kept.
+    /// All who wait for those are given back.
     pub fn invalidate(&mut self, key: &[u8]) -> Vec<W> {
         self.forget(key);
         let its = self.fetches.iter().filter(|(place, fetch)| place[..fetch.key_bytes] == *key);
@@ -476,7 +477,7 @@ impl<W> Store<W> {
         self.addresses.remove(key);
     }
 
-    /// Forgets everything that is kept. What is being fetched still is.
+    /// Forgets everything that is kept. Fetches go on.
     pub fn clear(&mut self) {
         self.addresses.clear();
         self.forms.clear();
@@ -527,7 +528,7 @@ impl<W> Store<W> {
 }
 
 impl Fill {
-    /// What is asked for by a request that waits for it.
+    /// The question of a request that waits for this fetch.
     pub fn ask<'a>(&'a self, request: Request<'a>) -> Ask<'a> {
         Ask { key: self.key(), form: self.form, request, audience: self.audience }
     }
@@ -542,7 +543,7 @@ impl Fill {
     }
 }
 
-/// Writes the values of these fields; `write` writes those of one name. No value has the bytes that are between them.
+/// Writes the values of these fields; `write` writes those of one name. No value has the bytes that stand between them.
 fn write_values(vary: &[Box<[u8]>], out: &mut Vec<u8>, write: impl Fn(&[u8], &mut Vec<u8>)) {
     for name in vary {
         write(name, out);

@@ -1,4 +1,4 @@
-//! What is found when: a store over the time of a test.
+//! Looks into a store over the time of a test, and what they find.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn look(store: &mut Store<u32>, (key, fields): (&str, &str), now_ms: u64) -> Fou
     store.look(&ask, now_ms, true)
 }
 
-/// What has come of it, in a word, and which answer was found.
+/// The result of a look, in a word, and which answer was found.
 fn shown(found: &Found) -> String {
     let body = |entry: &Arc<Entry>| String::from_utf8_lossy(&entry.answer.body).into_owned();
     match found {
@@ -90,7 +90,7 @@ fn ends() {
     }
 }
 
-/// That answers are not kept is forgotten.
+/// The note that answers are not kept is forgotten in time.
 #[test]
 fn passing_has_an_end() {
     let mut store = Store::<u32>::new(1 << 20);
@@ -101,7 +101,7 @@ fn passing_has_an_end() {
     assert_eq!("fill", shown(&look(&mut store, ("a", ""), 10)));
 }
 
-/// Nobody waits for one who takes too long; whichever answer comes first is kept, and all hear of it.
+/// Nobody waits for a client that takes too long; whichever answer comes first is kept, and all hear of it.
 #[test]
 fn a_fetch_that_lasts() {
     let mut store = Store::new(1 << 20);
@@ -118,7 +118,7 @@ fn a_fetch_that_lasts() {
     assert_eq!("fresh one", shown(&look(&mut store, ("a", ""), 5004)));
 }
 
-/// Each value of the fields that an answer depends on has its own; a field that is new makes the others unknown.
+/// Each value of the fields that an answer depends on has its own answer; a new field makes the others unknown.
 #[test]
 fn forms() {
     let mut store = Store::new(1 << 20);
@@ -134,7 +134,7 @@ fn forms() {
     assert_eq!("fill", shown(&look(&mut store, ("a", "L: d, e\r\n"), 2)));
 }
 
-/// What only the route wants kept is for clients without cookies.
+/// An answer that only the route wants kept is for clients without cookies.
 #[test]
 fn guesses() {
     let mut store = Store::new(1 << 20);
@@ -146,7 +146,7 @@ fn guesses() {
     assert_eq!("fresh all", shown(&look(&mut store, ("b", "Cookie: a\r\n"), 1)));
 }
 
-/// A change makes what is kept and what is being fetched an old answer.
+/// A change makes kept answers, and those that are being fetched, old.
 #[test]
 fn changes() {
     let mut store = Store::new(1 << 20);
@@ -162,7 +162,8 @@ fn changes() {
     assert_eq!("fresh other", shown(&look(&mut store, ("ab", ""), 3)));
 }
 
-/// Bytes have a bound, with all that belongs to an answer; those used least recently go first. So has the number of forms.
+/// Bytes have a bound, with all that belongs to an answer; answers used least recently go first. The number of forms
+/// has one, too.
 #[test]
 fn bounds() {
     let mut store = Store::new(100_000);

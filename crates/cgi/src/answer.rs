@@ -1,23 +1,23 @@
-//! What a script's head comes to: a document, or another place (RFC 3875 section 6.2).
+//! The answer that a script's head asks for: a document, or another place (RFC 3875 section 6.2).
 
 use crate::head::{BadHead, Head, shown};
 
-/// What a script answers.
+/// The answer of a script, as its head says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'h> {
     /// A head for the client with this status and reason, which is empty where the script gives none; the body follows.
     Document {
-        /// From 200 to 599.
+        /// The status code, from 200 to 599.
         status: u16,
-        /// As it stands behind the number.
+        /// The reason phrase, as it stands behind the number.
         reason: &'h [u8],
     },
-    /// Whatever this server answers to a GET of this path, with its query (section 6.2.2). It begins with a slash.
+    /// The path, with its query, whose answer to a GET this server sends instead (section 6.2.2). Begins with a slash.
     LocalRedirect(&'h [u8]),
 }
 
-/// What a head comes to. A `Location` that is not a path of this server sends the client there, with 302 unless the script gives
-/// another status (sections 6.2.3 and 6.2.4).
+/// Returns the answer that a head asks for. A `Location` that is not a path of this server sends the client there, with
+/// 302 unless the script gives another status (sections 6.2.3 and 6.2.4).
 ///
 /// # Errors
 ///

@@ -4,7 +4,8 @@ use std::fmt;
 
 use adyton_http::bytes::{find_forbidden_in_value, is_token, trim};
 
-/// The longest head. Apache's limit is 8 KiB for a line, nginx's 4 to 8 KiB for all of it; pages with many cookies need more.
+/// The longest head. Apache's limit is 8 KiB for a line, nginx's 4 to 8 KiB for the head; pages with many cookies need
+/// more.
 pub const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// A field: its name, and its value without the blanks around it.
@@ -13,7 +14,7 @@ pub type FieldLine<'h> = (&'h [u8], &'h [u8]);
 /// The fields of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'h> {
-    /// Those that are for the client, in their order: all but `Status`.
+    /// Fields for the client, in their order: all but `Status`.
     pub fields: Vec<FieldLine<'h>>,
     /// The value of `Status`.
     pub status: Option<&'h [u8]>,
@@ -21,25 +22,25 @@ pub struct Head<'h> {
     pub location: Option<&'h [u8]>,
 }
 
-/// Why a script's head cannot be understood: the script's fault, a 500 and a line in the log.
+/// Reason why a script's head cannot be understood. The script is at fault: the client gets a 500, and the log a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadHead {
-    /// The output has ended inside it, or before it.
+    /// The output has ended inside the head, or before it.
     Ended,
-    /// It has more than [`HEAD_BYTES_MAX`] bytes.
+    /// The head has more than [`HEAD_BYTES_MAX`] bytes.
     TooLong,
-    /// A line is no field: it has no colon, or no name in front of that.
+    /// A line is not a field: it has no colon, or no name in front of the colon.
     NoField(String),
     /// The value of this field has a control character.
     Value(String),
-    /// There are two of this field.
+    /// The head has this field twice.
     Twice(&'static str),
-    /// There is none of `Content-Type`, `Location` and `Status`.
+    /// The head has none of `Content-Type`, `Location` and `Status`.
     Nothing,
-    /// The status is no number from 200 to 599.
+    /// The status is not a number from 200 to 599.
     Status(String),
-    /// The first line of an answer that goes to the client as it is does not begin with a version of HTTP and a status.
+    /// The first line of an answer that goes to the client as it is does not begin with an HTTP version and a status.
     NoStatusLine(String),
 }
 
@@ -74,8 +75,8 @@ impl fmt::Display for BadHead {
 
 impl std::error::Error for BadHead {}
 
-/// Where the head ends in what has come so far: how many bytes are its lines, and how many are they with the empty line behind
-/// them. Nothing before `from` is looked at again but for the end of a line.
+/// Finds the end of the head in the bytes that have come so far. Returns the length of its lines, without and with the
+/// empty line behind them. Bytes before `from` are not searched again, except for the end of a line.
 ///
 /// Lines end in LF or in CRLF (RFC 3875 section 6.2 leaves it to the system; scripts do both).
 pub fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
@@ -90,7 +91,7 @@ pub fn find_end(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// How long the empty line is with which these bytes begin.
+/// Returns the length of the empty line with which these bytes begin.
 fn empty_line(bytes: &[u8]) -> Option<usize> {
     match bytes {
         [b'\n', ..] => Some(1),
@@ -130,9 +131,9 @@ impl<'h> Head<'h> {
         }
     }
 
-    /// The fields for a client that gets this status. Apache takes the media type and the length out of a 204 and a 304, too:
-    /// `CGI.pm` prints a `Content-Type` with each status. A 304 says nothing else of the representation that the client has (RFC
-    /// 9110 section 15.4.5), unless it guides a cache, as `ETag` and `Last-Modified` do.
+    /// Returns the fields for a client that gets this status. Like Apache, takes the media type and the length out of a
+    /// 204 and a 304: `CGI.pm` prints a `Content-Type` with each status. A 304 says nothing else of the representation
+    /// that the client has (RFC 9110 section 15.4.5), unless it guides a cache, as `ETag` and `Last-Modified` do.
     pub fn fields_for(&self, status: u16) -> impl Iterator<Item = FieldLine<'h>> {
         let absent: &[&str] = match status {
             204 => &["Content-Type", "Content-Length"],
@@ -144,8 +145,8 @@ impl<'h> Head<'h> {
     }
 }
 
-/// Reads one line. A line that begins with a blank would continue the one before it (obs-fold, RFC 9112 section 5.2), and is no
-/// field here either.
+/// Reads one line. A line that begins with a blank would continue the line before it (obs-fold, RFC 9112 section 5.2),
+/// and is not a field here either.
 fn field(line: &[u8]) -> Result<FieldLine<'_>, BadHead> {
     let colon = memchr::memchr(b':', line).ok_or_else(|| BadHead::NoField(shown(line)))?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
@@ -165,19 +166,19 @@ fn once<'h>(place: &mut Option<&'h [u8]>, value: &'h [u8], name: &'static str) -
     }
 }
 
-/// The beginning of what a script has printed, for people.
+/// Returns the beginning of a script's output, as text for people.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).into_owned()
 }
 
-/// Enough to recognise a line.
+/// Bytes of output that are shown: enough to recognise a line.
 const SHOWN_BYTES_MAX: usize = 80;
 
 #[cfg(test)]
 mod tests {
     use super::{BadHead, Head, find_end};
 
-    /// The end is found wherever the bytes are cut, with both kinds of lines.
+    /// The end is found wherever the bytes are cut, and with both kinds of line ends.
     #[test]
     fn ends() {
         for (text, expected) in [

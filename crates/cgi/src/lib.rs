@@ -1,7 +1,8 @@
-//! What programs behind a server are told of a request, and how they answer: RFC 3875, without I/O.
+//! CGI without I/O (RFC 3875): the variables that tell programs behind a server of a request, and the programs'
+//! answers.
 //!
-//! A script gets the variables of [`Variables`] and answers with the head that [`find_end`] and [`Head::parse`] read. `FastCGI`
-//! and SCGI tell and answer the same; they only carry it otherwise.
+//! A script gets the variables of [`Variables`] and answers with the head that [`find_end`] and [`Head::parse`] read.
+//! `FastCGI` and SCGI carry the same variables and answers in another way.
 
 #![forbid(unsafe_code)]
 

@@ -1,35 +1,36 @@
-//! The meta-variables of a request (RFC 3875 section 4.1), and what servers tell beside them.
+//! The meta-variables of a request (RFC 3875 section 4.1), and those that servers add to them.
 
 use std::net::SocketAddr;
 
 use adyton_http::{Known, Request, Version};
 
-/// What is known of a request, beside itself.
+/// A request, and the facts about it that its head does not tell.
 #[derive(Clone, Copy)]
 pub struct Facts<'f> {
     /// The request.
     pub request: Request<'f>,
     /// The part of the path that is the script, decoded: `SCRIPT_NAME` (section 4.1.13).
     pub script_name: &'f [u8],
-    /// What stands behind that, decoded: `PATH_INFO` (section 4.1.5). Empty, or it begins with a slash.
+    /// The rest of the path, decoded: `PATH_INFO` (section 4.1.5). Empty, or begins with a slash.
     pub path_info: &'f [u8],
-    /// How long the body is: `CONTENT_LENGTH` (section 4.1.2); `None` if there is none.
+    /// Length of the body: `CONTENT_LENGTH` (section 4.1.2); `None` without a body.
     pub body_bytes: Option<u64>,
-    /// The client: `REMOTE_ADDR` (section 4.1.8). `None` is one of a unix socket.
+    /// The client: `REMOTE_ADDR` (section 4.1.8). `None` for a client of a unix socket.
     pub client: Option<SocketAddr>,
-    /// Where the client is connected: `SERVER_PORT` (section 4.1.15), and the name of a server that has no other.
+    /// The address that the client is connected to: `SERVER_PORT` (section 4.1.15), and the name of a server that has
+    /// no other.
     pub local: Option<SocketAddr>,
-    /// The host that the client has asked for, perhaps with a port, if a proxy tells another than the request.
+    /// The host that the client has asked for, perhaps with a port, if a proxy tells another than the request does.
     pub host: Option<&'f [u8]>,
-    /// The port that it has asked at, if a proxy tells that.
+    /// The port that the client has asked at, if a proxy tells it.
     pub port: Option<u16>,
-    /// Whether it has asked by https.
+    /// Whether the client has asked by https.
     pub is_https: bool,
-    /// How it has proved who it is, and its name: `AUTH_TYPE` and `REMOTE_USER` (sections 4.1.1 and 4.1.11).
+    /// How the client has proved its identity, and its name: `AUTH_TYPE` and `REMOTE_USER` (sections 4.1.1 and 4.1.11).
     pub user: Option<(&'f str, &'f str)>,
-    /// Names of fields that are not told, made of [`Known::bit`].
+    /// Names of fields that do not become variables, made of [`Known::bit`].
     pub hidden: u128,
-    /// Values that stand for all fields of a name.
+    /// Values that replace all fields of a name.
     pub rewritten: &'f [(Known, Box<[u8]>)],
 }
 
@@ -40,8 +41,8 @@ pub struct Variables {
 }
 
 /// Fields that never become variables: `Proxy` would be `HTTP_PROXY`, which programs take for their proxy ("httpoxy",
-/// CVE-2016-5385); a proxy's password is not the script's; a body that came in chunks is whole; the length and the type of the
-/// body have variables of their own.
+/// CVE-2016-5385); a proxy's password is not the script's; a chunked body reaches the script whole; the length and the
+/// type of the body have variables of their own.
 const NEVER: &[Known] = &[
     Known::ContentLength,
     Known::ContentType,
@@ -54,7 +55,7 @@ const NEVER: &[Known] = &[
 ];
 
 impl Variables {
-    /// Those of a request.
+    /// Returns the variables of a request.
     pub fn of(facts: &Facts<'_>) -> Variables {
         let request = facts.request;
         let mut all = Variables { block: Vec::with_capacity(BLOCK_BYTES_USUAL) };
@@ -74,7 +75,7 @@ impl Variables {
         if !facts.path_info.is_empty() {
             all.set("PATH_INFO", facts.path_info);
         }
-        // Section 4.1.7: it is there even if the request has no query.
+        // RFC 3875 section 4.1.7: the variable is there even if the request has no query.
         all.set("QUERY_STRING", request.query());
         all.set_places(facts);
         if let Some(bytes) = facts.body_bytes {
@@ -91,17 +92,17 @@ impl Variables {
         all
     }
 
-    /// Adds one; one with a NUL is left out.
+    /// Adds a variable, unless it has a NUL.
     pub fn set(&mut self, name: &str, value: &[u8]) {
         self.set_named(name.as_bytes(), &[value]);
     }
 
-    /// The bytes of all, as a program's environment has them.
+    /// Returns the bytes of all variables, as a program's environment has them.
     pub fn block(&self) -> &[u8] {
         &self.block
     }
 
-    /// All, as name and value, as `FastCGI` and SCGI send them.
+    /// Returns all variables as name and value, as `FastCGI` and SCGI send them.
     pub fn pairs(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.block.split(|&byte| byte == 0).filter_map(|variable| {
             let at = memchr::memchr(b'=', variable)?;
@@ -122,13 +123,13 @@ impl Variables {
         self.block.push(0);
     }
 
-    /// Who has asked, and where.
+    /// Adds the names, addresses and ports of the server and of the client.
     fn set_places(&mut self, facts: &Facts<'_>) {
         let asked = facts.host.or(facts.request.host()).unwrap_or_default();
         let (name, port) = split_port(asked);
         let usual = facts.local.map_or_else(|| "localhost".to_owned(), |local| local.ip().to_string());
         let name = if name.is_empty() { usual.as_bytes() } else { name };
-        // Names of hosts have no case (RFC 3986 section 3.2.2), and programs compare them.
+        // Host names have no case (RFC 3986 section 3.2.2), and programs compare them.
         self.set("SERVER_NAME", &name.to_ascii_lowercase());
         let of_scheme = if facts.is_https { 443 } else { 80 };
         let port = facts.port.or(if facts.host.is_some() { port } else { None });
@@ -145,24 +146,24 @@ impl Variables {
             self.set("REMOTE_HOST", address.as_bytes());
             self.set("REMOTE_PORT", itoa::Buffer::new().format(client.port()).as_bytes());
         } else {
-            // It must be there (section 4.1.8); a client of a unix socket is on this machine.
+            // `REMOTE_ADDR` must be there (section 4.1.8); a client of a unix socket is on this machine.
             self.set("REMOTE_ADDR", b"127.0.0.1");
         }
     }
 
-    /// The request's fields (section 4.1.18): several of one name are one variable.
+    /// Adds the request's fields (section 4.1.18): several of one name become one variable.
     fn set_fields(&mut self, facts: &Facts<'_>) {
         let request = facts.request;
         let never = NEVER.iter().fold(facts.hidden, |bits, known| bits | known.bit());
         let fields = request.fields();
-        // The target may name a host that no field does.
+        // The target may name a host when no field does.
         if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
             self.set("HTTP_HOST", host);
         }
         for (number, field) in fields.iter().enumerate() {
             let name = request.name(field);
             let is_hidden = field.known != Known::Other && never & field.known.bit() != 0;
-            // `X_A` would pass for `X-A`.
+            // A field `X_A` would pass for `X-A`.
             if !field.plain || is_hidden || name.eq_ignore_ascii_case(b"Proxy") {
                 continue;
             }
@@ -187,13 +188,13 @@ impl Variables {
     }
 }
 
-/// `HTTP_ACCEPT_LANGUAGE` for `Accept-Language`.
+/// Returns the name of a field's variable: `HTTP_ACCEPT_LANGUAGE` for `Accept-Language`.
 fn variable_name(field: &[u8]) -> Vec<u8> {
     let upper = field.iter().map(|byte| if *byte == b'-' { b'_' } else { byte.to_ascii_uppercase() });
     b"HTTP_".iter().copied().chain(upper).collect()
 }
 
-/// A host, and the port behind it.
+/// Splits a host from the port behind it.
 fn split_port(host: &[u8]) -> (&[u8], Option<u16>) {
     match host.iter().rposition(|&byte| byte == b':') {
         Some(colon) if !host[colon..].contains(&b']') => {
@@ -204,10 +205,10 @@ fn split_port(host: &[u8]) -> (&[u8], Option<u16>) {
     }
 }
 
-/// What the server is (section 4.1.17).
+/// `SERVER_SOFTWARE`: name and version of the server (section 4.1.17).
 const SOFTWARE: &str = concat!("Adyton/", env!("CARGO_PKG_VERSION"));
 
-/// A browser's request fits.
+/// Room that a browser's request needs.
 const BLOCK_BYTES_USUAL: usize = 2048;
 
 #[cfg(test)]
@@ -217,7 +218,7 @@ mod tests {
 
     use super::{Facts, Variables};
 
-    /// The variables of a request, sorted; `change` changes what is known beside it.
+    /// Returns the variables of a request, sorted; `change` changes the facts about it.
     fn variables(request: &str, change: impl FnOnce(&mut Facts<'_>)) -> Vec<String> {
         let mut head = Head::new();
         assert_eq!(Ok(Parsed::Complete), head.parse(request.as_bytes(), &Limits::default()));
@@ -300,7 +301,7 @@ mod tests {
         assert!(!all.iter().any(|variable| variable.starts_with("HTTP_CONTENT")), "{all:?}");
     }
 
-    /// The host is that of the target if it has one, whatever the field says (RFC 9112 section 3.2.2).
+    /// A host in the target takes the place of the field's (RFC 9112 section 3.2.2).
     #[test]
     fn of_an_absolute_target() {
         for request in [
@@ -318,7 +319,7 @@ mod tests {
         }
     }
 
-    /// A name has small letters, however it was asked for; the field stays.
+    /// `SERVER_NAME` is in lower case, however the client wrote it; the field stays as it is.
     #[test]
     fn of_a_name_in_capitals() {
         let all = variables("GET / HTTP/1.1\r\nHost: SHOP.Example:81\r\n\r\n", |_| ());
@@ -327,7 +328,7 @@ mod tests {
         assert!(all.contains(&"HTTP_HOST=SHOP.Example:81".to_owned()), "{all:?}");
     }
 
-    /// What a client could use to mislead a script is not told.
+    /// Fields that a client could use to mislead a script do not become variables.
     #[test]
     fn what_is_hidden() {
         let request = format!(
@@ -343,7 +344,7 @@ mod tests {
         }
     }
 
-    /// A proxy that is believed has told whom the client has asked.
+    /// A trusted proxy has told which host the client asked for.
     #[test]
     fn behind_a_proxy() {
         let rewritten: &'static [(Known, Box<[u8]>)] =
@@ -364,7 +365,7 @@ mod tests {
         }
     }
 
-    /// The kernel ends a variable at a NUL, and what stands behind it would be another one.
+    /// The kernel ends a variable at a NUL: the bytes behind it would be another variable.
     #[test]
     fn no_nul() {
         let mut all = Variables::default();

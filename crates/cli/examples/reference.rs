@@ -1,5 +1,6 @@
-//! Prints a generated page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`; with `-- bench` or
-//! `-- sites` behind it that of `docs/reference/bench.md` or `sites.md`, with `-- schema` `docs/reference/sites.schema.json`.
+//! Prints a generated page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`; with `-- bench`
+//! or `-- sites` behind it that of `docs/reference/bench.md` or `sites.md`, with `-- schema`
+//! `docs/reference/sites.schema.json`.
 
 use adyton_cli::{Command, parse};
 

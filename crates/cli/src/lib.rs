@@ -1,7 +1,7 @@
 //! Settings as rows, and the command line, environment, help and reference page made of them.
 //!
 //! Every setting is one [`Row`]; nothing about it is written down twice.
-//! What the user gives, by flag, by variable, by keyword or in a file, becomes one [`Settings`] in `settings/resolve.rs`.
+//! Values from flags, variables, keywords and a file become one [`Settings`] in `settings/resolve.rs`.
 //! `sites/` reads files of sites, whose keys are rows, too.
 //! This crate reads no clock, opens no socket and knows no Python; it looks at the disk only to say
 //! whether the target and the folders that were named exist.

@@ -1,4 +1,4 @@
-//! How values are written: addresses, sizes, times, rates, switches, mounts.
+//! Spellings of values: addresses, sizes, times, rates, switches, mounts.
 
 #![allow(
     clippy::unwrap_used,
@@ -123,7 +123,7 @@ fn numbers_have_units() {
     }
 }
 
-/// What is shown must be what is read: on small numbers, on powers, and beside them.
+/// Numbers are read back from the text that shows them: small numbers, powers, and their neighbours.
 #[test]
 fn numbers_are_shown_as_they_are_read() {
     let powers = (0..63).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);

@@ -1,4 +1,4 @@
-//! Help and reference say everything, and the committed page is the one that the rows make.
+//! Help and reference mention everything, and the committed page is the one that the rows make.
 
 #![allow(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn one_setting_can_be_asked_about() {
     assert_eq!(text, printed(&["help", "--linger-timeout"]));
 }
 
-/// A key of a file of sites has a help, with each table that it stands in, and behind the setting of its name.
+/// A key of a file of sites has a help, with each table that it stands in, behind the setting of the same name.
 #[test]
 fn one_key_can_be_asked_about() {
     let text = printed(&["help", "idle-timeout"]);
@@ -91,7 +91,7 @@ fn one_key_can_be_asked_about() {
     assert!(run(&["help", "--python"], &[]).unwrap_err().message.starts_with("--python is not a setting"));
 }
 
-/// The first of several texts.
+/// Returns the first of several texts.
 fn text_of_setting(text: &str) -> String {
     text.split("\n\n").next().map(|first| format!("{first}\n")).unwrap()
 }
@@ -113,7 +113,7 @@ fn each_order_is_explained() {
     }
 }
 
-/// Whatever the overview names has a help, by both ways to ask for it.
+/// Each command that the overview names has a help, by both ways to ask for it.
 #[test]
 fn each_command_is_explained() {
     let overview = printed(&["help"]);
@@ -129,7 +129,7 @@ fn each_command_is_explained() {
     assert_eq!("now is not understood; the command is: adyton schema", wrong.message);
 }
 
-/// What no client could ask for is said in words.
+/// A request that no client could send is refused with words.
 #[test]
 fn requests_that_are_none() {
     for (words, said) in [

@@ -1,4 +1,5 @@
-//! What is wrong although each key is right by itself: rules that keep nobody out, answers that cannot be, ways around guards.
+//! Settings that are right each by itself and wrong together: rules that keep nobody out, answers that cannot be, ways
+//! around guards.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -15,25 +16,25 @@ fn read(text: &str) -> Result<Settings, Failure> {
     }
 }
 
-/// What is said about a wrong file, without its name.
+/// Returns the messages about a wrong file, without its name.
 fn mistakes(text: &str) -> Vec<String> {
     let Err(failure) = read(text) else { return Vec::new() };
     failure.sentences().map(|line| line.strip_prefix("site.toml:").unwrap_or(line).to_owned()).collect()
 }
 
-/// What is said of a right file that is doubtful.
+/// Returns the warnings about a right file.
 fn doubts(text: &str) -> Vec<String> {
     let settings = read(text).unwrap_or_else(|failure| panic!("{text}{failure}"));
     let all = warnings(&settings).into_iter().map(|doubt| doubt.to_string());
     all.map(|line| line.strip_prefix("site.toml:").unwrap_or(&line).to_owned()).collect()
 }
 
-/// A site with one route, in which these lines stand from line 3 on.
+/// Returns a site with one route, in which these lines stand from line 3 on.
 fn route(lines: &str) -> String {
     format!("[[sites]]\n[[sites.routes]]\n{lines}\n")
 }
 
-/// Routes that keep nobody out: the lines of one, and what is said.
+/// Routes that keep nobody out: the lines of one, and the message.
 const OPEN: &[(&str, &str)] = &[
     (
         "respond = 200\nauth-users = \"ann\"",
@@ -111,7 +112,7 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("if-query = \"a=b\"\nredirect = \"/x{query}\"", "4:12: redirect = /x{query}: "),
 ];
 
-/// What is right, though it looks like the above.
+/// Routes that are right, though they look like the wrong ones.
 const RIGHT: &[&str] = &[
     "respond = 200\nauth = \"basic:users\"\nauth-users = \"ann\"",
     "respond = 302\nheaders = { Location = \"/a\" }",
@@ -128,7 +129,7 @@ const RIGHT: &[&str] = &[
     "deny = \"all\"\nrespond = 200",
 ];
 
-/// Each is told with its place, and nothing else is.
+/// Each wrong route is told with its place, and no other message is given.
 #[test]
 fn routes_that_are_wrong() {
     let mut surprises = Vec::new();
@@ -148,7 +149,7 @@ fn routes_that_are_wrong() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n\n"));
 }
 
-/// A key of a site that one of its routes makes use of is right for all; one that none does is told where it stands, once.
+/// A key of a site that one of its routes uses is right for all; one that no route uses is told at its place, once.
 #[test]
 fn what_surrounds_routes() {
     let site = "[server]\nauth-realm = \"Staff\"\n[[sites]]\nauth-users = \"ann\"\n\
@@ -163,7 +164,7 @@ fn what_surrounds_routes() {
     assert_eq!(Vec::<String>::new(), mistakes(&format!("{site}auth = \"basic:users\"\n")));
 }
 
-/// Redirects of several routes lead around in a circle, too; a route of its own ends it.
+/// Redirects of several routes may lead around in a circle; a route that answers ends it.
 #[test]
 fn circles() {
     let circle = "[[sites]]\nhosts = [\"a.example\", \"www.a.example\"]\n[[sites.routes]]\npath = \"/a\"\nredirect = \"/b\"\n\
@@ -182,7 +183,7 @@ fn circles() {
     assert_eq!(Vec::<String>::new(), mistakes(&ended));
 }
 
-/// Without a file, flags are named.
+/// Without a file, messages name flags.
 #[test]
 fn flags() {
     let words = ["check", "src", "--auth-users", "ann", "--auth-group-file", "groups"].map(str::to_owned);
@@ -199,7 +200,7 @@ fn flags() {
     assert!(found[1].starts_with("--auth-group-file: no group is asked for"), "{found:?}");
 }
 
-/// Everybody is whoever there is, and undoes what surrounds a route.
+/// Everybody is every client, and undoes the rules around a route.
 #[test]
 fn everybody_and_nobody() {
     let text = "[[sites]]\nallow = \"10.0.0.0/8\"\ndeny = \"10.0.0.1\"\n[[sites.routes]]\nallow = \"all\"\ndeny = \"none\"\nrespond = 200\n\
@@ -215,12 +216,12 @@ fn everybody_and_nobody() {
     assert_eq!([[true; 4], [false; 4]], [doors(0), doors(1)]);
 }
 
-/// The places and the beginnings of what is said about a wrong file.
+/// Returns the places and the beginnings of the messages about a wrong file.
 fn beginnings(text: &str) -> Vec<String> {
     mistakes(text).iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect()
 }
 
-/// Mistakes of keys and of what they mean together are told at once, but none that only follows from another.
+/// Mistakes of keys and of their meaning together are told at once, but none that only follows from another.
 #[test]
 fn all_at_once() {
     let text = "[server]\nbind = [\":80\", \":80\"]\n[[sites]]\n[[sites.routes]]\npth = \"/\"\nauth-users = \"ann\"\nrespond = 200\n\
@@ -241,7 +242,7 @@ fn all_at_once() {
     );
 }
 
-/// A mistake in a table around a route, or in another route, hides nothing that is wrong without it.
+/// A mistake in a table around a route, or in another route, hides no mistake that is independent of it.
 #[test]
 fn beside_other_mistakes() {
     let route = "[[sites.routes]]\npath = \"/a\"\nauth-users = \"ann\"\nredirect = \"/a\"\n";
@@ -293,7 +294,7 @@ fn beside_other_mistakes() {
     }
 }
 
-/// Something that is no TOML hides what is wrong in no other table, and nothing follows from it.
+/// A part that is not TOML hides no mistake of another table, and nothing follows from it.
 #[test]
 fn beside_what_is_no_toml() {
     let site = "[[sites]]\n[[sites.routes]]\npath = \"/a\"\nauth-users = \"ann\"\nredirect = \"/a\"\n";
@@ -317,7 +318,7 @@ fn beside_what_is_no_toml() {
     ] {
         let found = beginnings(&text);
         let mut lines: Vec<&String> = found.iter().collect();
-        // A parser may have more than one thing to say of a line.
+        // The parser may have more than one message about a line.
         lines.dedup_by_key(|line| line.split(':').next().map(str::to_owned));
 
         assert_eq!(wanted.len(), lines.len(), "{text}\n{found:?}");
@@ -328,7 +329,7 @@ fn beside_what_is_no_toml() {
     }
 }
 
-/// Files with one mistake, which is all that is told: what looks wrong beside it may only look so because of it.
+/// Files with one mistake, which is all that is told: other things may only look wrong because of it.
 #[test]
 fn what_follows_from_a_mistake() {
     let site = "[[sites]]\n[[sites.routes]]\n";
@@ -351,7 +352,7 @@ fn what_follows_from_a_mistake() {
                 .to_owned(),
             "4:8: auth = x",
         ),
-        // What answers.
+        // Keys of actions.
         (format!("{site}file = \"src\"\nmay-set = \"auth\""), "3:1: file is no key of a route; did you mean files?"),
         (format!("{site}files = \"none/such\"\nmay-set = \"auth\"\nstatic-listing = 3"), "5:18: static-listing = 3"),
         (format!("{site}respond = 302\nheader = {{ Location = \"/\" }}"), "4:1: header is no key of a route; did you mean headers?"),
@@ -384,7 +385,7 @@ fn what_follows_from_a_mistake() {
     }
 }
 
-/// Redirects of a folder at `/f`: the lines of its file, and what is said.
+/// Redirects of a folder at `/f`: the lines of its file, and the message.
 #[test]
 fn loops_of_folders() {
     let entry = |path: &str, to: &str| format!("[[redirects]]\npath = {path:?}\nredirect = {to:?}\n");
@@ -430,7 +431,7 @@ fn loops_of_folders() {
     }
 }
 
-/// Guards that requests get around: routes, and the beginning of what is said; empty if nothing is.
+/// Guards that requests get around: routes, and the beginning of the warning; empty if there is none.
 const WAYS: &[(&str, &str)] = &[
     (
         "path = \"/a/\"\nmethods = \"GET\"\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:a\"",
@@ -450,12 +451,12 @@ const WAYS: &[(&str, &str)] = &[
         "if-headers = { X = \"1\" }\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:a\"",
         "2:1: this route guards only requests that are X=1: all others reach the route of line 6 (/), ",
     ),
-    // Both say what they are for: everybody reads, some write.
+    // Both routes say what they are for: everybody reads, some write.
     (
         "methods = [\"POST\", \"PUT\"]\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\nmethods = \"GET\"\napp = \"m:a\"",
         "",
     ),
-    // Another application is for others.
+    // Another application is for other clients.
     (
         "if-headers = { X = \"1\" }\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:b\"",
         "",
@@ -516,7 +517,7 @@ fn doubtful_routes() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n\n"));
 }
 
-/// Names that people bring along, in each table, and what they are told.
+/// Names that people bring along, in each table, and the message.
 const FOREIGN: &[(&str, &str)] = &[
     ("[server]\nworkers = 4", "workers is no key of [server]; here it is processes"),
     ("[server]\nlisten = 80", "listen is no key of [server]; bind is where to listen, and backlog how many "),
@@ -585,7 +586,7 @@ fn foreign_names() {
     }
 }
 
-/// On the command line, too.
+/// Foreign names are known on the command line, too.
 #[test]
 fn foreign_flags() {
     for (flag, said) in [
@@ -606,7 +607,7 @@ fn foreign_flags() {
     }
 }
 
-/// What the user may do with an empty list in a variable.
+/// An empty variable is right; a list of nothing but commas is refused.
 #[test]
 fn empty_variables() {
     let words = ["check", "src"].map(str::to_owned);

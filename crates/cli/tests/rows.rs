@@ -1,4 +1,4 @@
-//! What must hold for every row, whatever it is.
+//! Properties of every row, whatever its setting.
 
 #![allow(
     clippy::unwrap_used,
@@ -43,7 +43,7 @@ fn every_default_passes_its_own_check() {
     for row in ROWS.iter().filter(|row| !row.default.is_empty()) {
         let mut settings = defaults();
         assert_eq!(row.apply(&mut settings, row.default), Ok(()), "{}", row.name);
-        // A repeatable one has been added to what was there.
+        // A repeatable setting has been added to what was there.
         assert!(row.repeatable || settings == defaults(), "{}", row.name);
     }
 }
@@ -137,7 +137,7 @@ fn with_flag(row: &Row) -> Settings {
     serve(&[&row.flag(), row.example], &[]).unwrap()
 }
 
-/// The fields of the settings with their values in text, cut out of the indented debug output.
+/// Returns the fields of the settings with their values in text, cut out of the indented debug output.
 fn fields(settings: &Settings) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     let mut name = String::new();

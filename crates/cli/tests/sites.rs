@@ -1,4 +1,4 @@
-//! Files of sites: what is made of right ones, and the exact words about wrong ones.
+//! Files of sites: the result of right ones, and the exact words about wrong ones.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use adyton_cli::{Command, Failure, MaySet, Part, Question, SiteAction, Sites, parse, read_folder};
 use adyton_route::Door;
 
-/// What a file says.
+/// Returns the sites of a file.
 fn read(text: &str) -> Result<Sites, Failure> {
     let words = ["check", "site.toml"].map(str::to_owned);
     match parse(&words, &[], false, Some(text.into()))? {
@@ -16,18 +16,18 @@ fn read(text: &str) -> Result<Sites, Failure> {
     }
 }
 
-/// What is said about a wrong file, without its name.
+/// Returns the messages about a wrong file, without its name.
 fn mistakes(text: &str) -> Vec<String> {
     let Err(failure) = read(text) else { return vec!["nothing".to_owned()] };
     failure.sentences().map(|line| line.strip_prefix("site.toml:").unwrap_or(line).to_owned()).collect()
 }
 
-/// A site with one route, in which these lines stand from line 3 on.
+/// Returns a site with one route, in which these lines stand from line 3 on.
 fn route(lines: &str) -> String {
     format!("[[sites]]\n[[sites.routes]]\n{lines}\n")
 }
 
-/// Values that are wrong where they stand: a line of a route with `respond`, and what is said about it.
+/// Values that are wrong where they stand: a line of a route with `respond`, and the message.
 const WRONG_VALUES: &[(&str, &str)] = &[
     ("path = \"a\"", "8: path = a: a path begins with a slash, or with * as in *.php"),
     ("path = \"\"", "8: path = \"\": a path begins with a slash, or with * as in *.php"),
@@ -148,7 +148,7 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("redirect-status = 308", "1: redirect-status belongs to redirect, which this route does not have"),
 ];
 
-/// Actions that are wrong: the lines of a route, and what is said.
+/// Actions that are wrong: the lines of a route, and the message.
 const WRONG_ACTIONS: &[(&str, &str)] = &[
     (
         "files = \"a\"\nrespond = 200",
@@ -269,7 +269,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Wrong ways to say what is tried: the lines of a route, and what is said.
+/// Wrong lists of actions to try: the lines of a route, and the message.
 const WRONG_TRIES: &[(&str, &str)] = &[
     (
         "try = [\"files\", \"ap\"]\nfiles = \"src\"\napp = \"a:b\"",
@@ -290,7 +290,7 @@ const WRONG_TRIES: &[(&str, &str)] = &[
     ("try = true\nfiles = \"src\"", "3:7: try = on: write keys that answer: files, and then one of "),
 ];
 
-/// Wrong rules of rewriting: the value of the key in a site, and what is said.
+/// Wrong rules of rewriting: the value of the key in a site, and the message.
 const WRONG_REWRITES: &[(&str, &str)] = &[
     ("/a", "/a: write FROM -> TO, as in /old/ -> /new/"),
     ("/a->/b", "/a->/b: write FROM -> TO, as in /old/ -> /new/"),
@@ -606,7 +606,7 @@ fn all_at_once() {
     );
 }
 
-/// A site and a route have the settings around them, but for what they say themselves.
+/// A site and a route have the settings around them, unless they have their own.
 #[test]
 fn settings_are_inherited() {
     let text = "[server]\nbody-bytes-max = \"1k\"\nstatic-listing = true\nthreads = 3\n\
@@ -622,7 +622,7 @@ fn settings_are_inherited() {
     assert_eq!([5, 12], [first, second].map(|site| site.line));
 }
 
-/// What stands around an action is taken over from the tables around it, key by key; fields by their names.
+/// Settings around an action are inherited from the tables around it, key by key; header fields by their names.
 #[test]
 fn what_is_around_is_inherited() {
     let text = "[server]\nallow = \"10.0.0.0/8\"\nauth = \"basic:users\"\nauth-satisfy = \"any\"\nheaders = { A = \"server\", B = \"server\" }\n\
@@ -656,7 +656,7 @@ fn what_is_around_is_inherited() {
     );
 }
 
-/// A table that tries a folder first makes two routes, of which the first leaves what it has not to the second.
+/// A table that tries a folder first makes two routes, of which the first leaves missing files to the second.
 #[test]
 fn one_is_tried_before_another() {
     let text = "[[sites]]\n[[sites.routes]]\npath = \"/a/\"\nmethods = \"GET\"\nfiles = \"src\"\nrespond = 204\n\
@@ -676,14 +676,14 @@ fn one_is_tried_before_another() {
     assert_eq!((&routes[0].paths, &routes[0].when), (&routes[1].paths, &routes[1].when));
 }
 
-/// What happens to a request from this machine, without the line about its site.
+/// Returns the explanation of a request from this machine, without the line about its site.
 fn explained(sites: &Sites, url: &str) -> String {
     let (method, url, client) = ("GET".to_owned(), url.to_owned(), "127.0.0.1".parse().ok());
     let said = sites.explain(&Question { method, url, fields: Vec::new(), client }).expect("it is a request");
     said.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
 }
 
-/// Paths that nobody gets are told, and so is what is around the path of a file that another path is answered with.
+/// Paths that nobody gets are told, and so are the rules around the path of a file that another path is answered with.
 #[test]
 fn what_is_around_other_paths() {
     let text = "[[sites]]\ndeny-paths = [\"*.bak\", \"/b/index.html\"]\nrewrite = \"/to/ -> /x.bak/\"\n\
@@ -734,7 +734,7 @@ fn what_is_around_other_paths() {
     assert!(sites.table().contains("\n  nobody gets *.bak, /b/index.html\n"), "{}", sites.table());
 }
 
-/// Routes that name one application share it; called otherwise it is another one.
+/// Routes that name one application share it; the same target called in another way is another application.
 #[test]
 fn applications_once() {
     let text = "[[sites]]\n[[sites.routes]]\napp = \"a.b:c\"\n[[sites.routes]]\npath = \"/x/\"\napp = \"a.b:c\"\n\
@@ -750,7 +750,8 @@ fn applications_once() {
     assert_eq!(3, sites.apps.len());
 }
 
-/// A folder of scripts is one application, however many routes have it, and stands where those begin that have all beneath a path.
+/// A folder of scripts is one application, however many routes have it. At routes with all beneath a path, it stands at
+/// that path.
 #[test]
 fn scripts_once() {
     let text = "[[sites]]\n[[sites.routes]]\nscripts = \"src\"\npath = [\"/a/\", \"/b\", \"*.py\"]\n[[sites.routes]]\n\

@@ -1,4 +1,4 @@
-//! Which of flag, keyword, variable and default counts, and what is said about wrong names.
+//! Precedence of flag, keyword, variable and default, and messages about wrong names.
 
 #![allow(
     clippy::unwrap_used,
@@ -163,7 +163,7 @@ fn other_variables_are_nobody_s_business() {
         ("PATH", "/bin"),
         ("ADYTON", "x"),
         ("MY_ADYTON_BIND", "x"),
-        // What Kubernetes sets in every container beside a service called `adyton`.
+        // Kubernetes sets these in every container beside a service called `adyton`.
         ("ADYTON_SERVICE_HOST", "10.0.0.1"),
         ("ADYTON_SERVICE_PORT_HTTP", "80"),
         ("ADYTON_PORT", "tcp://10.0.0.1:80"),

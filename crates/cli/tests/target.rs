@@ -1,4 +1,4 @@
-//! What a target is, by its form and by what is on the disk.
+//! Targets, by their form and by the files on the disk.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use adyton_cli::{Command, Target, absent_folders};
 use common::{refusal, run};
 
-/// A folder that is gone with the test.
+/// A folder that is removed with the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Folders end in a slash.
+    /// Makes a folder with these entries; folders end in a slash.
     fn with(name: &str, entries: &[&str]) -> Scratch {
         let root = std::env::temp_dir().join(format!("adyton-cli-{name}-{}", std::process::id()));
         fs::create_dir_all(&root).unwrap();

@@ -2,7 +2,7 @@
 
 use adyton_http::find_weight;
 
-/// How content is coded.
+/// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// Brotli (RFC 7932).
@@ -11,15 +11,15 @@ pub enum Coding {
     Zstd,
     /// Gzip (RFC 1952).
     Gzip,
-    /// Not at all.
+    /// No coding.
     Identity,
 }
 
-/// All that make content smaller, those first that make it smallest.
+/// All codings that make content smaller, in order of how small they make it, the smallest first.
 pub const CODINGS: [Coding; 3] = [Coding::Br, Coding::Zstd, Coding::Gzip];
 
 impl Coding {
-    /// The name in `Accept-Encoding` and `Content-Encoding`.
+    /// Returns the name in `Accept-Encoding` and `Content-Encoding`.
     pub fn token(self) -> &'static str {
         match self {
             Coding::Br => "br",
@@ -29,7 +29,7 @@ impl Coding {
         }
     }
 
-    /// What the name of a file that was compressed beforehand adds to the file's.
+    /// Returns the ending of a file that was compressed beforehand, which follows the name of the original.
     pub fn suffix(self) -> &'static str {
         match self {
             Coding::Br => ".br",
@@ -46,10 +46,10 @@ impl Coding {
     }
 }
 
-/// The coding to answer with, out of `there` and none at all.
+/// Chooses the coding to answer with, out of `there` and none at all.
 ///
-/// Of several that the client likes equally the first counts. `lines` are the values of all `Accept-Encoding` fields;
-/// without any the answer is not coded. `None` when the client refuses every form, the uncoded one included
+/// Of several that the client likes equally, the first counts. `lines` are the values of all `Accept-Encoding` fields;
+/// without any, the answer is not coded. `None` when the client refuses every form, the uncoded one included
 /// (`identity;q=0`).
 pub fn choose_coding(lines: &[&[u8]], there: impl IntoIterator<Item = Coding>) -> Option<Coding> {
     let weights = |coding: Coding| {
@@ -66,7 +66,7 @@ pub fn choose_coding(lines: &[&[u8]], there: impl IntoIterator<Item = Coding>) -
     match (weights(Coding::Identity), best) {
         (Some(0), best) => best.map(|(coding, _)| coding),
         (Some(weight), Some((_, highest))) if weight > highest => Some(Coding::Identity),
-        // Not mentioned, the uncoded form is acceptable but not preferred.
+        // An uncoded form that is not mentioned is acceptable but not preferred.
         (_, Some((coding, _))) => Some(coding),
         (_, None) => Some(Coding::Identity),
     }

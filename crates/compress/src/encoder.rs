@@ -2,8 +2,8 @@
 //!
 //! # Levels
 //!
-//! Chosen by measurement, of a page of documentation in HTML at 7 KiB, 64 KiB and 700 KiB, in µs and in percent of the
-//! content, on one core:
+//! The levels are chosen by measurement, in µs and in percent of the content, of a page of documentation in HTML at
+//! 7 KiB, 64 KiB and 700 KiB, on one core:
 //!
 //! | level | 7 KiB | 64 KiB | 700 KiB | memory |
 //! | --- | --- | --- | --- | --- |
@@ -18,8 +18,9 @@
 //! | **br 5** | 162 µs, 24.7 % | 841, 8.3 | 16100, 10.4 | 1.2 to 3.5 MiB |
 //! | **br 5**, window 2^22 | 161 µs, 24.7 % | 1676, 8.3 | 30900, 7.8 | 1.2 to 12 MiB |
 //!
-//! So zstd is the quickest by far for what is coded anew each time, and br the smallest for what is kept. Of gzip, 4 has
-//! nearly all that 6 has, for six tenths of the time. Below a window of 2^17, br 5 takes tables of 32 MiB: never.
+//! By far the quickest is zstd, for content that is coded anew each time; the smallest is br, for content that is kept.
+//! Of gzip, level 4 saves nearly all that level 6 does, in six tenths of the time. Below a window of 2^17, br 5 takes
+//! tables of 32 MiB, so no window is smaller.
 
 use std::io::{self, Write};
 
@@ -31,12 +32,12 @@ use zstd::zstd_safe::CParameter;
 
 use crate::Coding;
 
-/// How much time content is worth.
+/// How much time the coding of content is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// It is coded for one answer.
+    /// Content is coded for one answer.
     Once,
-    /// It is kept for many answers.
+    /// Coded content is kept for many answers.
     Kept,
 }
 
@@ -46,20 +47,21 @@ const ZSTD_LEVEL_ONCE: i32 = 3;
 const ZSTD_LEVEL_KEPT: i32 = 5;
 const BR_QUALITY: i32 = 5;
 
-/// How far back content is looked at, as a power of two: more takes more memory, of the client, too.
+/// Windows, as powers of two: how far back content is looked at. A larger one takes more memory, the client's, too.
 const WINDOW_LOG_ONCE: u8 = 18;
 const BR_WINDOW_LOG_MIN: u8 = 17;
 const BR_WINDOW_LOG_KEPT: u8 = 22;
 
-/// What brotli gathers before it looks at it.
+/// Bytes that brotli gathers before it looks at them.
 const BR_BUFFER_BYTES: usize = 4096;
 
-/// Content up to this many bytes is small: tables are smaller, too.
+/// Content of up to this many bytes is small, and so are its tables.
 const SMALL_BYTES_MAX: u64 = 16 << 10;
 
-/// What a compressor for one answer takes in memory at most, in bytes; `content` is how long it is, if that is known.
+/// Returns the memory that a compressor for one answer takes at most, in bytes; `content` is the content's length, if
+/// known.
 ///
-/// Measured, and rounded up; its output is not in it.
+/// The figures are measured, and rounded up; the output is not in them.
 pub fn memory_bytes(coding: Coding, content: Option<u64>) -> u64 {
     let is_small = content.is_some_and(|bytes| bytes <= SMALL_BYTES_MAX);
     match (coding, is_small) {
@@ -72,8 +74,8 @@ pub fn memory_bytes(coding: Coding, content: Option<u64>) -> u64 {
     }
 }
 
-/// What codes the content of one answer. Everything written appears in [`Encoder::take_output`], sooner or later: after
-/// [`Encoder::flush`] all of it can be decoded, after [`Encoder::finish`] it is whole.
+/// A compressor for the content of one answer. Everything written appears in [`Encoder::take_output`], sooner or later:
+/// after [`Encoder::flush`], all of it can be decoded; after [`Encoder::finish`], it is whole.
 pub struct Encoder(Kind);
 
 enum Kind {
@@ -83,12 +85,12 @@ enum Kind {
 }
 
 impl Encoder {
-    /// A compressor for `content` bytes, if their number is known; then neither more nor less may be written. `None` for
-    /// [`Coding::Identity`].
+    /// Makes a compressor for `content` bytes, if their number is known; then neither more nor less may be written.
+    /// Returns `None` for [`Coding::Identity`].
     ///
     /// # Errors
     ///
-    /// There is not enough memory.
+    /// Memory runs out.
     pub fn new(coding: Coding, effort: Effort, content: Option<u64>) -> io::Result<Option<Encoder>> {
         Ok(Some(Encoder(match coding {
             Coding::Identity => return Ok(None),
@@ -105,7 +107,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// There is not enough memory; it is more than was promised.
+    /// Memory runs out, or the content is longer than promised.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.0 {
             Kind::Br(encoder) => encoder.write_all(bytes),
@@ -114,11 +116,11 @@ impl Encoder {
         }
     }
 
-    /// Has the output hold all that was written: a client can decode it without what follows.
+    /// Puts all that was written into the output: a client can decode it without the bytes that follow.
     ///
     /// # Errors
     ///
-    /// There is not enough memory.
+    /// Memory runs out.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
             Kind::Br(encoder) => encoder.flush(),
@@ -127,7 +129,7 @@ impl Encoder {
         }
     }
 
-    /// Takes what has been coded so far.
+    /// Takes the output so far.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(match &mut self.0 {
             Kind::Br(encoder) => encoder.get_mut(),
@@ -136,11 +138,11 @@ impl Encoder {
         })
     }
 
-    /// Ends the content; what of the output was not taken yet.
+    /// Ends the content, and returns the output that was not taken yet.
     ///
     /// # Errors
     ///
-    /// There is not enough memory; it is less than was promised.
+    /// Memory runs out, or the content is shorter than promised.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         match self.0 {
             Kind::Br(encoder) => Ok(encoder.into_inner()),
@@ -150,7 +152,7 @@ impl Encoder {
     }
 }
 
-/// Codes content that will be kept, at once. `None` if that makes it no smaller, or there is not enough memory.
+/// Codes content that will be kept, at once. Returns `None` if that makes it no smaller, or if memory runs out.
 pub fn whole(coding: Coding, content: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = Encoder::new(coding, Effort::Kept, Some(content.len() as u64)).ok()??;
     encoder.write(content).ok()?;
@@ -181,7 +183,7 @@ fn zstd(effort: Effort, content: Option<u64>) -> io::Result<zstd::stream::write:
     Ok(encoder)
 }
 
-/// The smallest power of two that is no less than `bytes`, as its exponent.
+/// Returns the exponent of the smallest power of two that is at least `bytes`.
 fn log(bytes: u64) -> u8 {
     let exponent = u64::BITS - bytes.saturating_sub(1).leading_zeros();
     u8::try_from(exponent).unwrap_or(u8::MAX)

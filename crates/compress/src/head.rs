@@ -17,39 +17,40 @@ pub struct Rules {
     pub with_cookies: bool,
 }
 
-/// What the head of an answer does not say.
+/// Facts about an answer that its head does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// What the client takes ([`Rules::accepted`]).
+    /// The coding that the client takes ([`Rules::accepted`]).
     pub accepted: Coding,
-    /// Whether it is an answer to HEAD.
+    /// Whether the request is a HEAD.
     pub to_head: bool,
     /// The line that says how content of unknown length ends, in place of Content-Length.
     pub framing: &'a [u8],
 }
 
-/// Fields that say something of the very bytes that follow.
+/// Fields that are true only of the very bytes that follow.
 const DIGESTS: [&[u8]; 4] = [b"content-md5", b"content-digest", b"digest", b"repr-digest"];
 
 const VARY: &[u8] = b"Vary: Accept-Encoding\r\n";
 
 impl Rules {
-    /// The coding for a client that says this in its `Accept-Encoding` fields.
+    /// Returns the coding for a client with these `Accept-Encoding` fields.
     pub fn accepted(&self, lines: &[&[u8]]) -> Coding {
         if lines.is_empty() {
             return Coding::Identity;
         }
-        // What refuses every form is answered nonetheless, as RFC 9110 section 12.5.3 allows.
+        // A client that refuses every form is answered nonetheless, as RFC 9110 section 12.5.3 allows.
         choose_coding(lines, self.codings.iter().copied()).unwrap_or(Coding::Identity)
     }
 }
 
-/// Decides how the content of an answer is coded, and changes its head to say so: the head begins at `start` of `out`, and
-/// ends with its empty line and `out`.
+/// Decides how the content of an answer is coded, and changes its head to say so. The head begins at `start` of `out`;
+/// its empty line is also the end of `out`.
 ///
-/// An answer is left alone that is no whole one (206), has no content (204, 205), is coded already, is of a type that gains
-/// nothing, is too short, must not be changed (`no-transform`), or has a digest of its bytes. Where others would have been
-/// coded for another client, `Vary` says so to caches. An entity tag of coded content is weak (RFC 9110 section 8.8.1).
+/// An answer is left alone if it is partial (206), has no content (204, 205), is coded already, is of a type that gains
+/// nothing, is too short, must not be changed (`no-transform`), or has a digest of its bytes. An answer that would have
+/// been coded for another client says so to caches in `Vary`. An entity tag of coded content is weak (RFC 9110 section
+/// 8.8.1).
 ///
 /// `begin` is told the coding before anything is changed, and may refuse it: then the answer is sent as it is.
 pub fn recode(
@@ -87,25 +88,25 @@ pub fn recode(
     change.coding
 }
 
-/// What a head says that matters here.
+/// Facts in a head that decide about its coding.
 #[derive(Default)]
 struct Seen {
     status: u16,
-    /// Whether the type of its content gains; `None` without a type.
+    /// Whether the type of the content gains; `None` without a type.
     gains: Option<bool>,
     length: Option<u64>,
-    /// Whether its content is not to be touched.
+    /// Whether the content must not be touched.
     is_fixed: bool,
     has_cookie: bool,
-    /// Whether `Vary` has what would be added.
+    /// Whether `Vary` covers `Accept-Encoding` already.
     varies: bool,
 }
 
-/// What becomes of an answer.
+/// The changes to an answer.
 #[derive(Clone, Copy)]
 struct Change {
     coding: Coding,
-    /// Whether its entity tag is made weak.
+    /// Whether the entity tag is made weak.
     weakens: bool,
 }
 
@@ -128,7 +129,7 @@ impl Seen {
         let has = |element: &[u8]| {
             value.split(|&byte| byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(element))
         };
-        // By length first: most fields are none of these.
+        // Lengths are compared first: most fields are none of these.
         match name.len() {
             4 if is(b"vary") => self.varies |= has(b"*") || has(b"accept-encoding"),
             10 if is(b"set-cookie") => self.has_cookie = true,
@@ -142,13 +143,13 @@ impl Seen {
         }
     }
 
-    /// What is to be changed; `None` if the answer is the same for clients that take codings and others.
+    /// Returns the changes; `None` if the answer is the same for clients that take codings and others.
     fn change(&self, rules: &Rules, answer: &Answer<'_>) -> Option<Change> {
         if self.is_fixed || self.has_cookie && !rules.with_cookies {
             return None;
         }
         let takes = answer.accepted != Coding::Identity;
-        // What the other answer had of these, which this one confirms. That it had a type that gains is not known, and a
+        // A 304 says what the answer that it confirms has said. Whether the type of that one gains is often unknown; a
         // weak tag confirms a strong one as well.
         if self.status == 304 {
             let is_other = self.gains == Some(false);
@@ -158,7 +159,7 @@ impl Seen {
         if matches!(self.status, 0..200 | 204..=206) || self.gains != Some(true) || is_short {
             return None;
         }
-        // Whether a GET would get an answer long enough is not known, and need not be said (RFC 9110 section 9.3.2).
+        // Whether the answer to a GET would be long enough is unknown, and need not be said (RFC 9110 section 9.3.2).
         let is_vague = answer.to_head && self.length.is_none();
         let coding = if is_vague { Coding::Identity } else { answer.accepted };
         Some(Change { coding, weakens: takes })
@@ -176,7 +177,7 @@ impl Change {
             return;
         }
         if self.weakens && is(b"etag") {
-            // Without the line's end: that of an empty value is no blank of it.
+            // The end of the line is trimmed off, too, so that an empty value stays empty.
             let value = line[name.len() + 1..].trim_ascii();
             if !value.is_empty() && !value.starts_with(b"W/") {
                 head.extend_from_slice(b"ETag: W/");

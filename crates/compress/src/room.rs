@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What compressors may take together, in bytes: where there is no more, answers go as they are.
+/// Memory for all compressors together, in bytes: where none is left, answers go as they are.
 #[derive(Debug)]
 pub struct Room {
     bytes_max: u64,
     bytes: AtomicU64,
 }
 
-/// What one compressor takes, given back when it is dropped.
+/// Memory of one compressor, given back when this is dropped.
 #[derive(Debug)]
 pub struct Share {
     room: Arc<Room>,
@@ -18,7 +18,7 @@ pub struct Share {
 }
 
 impl Room {
-    /// So many bytes for all.
+    /// Makes a room of this many bytes.
     pub fn new(bytes_max: u64) -> Arc<Room> {
         Arc::new(Room { bytes_max, bytes: AtomicU64::new(0) })
     }

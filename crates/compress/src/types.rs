@@ -1,7 +1,7 @@
 //! Media types whose content becomes smaller.
 
-/// Those beside `text/…`, `…+json` and `…+xml`. What is compressed already (pictures, films, archives, fonts of the web)
-/// would only cost time.
+/// Types that gain, beside `text/…`, `…+json` and `…+xml`. Content that is compressed already (pictures, films,
+/// archives, fonts of the web) would only cost time.
 const TYPES: [&str; 25] = [
     "application/ecmascript",
     "application/graphql",
@@ -30,8 +30,8 @@ const TYPES: [&str; 25] = [
     "image/x-icon",
 ];
 
-/// A type of text that is not coded: its answers last for hours, and each would keep a compressor in memory to save a few
-/// bytes of each small event.
+/// A type of text that is not coded: its answers last for hours, and each would keep a compressor in memory to save a
+/// few bytes of each small event.
 const EVENTS: &str = "text/event-stream";
 
 /// Whether content of this type becomes much smaller; parameters of the value of `Content-Type` do not matter.

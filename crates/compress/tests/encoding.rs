@@ -1,4 +1,4 @@
-//! What is coded can be decoded, whole and as far as it was flushed.
+//! Coded content can be decoded, whole and as far as it was flushed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use adyton_compress::{CODINGS, Coding, Effort, Encoder, choose_coding, memory_bytes, whole};
 
-/// What can be decoded of `bytes`, which may end too early.
+/// Returns all that can be decoded of `bytes`, which may end too early.
 fn decoded(coding: Coding, bytes: &[u8]) -> Vec<u8> {
     let mut reader: Box<dyn Read> = match coding {
         Coding::Br => Box::new(brotli::Decompressor::new(bytes, 4096)),

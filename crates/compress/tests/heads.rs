@@ -1,4 +1,4 @@
-//! What is coded, and what heads say then.
+//! Which answers are coded, and what their heads say then.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ fn rules() -> Rules {
     Rules { codings: vec![Coding::Br, Coding::Gzip], bytes_min: 100, with_cookies: false }
 }
 
-/// The coding of an answer, and its head without the first line and the empty one.
+/// Returns the coding of an answer, and its head without the first line and the empty one.
 fn recoded(rules: &Rules, accepted: Coding, to_head: bool, fields: &str) -> (Coding, String) {
     let (line, rest) = fields.split_once('|').unwrap_or(("200 OK", fields));
     let rest: Vec<String> = rest.split_terminator(';').map(|field| format!("{}\r\n", field.trim())).collect();

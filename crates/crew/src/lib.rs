@@ -8,8 +8,8 @@
 //! | the loop is | who may take it | where it goes |
 //! | --- | --- | --- |
 //! | *held* on a driver's stack | no other thread | *published*, *offered*, or finished |
-//! | *published* in its driver's seat, during a call of the application | the driver, when the call is over; the watch, when it takes too long | *held* again; *offered* |
-//! | *offered*: assigned to an idle thread, or in the roster until there is one | that thread; the next that comes free | *held* by its new driver |
+//! | *published* in its driver's seat for a call | the driver after it; the watch if it is late | *held*; *offered* |
+//! | *offered* to an idle thread, or to the roster | that thread; the next that comes free | *held* by its new driver |
 //!
 //! Driver and watch meet in one atomic swap: the one that finds the loop in the seat has it, and the other finds the
 //! seat empty. Each thread has its own seat. Were there one for each loop, a late thread could take the loop out of the
@@ -20,7 +20,7 @@
 //! | a thread is | with a slot | becomes |
 //! | --- | --- | --- |
 //! | *idle*, in the roster | no | *driver* or *worker*, as assigned; or leaves |
-//! | *driver* of a loop | the loop's, or none | *late*, when the loop was taken from its seat; *idle*, when it gave the loop up |
+//! | *driver* of a loop | the loop's, or none | *late*, when it lost the loop; *idle*, when it gave the loop up |
 //! | *late*: still in a call that began on a loop | the one that the loop had | *worker*, if something waits; *idle* |
 //! | *worker* on a request from the queue | yes | *worker* with the next one; *idle* |
 //! | *parked*: inside a call, waiting for its client | given back | *late* or *worker* again, with the next free slot |
@@ -29,8 +29,8 @@
 //! so that the common call touches no counter: `slots = free + one for each loop that has one + one for each
 //! late thread and each worker`. A driver without a slot, because all are taken, still accepts, parses,
 //! serves files, and puts requests into the queue: it is the driver of last resort. There is one thread more
-//! than slots for each loop, so that there is always such a driver. A loop with quick calls to make *wants* the next slot
-//! that comes free, before the queue: otherwise slow requests, once they had all slots, would keep them.
+//! than slots for each loop, so that there is always such a driver. A loop with quick calls to make *wants* the next
+//! slot that comes free, before the queue: otherwise slow requests, once they had all slots, would keep them.
 //!
 //! With one slot the application belongs to one thread (it may not be thread-safe, nor know another thread's
 //! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
@@ -38,8 +38,8 @@
 //!
 //! A thread that has *worked* from the queue may run at a lower priority from then on, if what it ran computes, so that
 //! this leaves the CPU to the loop; and a process that is not root cannot take that back. So some threads stay
-//! *fresh*: a reserve that takes loops only, and the loops go to them first. A crew that is *short*, because a thread that
-//! it lacks could not be started, has no reserve: its last threads would leave the queue alone with free slots.
+//! *fresh*: a reserve that takes loops only, and the loops go to them first. A crew that is *short*, because a thread
+//! that it lacks could not be started, has no reserve: its last threads would leave the queue alone with free slots.
 //!
 //! The roster's lock is taken when a thread changes its state, never by a call that is quick.
 
@@ -59,29 +59,29 @@ use self::queue::Queue;
 pub use self::sync::Spot;
 use self::sync::{Arc, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, Thread, fence, lock, thread};
 
-/// What a crew's threads do.
+/// The types that a crew's threads work with.
 pub trait Duties: Sized + 'static {
-    /// What is driven.
+    /// A value that one thread drives at a time.
     type Loop: Send;
-    /// What waits in the queue.
+    /// A request that waits in the queue.
     type Job: Send;
-    /// What each thread has besides.
+    /// The data that each thread has besides its post.
     type Own: Send + Sync;
 }
 
 /// The requests that were left to a driver while it waited for the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing.
+    /// No requests.
     Nothing,
     /// Requests for which it [calls up](Crew::call_up_rest) other threads once it has let go of the interpreter.
     Some,
-    /// Such requests, after a wait so long that it had better [withdraw](Crew::withdraw) the quick ones first, while it has the
-    /// interpreter: each other thread would wait as long again.
+    /// Requests after a wait so long that the driver had better [withdraw](Crew::withdraw) the quick ones first, while
+    /// it has the interpreter: each other thread would wait as long again.
     Many,
 }
 
-/// What a thread does next.
+/// The next thing that a thread does.
 pub enum Duty<D: Duties> {
     /// Drive this loop.
     Drive(Box<D::Loop>),
@@ -93,35 +93,36 @@ pub enum Duty<D: Duties> {
     Leave,
 }
 
-/// Attached, or it does not try.
+/// The thread is attached, or does not try to be.
 const CALM: usize = 0;
-/// Waiting for the interpreter.
+/// The thread waits for the interpreter.
 const ATTACHING: usize = 1;
-/// Waiting for the interpreter so long that its loop was taken.
+/// The thread has waited for the interpreter so long that its loop was taken.
 const STARVED: usize = 2;
 
 /// One thread's place in the crew.
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
     seat: CachePadded<Spot<D::Loop>>,
-    /// Counts errands by two; odd while the loop is out of this thread's hands, which it may be many times in one errand.
+    /// Counts errands by two; odd while the loop is out of this thread's hands, which may happen many times in one
+    /// errand.
     errands: AtomicUsize,
     attaching: AtomicUsize,
     assignment: Spot<Duty<D>>,
     thread: Thread,
-    /// Whether it has run a request from the queue.
+    /// Whether the thread has run a request from the queue.
     worked: AtomicBool,
-    /// Whether it is done with its request, and comes for the next one.
+    /// Whether the thread is done with its request, and comes for the next one.
     is_done: AtomicBool,
-    /// Whether it may enter the application.
+    /// Whether the thread may enter the application.
     pub enters: bool,
-    /// What it has besides.
+    /// Further data of the thread.
     pub own: D::Own,
 }
 
 impl<D: Duties> Post<D> {
     /// Begins an errand. One that goes back and forth between the application and the loop, as a stream does, is still
-    /// one: however quick its items are, other requests have waited since it began.
+    /// one errand: however quick its items are, other requests have waited since it began.
     pub fn begin_errand(&self) {
         self.errands.store(self.errands.load(Ordering::Relaxed).wrapping_add(2) & !1, Ordering::Release);
     }
@@ -161,14 +162,15 @@ impl<D: Duties> Post<D> {
 /// A loop's claim to a slot for its inline calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SlotClaim {
-    /// Whether it has one.
+    /// Whether the loop has a slot.
     pub held: bool,
-    /// Whether it gets the next one that comes free.
+    /// Whether the loop gets the next slot that comes free.
     wanted: bool,
 }
 
-/// Threads that were given a duty and not woken yet: never under the roster's lock, which they want first, and by a
-/// driver not before it has let go of the interpreter, which they want next. At the latest when this is dropped.
+/// Threads that were given a duty and not woken yet. They are not woken under the roster's lock, which they want first,
+/// nor by a driver that still has the interpreter, which they want next. They are woken when this is dropped at the
+/// latest.
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
 
 impl<D: Duties> Called<D> {
@@ -190,7 +192,7 @@ impl<D: Duties> Called<D> {
     /// Wakes them.
     #[inline]
     pub fn wake(&mut self) {
-        // Mostly there are none.
+        // Most calls have nobody to wake.
         if !self.0.is_empty() {
             self.wake_all();
         }
@@ -214,9 +216,9 @@ impl<D: Duties> Drop for Called<D> {
     }
 }
 
-/// What changes under the lock.
+/// The part of a crew that changes under the lock.
 struct Roster<D: Duties> {
-    /// The one that was busy last is called first: its memory is warm.
+    /// Idle threads. The one that was busy last is called first: its memory is warm.
     idle: Vec<Arc<Post<D>>>,
     /// Loops that no thread drives yet.
     offered: VecDeque<Box<D::Loop>>,
@@ -226,14 +228,14 @@ struct Roster<D: Duties> {
     resuming: VecDeque<Arc<Post<D>>>,
     posts: Vec<Arc<Post<D>>>,
     parked: usize,
-    /// Whether threads are missing that could not be started.
+    /// Whether the crew lacks threads that could not be started.
     is_short: bool,
     loops_left: usize,
     /// Threads that have not worked.
     fresh: usize,
-    /// How many of them take loops only.
+    /// How many fresh threads take loops only.
     reserve: usize,
-    /// Loops that want a slot for their quick calls: the next ones that come free are theirs.
+    /// Loops that want a slot for their quick calls: the next slots that come free are theirs.
     wanted: usize,
 }
 
@@ -246,7 +248,7 @@ pub struct Crew<D: Duties> {
     reserve: usize,
     /// Idle threads that may enter: a driver that may not looks for them.
     entering_idle: AtomicUsize,
-    /// Those of them that are fresh.
+    /// Fresh threads among those of `entering_idle`.
     fresh_idle: AtomicUsize,
     /// Threads that are done with their requests and have not come for the next ones yet.
     coming: AtomicUsize,
@@ -256,9 +258,9 @@ pub struct Crew<D: Duties> {
     starved: AtomicUsize,
     /// Threads that wait for the interpreter, with a request from the queue or with one of a loop.
     attaching: AtomicUsize,
-    /// Threads that have it, and take along what has queued while they waited for it.
+    /// Threads that have the interpreter, and take along requests that queued while they waited for it.
     taking: AtomicUsize,
-    /// Whether one that has it at last takes along what has queued meanwhile.
+    /// Whether a thread that has got the interpreter takes along requests that queued meanwhile.
     taken_along: AtomicBool,
     /// Whether the watch sleeps.
     watch_sleeps: AtomicBool,
@@ -302,7 +304,7 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Threads inside the application at most.
+    /// Most threads inside the application at once.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -337,13 +339,13 @@ impl<D: Duties> Crew<D> {
         post
     }
 
-    /// The calling thread is the driver of loop `home` from now on.
+    /// Makes the calling thread the driver of loop `home`.
     pub fn begin_driving(&self, home: usize, post: &Arc<Post<D>>) {
         *lock(&self.drivers[home]) = Some(Arc::clone(post));
     }
 
-    /// The watch's look at a loop: takes it out of the seat if its driver is on the same errand as at the last look, and
-    /// `is_slow` finds no other reason for that.
+    /// Looks at a loop for the watch: takes it out of the seat if its driver is on the same errand as at the last look,
+    /// and `is_slow` finds no other reason for that.
     pub fn look(
         &self,
         home: usize,
@@ -372,14 +374,15 @@ impl<D: Duties> Crew<D> {
 
     /// Lets the watch know that there is something to look at.
     pub fn wake_watch(&self, watch: &Thread) {
-        // The swap that published the loop and this fence: either we see the watch asleep, or it sees the call.
+        // Thanks to the swap that published the loop and this fence, either we see the watch asleep, or it sees the
+        // call.
         fence(Ordering::SeqCst);
         if self.watch_sleeps.load(Ordering::Relaxed) {
             watch.unpark();
         }
     }
 
-    /// The watch says whether it is about to sleep. What was published before is seen by a look after.
+    /// Notes whether the watch is about to sleep. A loop published before is seen by a look after.
     pub fn watch_sleeps(&self, sleeps: bool) {
         self.watch_sleeps.store(sleeps, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -430,15 +433,15 @@ impl<D: Duties> Crew<D> {
             || (post.worked.load(Ordering::Relaxed) && self.fresh_idle.load(Ordering::Relaxed) > 0)
     }
 
-    /// To be said before a client can have its whole answer: the thread that gives it is as good as free, and a request
-    /// that comes then has a place in the queue, however full that is.
+    /// Notes that a thread is done, before a client can have its whole answer: the thread is as good as free, and a
+    /// request that comes then has a place in the queue, however full that is.
     pub fn note_done(&self, post: &Post<D>) {
         if !post.is_done.swap(true, Ordering::Relaxed) {
             self.coming.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// It has taken one more request, or comes for the next one.
+    /// Notes that a thread has taken one more request, or comes for the next one.
     pub fn note_back(&self, post: &Post<D>) {
         if post.is_done.swap(false, Ordering::Relaxed) {
             self.coming.fetch_sub(1, Ordering::Relaxed);
@@ -451,7 +454,7 @@ impl<D: Duties> Crew<D> {
         let mut called = Called::empty();
         let mut roster = self.lock();
         self.note_back(post);
-        // What only this thread can do comes before what other threads can do, too.
+        // Work that only this thread can do comes before work that other threads can do, too.
         let is_needed = post.enters && self.slots == 1 && !roster.queue.is_empty();
         if !is_needed && let Some(driven) = roster.offered.pop_front() {
             return Duty::Drive(driven);
@@ -492,8 +495,8 @@ impl<D: Duties> Crew<D> {
         duty
     }
 
-    /// Puts a request into the queue, or gives it to an idle thread, which is then among those `called`. The driver's own
-    /// slot, if it can spare it, goes to it if that is the only one.
+    /// Puts a request into the queue, or gives it to an idle thread, which is then among those `called`. If no slot is
+    /// free, the request gets the driver's own slot, as far as the driver can spare it.
     ///
     /// # Errors
     ///
@@ -509,7 +512,7 @@ impl<D: Duties> Crew<D> {
         if roster.slots_free == 0 && spare.is_some_and(|claim| std::mem::take(&mut claim.held)) {
             roster.slots_free = 1;
         }
-        // The queue is for requests for which no thread is free: its limit does not count the others.
+        // The queue is for requests without a free thread: its limit does not count the others.
         let extra = roster.free_workers() + self.coming.load(Ordering::SeqCst);
         roster.queue.push(job, since_ms, now_ms, extra)?;
         self.call_up(&mut roster, now_ms, called);
@@ -527,8 +530,8 @@ impl<D: Duties> Crew<D> {
         self.call_workers(roster, now_ms, called);
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
         if !roster.queue.is_empty() {
-            // A thread that has just got the interpreter looks at the length, and may not have seen these: then the
-            // crew is not crowded any more.
+            // A thread that has just got the interpreter looks at the length, and may not have seen these requests:
+            // then the crew is not crowded any more.
             fence(Ordering::SeqCst);
             self.call_workers(roster, now_ms, called);
             self.waiting.store(roster.queue.len(), Ordering::Relaxed);
@@ -562,7 +565,7 @@ impl<D: Duties> Crew<D> {
         self.waiting() > 0
     }
 
-    /// Takes out of the queue what has waited too long, as far as it is `mine`.
+    /// Takes requests out of the queue that have waited too long, as far as they are `mine`.
     pub fn expire(&self, now_ms: u64, mine: impl Fn(&D::Job) -> bool) -> Vec<D::Job> {
         let mut roster = self.lock();
         let expired = std::iter::from_fn(|| roster.queue.expire(now_ms, &mine)).collect();
@@ -578,25 +581,26 @@ impl<D: Duties> Crew<D> {
         job
     }
 
-    /// A request has left the queue because its client had gone: those that are left may be as impatient.
+    /// Notes that a request has left the queue because its client had gone: the other clients may be as impatient.
     pub fn note_departed(&self) {
         self.lock().queue.note_left(true);
     }
 
-    /// Lets go of the roster, and wakes those that it has something for.
+    /// Lets go of the roster, and wakes the threads that it has something for.
     fn call_up_now(&self, mut roster: MutexGuard<'_, Roster<D>>, now_ms: u64) {
         let mut called = Called::empty();
         self.call_up(&mut roster, now_ms, &mut called);
         drop(roster);
     }
 
-    /// Whether a loop may keep a slot for its quick calls while requests wait in the queue: only if that leaves them one.
+    /// Whether a loop may keep a slot for its quick calls while requests wait in the queue: only if that leaves a slot
+    /// for these.
     pub fn can_spare_slots(&self) -> bool {
         self.slots > self.drivers.len()
     }
 
-    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one, before
-    /// the queue.
+    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one,
+    /// before the queue.
     pub fn take_slot(&self, claim: &mut SlotClaim) -> bool {
         if claim.held {
             return true;
@@ -609,7 +613,7 @@ impl<D: Duties> Crew<D> {
         claim.held
     }
 
-    /// The loop has the slot that its new driver brings.
+    /// Gives a loop the slot that its new driver brings.
     pub fn bring_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
         claim.held = true;
         if std::mem::take(&mut claim.wanted) {
@@ -619,7 +623,7 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// A loop has no use for the slot that it has, or wants.
+    /// Takes back the slot that a loop has or wants, but has no use for.
     pub fn give_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
         let SlotClaim { held, wanted } = std::mem::take(claim);
         if held || wanted {
@@ -630,8 +634,8 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// A thread inside the application begins to wait for its client: its slot goes to another thread. `true` when the crew
-    /// then lacks a thread.
+    /// Parks a thread inside the application that begins to wait for its client: its slot goes to another thread.
+    /// `true` when the crew then lacks a thread.
     pub fn park(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.parked += 1;
@@ -641,9 +645,9 @@ impl<D: Duties> Crew<D> {
         lacks
     }
 
-    /// The thread that the crew lacks since the caller has parked cannot be had: the threads that are left do
-    /// everything, and none is kept for the loops. `false` when the caller has to go on, because no thread would be
-    /// left for the queue, or for a loop.
+    /// Gives up on the thread that the crew lacks since the caller has parked: the threads that are left do everything,
+    /// and none is kept for the loops. `false` when the caller has to go on, because no thread would be left for the
+    /// queue, or for a loop.
     pub fn manages_without(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.is_short = true;
@@ -657,7 +661,7 @@ impl<D: Duties> Crew<D> {
         self.lock().parked
     }
 
-    /// The client has come back: waits for a slot.
+    /// Waits for a slot, as the client has come back.
     pub fn unpark(&self, post: &Arc<Post<D>>) {
         let mut roster = self.lock();
         roster.parked -= 1;
@@ -671,9 +675,10 @@ impl<D: Duties> Crew<D> {
         debug_assert!(matches!(duty, Duty::Resume), "nothing else is assigned to a parked thread");
     }
 
-    /// A driver takes the interpreter, and says meanwhile that it waits for it. What has queued meanwhile was left to it: no
-    /// thread that comes for its next request takes one, and the interpreter with it, while a driver waits. `CPython`'s lock has
-    /// no order, and a thread that lets go of it has it again before another one has woken.
+    /// Takes the interpreter for a driver, and says meanwhile that the driver waits for it. Requests that queue
+    /// meanwhile are left to the driver: while it waits, no thread that comes for its next request takes one, and the
+    /// interpreter with it. `CPython`'s lock has no order, and a thread that lets go of it has it again before another
+    /// one has woken.
     pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> Held {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
         self.attaching.fetch_add(1, Ordering::SeqCst);
@@ -691,18 +696,20 @@ impl<D: Duties> Crew<D> {
         if is_starved { Held::Many } else { Held::Some }
     }
 
-    /// A thread runs the quick requests that had queued when it got the interpreter: no driver tries to get it meanwhile.
+    /// Notes that a thread runs the quick requests that had queued when it got the interpreter: no driver tries to get
+    /// it meanwhile.
     pub fn begin_taking(&self) {
         self.taking.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The thread that took quick requests along is done with them.
+    /// Notes that the thread is done with the quick requests that it took along.
     pub fn end_taking(&self) {
         self.taking.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// A thread with a request from the queue takes the interpreter; the next of them is called up afterwards. Threads that
-    /// wait for the interpreter get it in no order, so that one among many may wait for ever; the queue has an order.
+    /// Takes the interpreter for a thread with a request from the queue; the next such thread is called up afterwards.
+    /// Threads that wait for the interpreter get it in no order, so that one among many may wait for ever; the queue
+    /// has an order.
     pub fn attach_worker(&self, now_ms: u64, attach: impl FnOnce()) {
         self.attaching.fetch_add(1, Ordering::SeqCst);
         attach();
@@ -715,7 +722,7 @@ impl<D: Duties> Crew<D> {
         self.starved.load(Ordering::Relaxed) > 0 || self.attaching.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether requests were left to a thread since this was asked last.
+    /// Whether requests were left to a thread since the last call.
     pub fn left_some(&self) -> bool {
         self.taken_along.swap(false, Ordering::SeqCst)
     }
@@ -727,8 +734,8 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Whether a driver would only wait for the interpreter: beside another one that has waited long and still does, or for a
-    /// thread that takes along what has queued.
+    /// Whether a driver would only wait for the interpreter: beside another one that has waited long and still does, or
+    /// for a thread that takes along the queued requests.
     pub fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed) > 0 || self.taking.load(Ordering::Relaxed) > 0
     }
@@ -738,7 +745,7 @@ impl<D: Duties> Crew<D> {
         self.is_crowded()
     }
 
-    /// A loop has ended. After the last one the idle threads leave, and the others when they come free.
+    /// Notes that a loop has ended. After the last one the idle threads leave, and the others when they come free.
     pub fn end_loop(&self) {
         let mut roster = self.lock();
         roster.loops_left -= 1;
@@ -751,7 +758,7 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// The threads of which `fits` says something, and what.
+    /// The threads for which `fits` returns something, and what it returns.
     pub fn posts<T>(&self, fits: impl Fn(&D::Own) -> Option<T>) -> Vec<(Arc<Post<D>>, T)> {
         let roster = self.lock();
         roster.posts.iter().filter_map(|post| Some((Arc::clone(post), fits(&post.own)?))).collect()
@@ -762,8 +769,8 @@ impl<D: Duties> Crew<D> {
         self.lock().posts.iter().find(|post| fits(post)).map(Arc::clone)
     }
 
-    /// How many threads there are, and how many of them are inside the application: in a call on a loop, or `busy`, and
-    /// not parked.
+    /// Counts the threads, and how many of them are inside the application: in a call on a loop, or `busy`, and not
+    /// parked.
     pub fn threads(&self, busy: impl Fn(&D::Own) -> bool) -> (usize, usize) {
         let roster = self.lock();
         let inside = |post: &&Arc<Post<D>>| post.errands.load(Ordering::Relaxed) % 2 == 1 || busy(&post.own);
@@ -835,10 +842,10 @@ impl<D: Duties> Roster<D> {
     }
 }
 
-/// A loop that was taken from its seat, and whose seat that was.
+/// A loop that was taken from its seat, and the post that has the seat.
 pub type Taken<D> = (Box<<D as Duties>::Loop>, Arc<Post<D>>);
 
-/// What the watch saw at its last look at a loop.
+/// The state of a loop at the watch's last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     post: usize,
@@ -920,7 +927,8 @@ mod tests {
         assert!(!crew.lock().is_short);
     }
 
-    /// A thread that is done has room for one request more than the queue, until it has taken one or comes for it.
+    /// A thread that is done makes room for one request more than the queue has, until it has taken one or comes for
+    /// it.
     #[test]
     fn who_is_done_makes_room() {
         let crew = Crew::<Plain>::new((1, 4, 0), (1, 1_000));

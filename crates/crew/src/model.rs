@@ -90,7 +90,7 @@ impl Scene {
                 return slot;
             }
             if driven.steps_left == 0 {
-                // As the server does: the slot of a loop that has ended is free.
+                // The server does so, too: the slot of a loop that has ended is free.
                 self.crew.give_slot(&mut driven.claim, 0);
                 driven.release();
                 self.ended.fetch_add(1, Ordering::AcqRel);
@@ -104,7 +104,7 @@ impl Scene {
                 let spare = (!self.crew.can_spare_slots() || queued).then_some(claim);
                 assert_eq!(Ok(()), self.crew.submit(1, (0, 0), spare, called));
                 if driven.steps_left == 0 || !queued {
-                    // As the server does before it waits, or when the loop is taken; it may go on before that.
+                    // The server does so before it waits, or when the loop is taken; it may go on before that.
                     driven.called.wake();
                 }
                 continue;
@@ -125,7 +125,7 @@ impl Scene {
     fn watch(&self, looks: usize) {
         let mut last = Look::default();
         for _ in 0..looks {
-            // A call that lasts: the second look of two.
+            // The second look of two finds a call that lasts.
             self.crew.look(0, &mut last, |_| true);
             if let Some((mut driven, _)) = self.crew.look(0, &mut last, |_| true) {
                 driven.claim.held = false;
@@ -194,8 +194,8 @@ fn three_threads() {
     run(2, &[true, true, true], (2, 1, 1), true);
 }
 
-/// Some workers and drivers wait for the interpreter while a request is queued and a thread comes for it or is idle already. It
-/// gets the request, whatever comes first.
+/// Some workers and drivers wait for the interpreter while a request is queued and a thread comes for it or is idle
+/// already. That thread gets the request, whatever comes first.
 fn wait_for_the_interpreter(workers: usize, drivers: usize, switches: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);

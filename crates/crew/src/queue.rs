@@ -2,9 +2,9 @@
 //!
 //! A queue that is always backed up adds its length to every request's time and serves none of them better for it. So
 //! its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an interval was above
-//! the target, the queue is *pressed*. Then the newest request is served first, because it is the one whose client is
-//! still there, and what has waited longer than the target is turned away at once. The pressure ends when the queue has
-//! run empty.
+//! the target, the queue is *pressed*. Then the newest request is served first, because its client is still there, and
+//! requests that have waited longer than the target are turned away at once. The pressure ends when the queue has run
+//! empty.
 //!
 //! Clients may have less patience than the longest wait allows. They show it: when many of those that leave the queue
 //! do so because their clients have gone, it is pressed, too. In the order of their arrival all would be served just
@@ -15,20 +15,20 @@ use std::collections::VecDeque;
 /// How long the waits are looked at before the queue counts as pressed.
 const INTERVAL_MS: u64 = 100;
 
-/// The target is this part of the longest wait: far enough below it that what is served has not waited in vain, and
-/// far enough above what a crowd waits that merely takes turns.
+/// The target is this part of the longest wait: far enough below it that a served request has not waited in vain, and
+/// far enough above the waits of a crowd that merely takes turns.
 const TARGET_PART: u64 = 2;
 
-/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, the queue is pressed.
+/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, it is pressed.
 const GONE_MAX: u32 = 4;
 const LEFT_MAX: u32 = 16;
 
 pub(crate) struct Queue<J> {
-    /// The oldest first, each with the time since when it waits.
+    /// Requests, the oldest first, each with the time since when it waits.
     waiting: VecDeque<(u64, J)>,
     /// The rests of answers that have begun: they are never turned away, and take turns with the requests.
     begun: VecDeque<J>,
-    /// Whose turn it was.
+    /// Whether the last turn was that of `begun`.
     was_begun: bool,
     length_max: usize,
     timeout_ms: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Queue<J> {
 #[derive(Clone, Copy, Default)]
 struct Departures {
     all: u32,
-    /// Those of them whose clients had gone.
+    /// Requests among them whose clients had gone.
     gone: u32,
 }
 
@@ -74,10 +74,10 @@ impl<J> Queue<J> {
         if self.pressed { (self.timeout_ms / TARGET_PART).max(1) } else { self.timeout_ms }
     }
 
-    /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
-    /// One that waits since the end of time has begun, and has a place for as long as it takes. So many `extra` places
-    /// are there besides, for those that are taken out at once or soon: these may have waited for any time, since what
-    /// is said about it comes from clocks that may differ.
+    /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long. A
+    /// request that waits since the end of time has begun, and has a place for as long as it takes. `extra` further
+    /// places are for requests that are taken out at once or soon. Those may have waited for any time, since their
+    /// waits are told by clocks that may differ.
     pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, extra: usize) -> Result<(), J> {
         if since_ms == u64::MAX {
             self.begun.push_back(job);
@@ -88,7 +88,7 @@ impl<J> Queue<J> {
         if too_late || waiting >= self.length_max.saturating_add(extra) {
             return Err(job);
         }
-        // Those that have waited elsewhere come out of order.
+        // Requests that have waited elsewhere come out of order.
         let at = self.waiting.partition_point(|(other_ms, _)| *other_ms <= since_ms);
         self.waiting.insert(at, (since_ms, job));
         Ok(())
@@ -112,7 +112,7 @@ impl<J> Queue<J> {
         next.map(|(_, job)| job)
     }
 
-    /// Takes a wait into account: that of the request which has waited longest.
+    /// Takes into account the wait of the request that has waited longest.
     fn note(&mut self, waited_ms: u64, now_ms: u64) {
         self.interval.shortest_ms = self.interval.shortest_ms.min(waited_ms);
         if now_ms.saturating_sub(self.interval.since_ms) >= INTERVAL_MS {
@@ -121,7 +121,7 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Takes into account that a request has left the queue, or why it need not have.
+    /// Takes into account that a request has left the queue; `is_gone`: because its client had gone.
     pub(crate) fn note_left(&mut self, is_gone: bool) {
         self.left.all += 1;
         self.left.gone += u32::from(is_gone);
@@ -154,7 +154,7 @@ impl<J> Queue<J> {
 mod tests {
     use super::*;
 
-    /// When clients give up, the newest are served first; one that gives up among many says nothing.
+    /// When clients give up, the newest requests are served first; one client that gives up among many says nothing.
     #[test]
     fn clients_show_their_patience() {
         let mut queue = Queue::new(100, 60_000);
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!([Some(0), Some(1)], [0; 2].map(|_| queue.pop(40)), "it is calm when it has run empty");
     }
 
-    /// Of several loops each takes out its own.
+    /// Each of several loops takes out its own requests.
     #[test]
     fn expires_what_is_mine() {
         let mut queue = Queue::new(3, 10);
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(Some(1), queue.expire(20, |&job| job == 1));
     }
 
-    /// In order while it is calm, and never more than its length.
+    /// Requests are served in order while the queue is calm, and never more than its length.
     #[test]
     fn first_come_first_served() {
         let mut queue = Queue::new(3, 1_000);
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!([Some(0), Some(1), Some(2), Some(3), None], [0; 5].map(|_| queue.pop(10)));
     }
 
-    /// What has waited too long is taken out, and what comes too late is not let in.
+    /// A request that has waited too long is taken out, and one that comes too late is not let in.
     #[test]
     fn nothing_waits_too_long() {
         let mut queue = Queue::new(10, 1_000);
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(Some(300), queue.pop(734));
     }
 
-    /// What has begun takes turns with what has not, also under pressure, and keeps nothing from being turned away.
+    /// Answers that have begun take turns with new requests, also under pressure, and keep none from being turned away.
     #[test]
     fn answers_go_on_under_pressure() {
         let mut queue = Queue::new(1_000, 1_000);

@@ -1,4 +1,4 @@
-//! What the crew's threads meet in: the standard library's, or loom's when the protocol is checked with it.
+//! Synchronization of the crew's threads: the standard library's, or loom's when the protocol is checked with it.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -15,7 +15,7 @@ pub(crate) use std::{
 
 use std::sync::PoisonError;
 
-/// Locks; what a panic left behind is whole, because nothing here calls out while it holds a lock.
+/// Locks a mutex; a panic leaves its value whole, because nothing here calls out while it holds a lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

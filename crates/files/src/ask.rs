@@ -1,4 +1,4 @@
-//! What is asked for, and what comes of it: the types that all answers have in common.
+//! Requests to a folder, and their answers: the types that all answers have in common.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -6,38 +6,40 @@ use std::sync::Arc;
 use adyton_http::{Identity, Request};
 use adyton_http1::Asked;
 
-/// Tells whether a file is run, by its path beneath the folder.
+/// Tells by its path beneath the folder whether a file is run.
 pub type RunsFile<'r> = &'r dyn Fn(&[u8]) -> bool;
 
-/// One request for a file.
+/// A request for a file.
 #[derive(Clone, Copy)]
 pub struct Ask<'r> {
     /// The request.
     pub request: Request<'r>,
     /// The raw beginning of the path that matched the mount: `/static`, or nothing for the root.
     pub prefix: &'r [u8],
-    /// What the answer has to respect: version, HEAD, keep-alive.
+    /// Properties of the request that the answer has to respect: version, HEAD, keep-alive.
     pub asked: Asked,
     /// The answer's `Date` and `Server`.
     pub identity: Identity<'r>,
-    /// The same for requests that arrived together, which share one stat, and for no other requests.
+    /// The number of the batch of requests that arrived together, which share one stat; no other requests have it.
     pub fresh: u64,
     /// Whether the file is to be sent as it is, and not compressed by the server.
     pub as_stored: bool,
-    /// Whether a file that another path names (an index, a fallback) is to be named, and not sent: [`FileAnswer::Named`].
+    /// Whether a file that another path names (an index, a fallback) is to be named, and not sent:
+    /// [`FileAnswer::Named`].
     pub names_others: bool,
-    /// Names of files that answer for their folder, in the place of the folder's own: the first one that is there does. It is
-    /// named, and not sent, as with `names_others`.
+    /// Names of files that answer for their folder, in the place of the folder's own index: the first existing one
+    /// does. It is named, and not sent, as with `names_others`.
     pub indexes: Option<&'r [Box<[u8]>]>,
-    /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent before. A
-    /// link may stand in the place of a folder by now, or a folder may have come a moment ago of which the caller knows nothing.
+    /// Whether the caller has found nothing at the path: then no file is looked for there, not even one that was sent
+    /// before. A link may stand in the place of a folder by now, or a folder may have come a moment ago that the caller
+    /// does not know.
     pub is_absent: bool,
-    /// Whether the page that stands in for a missing file is one that is run, by its path beneath the folder, and so is not sent;
-    /// nothing: no page is, but for those of [`crate::Options::sources`].
+    /// Tells, by its path beneath the folder, whether the page that stands in for a missing file is run, and so is not
+    /// sent. `None`: no page is run, except those of [`crate::Options::sources`].
     pub runs_page: Option<RunsFile<'r>>,
 }
 
-/// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last two.
+/// The answer to a request. A head is in `out`, ready to be sent, in all cases except the last two.
 #[derive(Debug)]
 pub enum FileAnswer {
     /// Head and body are in `out`.
@@ -49,7 +51,7 @@ pub enum FileAnswer {
         /// Whether the connection may be used again.
         keep_alive: bool,
     },
-    /// After `out` come the parts, in order.
+    /// The parts follow after `out`, in order.
     Parts {
         /// Status code.
         status: u16,
@@ -60,14 +62,15 @@ pub enum FileAnswer {
         /// At least one part.
         parts: Vec<Part>,
     },
-    /// There is no such file, and the application is to be asked. Nothing was written.
+    /// No such file exists, and the application is to be asked. Nothing was written.
     FallThrough,
-    /// A file that another path names would be sent: its path beneath the folder, decoded. Nothing was written.
+    /// The path, beneath the folder and decoded, of a file that another path names and that would be sent. Nothing was
+    /// written.
     Named(Vec<u8>),
 }
 
 impl FileAnswer {
-    /// The status of the answer, if there is one.
+    /// The status of the answer, if it has one.
     pub fn status(&self) -> Option<u16> {
         match self {
             FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. } => Some(*status),
@@ -81,13 +84,13 @@ impl FileAnswer {
 pub enum Part {
     /// Bytes in memory.
     Bytes(Vec<u8>),
-    /// A range of an open file. When the file has become shorter meanwhile, the connection must be cut.
+    /// A range of an open file. If the file has become shorter meanwhile, the connection must be cut.
     File {
         /// The file; its position is not used.
         file: Arc<OwnedFd>,
         /// First byte to send.
         offset: u64,
-        /// How many bytes to send.
+        /// Number of bytes to send.
         bytes: u64,
     },
 }

@@ -1,8 +1,8 @@
-//! Files that were asked for, by path: bounded in bytes and in descriptors, the unused ones go first.
+//! Requested files by path: bounded in bytes and in descriptors; unused files are evicted first.
 //!
-//! Eviction is CLOCK: a hand goes round the slots and takes the first entry that was not used since
-//! it came by last. A hit costs one store and moves nothing, unlike LRU. A new entry counts as unused, so that a
-//! crawler that reads everything once does not drive out what is read often.
+//! Eviction is CLOCK: a hand goes round the slots and takes the first entry that was not used since the hand came by
+//! last. A hit costs one store and moves nothing, unlike LRU. A new entry counts as unused, so that a crawler that
+//! reads everything once does not drive out often used files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,27 +12,29 @@ use foldhash::fast::RandomState;
 use crate::answer::form::Entry;
 use crate::room::CacheRoom;
 
-/// What the cache has done since it was made.
+/// Counters of a cache since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Requests answered from the cache.
     pub hits: u64,
     /// Files opened.
     pub loads: u64,
-    /// Files given up to keep within the limits.
+    /// Files evicted to keep within the limits.
     pub evictions: u64,
     /// Files in the cache now.
     pub entries: usize,
-    /// Memory they take now, bytes.
+    /// Memory that the files take now, bytes.
     pub bytes: u64,
-    /// Descriptors they hold now.
+    /// Descriptors that the files hold now.
     pub open_files: usize,
 }
 
-/// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums
-/// over all entries. The bytes are taken from `room`, and the files are no more than `open_files_max`.
+/// Files by path.
+///
+/// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums over all entries.
+/// The bytes are taken from `room`, and the files are no more than `open_files_max`.
 pub(crate) struct Cache {
-    /// With a quick hash that is seeded at random, so that an attacker cannot choose names that collide.
+    /// A map with a quick hash that is seeded at random, so that an attacker cannot choose names that collide.
     by_path: HashMap<Box<[u8]>, usize, RandomState>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
@@ -51,7 +53,7 @@ struct Slot {
 }
 
 impl Cache {
-    /// An empty one, which shares `room` with other caches.
+    /// Makes an empty cache, which shares `room` with other caches.
     pub(crate) fn new(room: Arc<CacheRoom>, open_files_max: usize) -> Cache {
         room.enter();
         Cache {
@@ -76,7 +78,7 @@ impl Cache {
         Some(&mut slot.entry)
     }
 
-    /// Keeps an entry under a path that is not in the cache; gives it back when there is no room for it.
+    /// Keeps an entry under a path that is not in the cache; returns it if there is no room for it.
     pub(crate) fn insert(&mut self, path: &[u8], entry: Entry) -> Option<Entry> {
         let (bytes, open_files) = (entry.bytes(), entry.open_files());
         if bytes > self.room.bytes_max() || open_files > self.open_files_max {
@@ -100,7 +102,7 @@ impl Cache {
         None
     }
 
-    /// Gives up entries until there is room for this many bytes; `false` when no entry is left, and there is still too
+    /// Evicts entries until there is room for this many bytes; `false` if no entry is left and there still is too
     /// little room.
     fn take_from_own(&mut self, bytes: u64) -> bool {
         if self.bytes < self.room.part_bytes() {
@@ -115,8 +117,8 @@ impl Cache {
         false
     }
 
-    /// Gives room to caches that have less and want more, if this one has more than an equal part. To be called from
-    /// time to time.
+    /// Gives room to caches that have less and want more, if this one has more than an equal part. Call this from time
+    /// to time.
     pub(crate) fn give_way(&mut self) {
         let part_bytes = self.room.part_bytes();
         if self.bytes <= part_bytes {
@@ -126,14 +128,14 @@ impl Cache {
         if wanted == 0 {
             return;
         }
-        // In pieces that are worth the while: a cache that wants room will want more.
+        // The cache gives worthwhile pieces: a cache that wants room will want more.
         let least = self.bytes.saturating_sub(wanted.max(part_bytes / 8)).max(part_bytes);
         while self.bytes > least {
             self.evict();
         }
     }
 
-    /// Changes an entry, which may take more room then; gives it back when there is none.
+    /// Changes an entry, which may take more room then; returns it if there is no room for it.
     pub(crate) fn change(&mut self, path: &[u8], change: impl FnOnce(&mut Entry)) -> Option<Entry> {
         let at = *self.by_path.get(path)?;
         let mut entry = self.vacate(at)?;
@@ -172,7 +174,7 @@ impl Cache {
         }
     }
 
-    /// Gives up one entry. Called only while there is one; two rounds of the hand find it.
+    /// Evicts one entry. Called only while there is one; two rounds of the hand find it.
     fn evict(&mut self) {
         loop {
             let at = self.hand % self.slots.len();

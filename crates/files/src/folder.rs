@@ -1,4 +1,4 @@
-//! A folder that is served: which file answers a request, and what answers when there is none.
+//! A served folder: the file that answers a request, and the answer if there is none.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +19,7 @@ use crate::cache::{Cache, Counts};
 use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::{Ask, FileAnswer, Options};
 
-/// A folder that is served, with its cache. One thread at a time uses it.
+/// A served folder, with its cache. One thread at a time uses it.
 pub struct Folder {
     options: Options,
     root: Root,
@@ -27,13 +27,13 @@ pub struct Folder {
     not_found_page: Option<FilePath>,
     spa_fallback: Option<FilePath>,
     cache: Cache,
-    /// An entry that the cache did not take, for the answer that is being made.
+    /// An entry that the cache did not take, for the present answer.
     guest: Option<Entry>,
     /// Scratch for the path of an index.
     index_path: Vec<u8>,
-    /// The `Server` that cached heads carry.
+    /// The `Server` field of cached heads.
     server: Vec<u8>,
-    /// The requests ([`Ask::fresh`]) for which the root was looked for last, and whether it was not at its path then.
+    /// The batch ([`Ask::fresh`]) for which the root was last looked for, and whether it was not at its path then.
     looked: Option<u64>,
     is_astray: bool,
     hits: u64,
@@ -41,23 +41,23 @@ pub struct Folder {
     opened: u64,
 }
 
-/// What a path stands for.
+/// The target of a path.
 enum Resolved {
-    /// A file, whose entry is at hand under this path.
+    /// A file, whose entry is loaded under this path.
     File(FilePath),
-    /// The same, of an index, which has a path of its own.
+    /// An index file, whose entry is loaded under this path of its own.
     Index(FilePath),
     /// A folder whose path lacks its slash.
     Redirect(FilePath),
     /// A folder to be listed.
     Listing(FilePath, OwnedFd),
-    /// Nothing that can be sent, with the status that says why.
+    /// Nothing that can be sent, with the status and a sentence that say why.
     Nothing(u16, &'static str),
 }
 
-/// What [`Folder::bring`] found.
+/// The result of [`Folder::bring`].
 enum Brought {
-    /// A file, whose entry is at hand now.
+    /// A file, whose entry is loaded now.
     File,
     Folder(OwnedFd),
     /// A FIFO, socket or device.
@@ -71,7 +71,8 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
+    /// The folder cannot be opened, although there is something at its path; or `InvalidInput`, with a sentence, for an
+    /// option that makes no sense.
     pub fn open(mut options: Options) -> io::Result<Folder> {
         let pages = options.check()?;
         if options.cache_control.as_deref().is_some_and(|value| value.contains("no-transform")) {
@@ -96,7 +97,7 @@ impl Folder {
         })
     }
 
-    /// Answers one request. `out` gets the head, and the body too when it is in memory.
+    /// Answers one request. `out` gets the head, and the body too if it is in memory.
     pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         self.keep_identity(ask);
         if let Some(answer) = self.replay(ask, out) {
@@ -111,7 +112,8 @@ impl Folder {
         answer
     }
 
-    /// Answers as [`Folder::answer`] does, in a folder where some files are run. A file that is run, by its name, is named and never sent.
+    /// Answers like [`Folder::answer`], in a folder where some files are run. A file whose name says that it is run is
+    /// named and never sent.
     pub fn answer_unless(
         &mut self,
         is_run: impl Fn(&[u8]) -> bool,
@@ -132,7 +134,7 @@ impl Folder {
         answer
     }
 
-    /// Cached heads are those of the server that answers.
+    /// Empties the cache if another server answers, because cached heads name the server.
     #[inline]
     fn keep_identity(&mut self, ask: &Ask<'_>) {
         if self.server != ask.identity.server {
@@ -146,34 +148,34 @@ impl Folder {
         self.options.fall_through
     }
 
-    /// Gives room to the caches of other folders that want some. To be called from time to time.
+    /// Gives room to the caches of other folders that want some. Call this from time to time.
     pub fn give_way(&mut self) {
         self.cache.give_way();
     }
 
-    /// The count of files and folders opened so far: it has grown, if an answer is made of something that was opened for it.
+    /// Number of files and folders opened so far: it grows if an answer opens something.
     pub fn opened(&self) -> u64 {
         self.opened
     }
 
-    /// The folder that is held.
+    /// The folder that is held open.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// Forgets all files, and which folder is held: both are looked for again.
+    /// Forgets all files and the held folder, so that both are looked for again.
     pub fn forget(&mut self) {
         self.cache.clear();
         self.guest = None;
         self.looked = None;
     }
 
-    /// What the cache has done so far.
+    /// The counters of the cache.
     pub fn counts(&self) -> Counts {
         self.cache.add_to(Counts { hits: self.hits, loads: self.loads, ..Counts::default() })
     }
 
-    /// Looks for the root, once for all requests that arrived together. Another one makes the cache worthless.
+    /// Looks for the root, once for all requests that arrived together. Another root makes the cache worthless.
     fn look_for_root(&mut self, ask: &Ask<'_>) {
         if self.looked.replace(ask.fresh) == Some(ask.fresh) {
             return;
@@ -185,7 +187,7 @@ impl Folder {
         }
     }
 
-    /// The common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
+    /// Answers the common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
     ///
     /// A cached path is in normal form and needs no escapes, so a raw path that equals it means the same file.
     #[inline]
@@ -251,7 +253,7 @@ impl Folder {
         }
     }
 
-    /// Finds what the path of the request stands for.
+    /// Finds the target of the request's path.
     fn find(&mut self, ask: &Ask<'_>) -> Resolved {
         let raw = ask.request.path();
         // An absolute-form target without a path means the root (RFC 9112 section 3.2.2).
@@ -275,8 +277,8 @@ impl Folder {
 
     fn find_in_folder(&mut self, path: FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Resolved {
         let target = self.find_index(&path, folder, ask);
-        // Without its slash the folder redirects, but never to a 404: an application that is asked
-        // then may redirect back.
+        // A path without its slash is redirected, but never to a 404: an application that is asked then may redirect
+        // back.
         match target {
             Resolved::Nothing(404, _) => nothing_there(),
             _ if !path.names_folder() => Resolved::Redirect(path),
@@ -297,8 +299,8 @@ impl Folder {
         }
     }
 
-    /// Looks for a file that is said to answer for its folder. It is answered by its own path, and need not be one that is sent, so
-    /// nothing of it is read or kept.
+    /// Looks for a file that the caller names as the folder's index. It is answered by its own path, and need not be a
+    /// file that is sent, so nothing of it is read or kept.
     fn look_for_index(&self, index: FilePath) -> Option<Resolved> {
         match self.root.stat_beneath(&index.to_c(), self.links) {
             Ok(meta) if meta.kind == Kind::File => Some(Resolved::Index(index)),
@@ -308,11 +310,11 @@ impl Folder {
         }
     }
 
-    /// Finds a file that answers for its folder; nothing, if it is not there.
+    /// Finds a file that answers for its folder; `None` if it is absent.
     fn try_index(&mut self, index: FilePath, ask: &Ask<'_>) -> Option<Resolved> {
         match self.bring(&index, ask) {
             Ok(Brought::File) => Some(Resolved::Index(index)),
-            // Another route may answer for its path.
+            // Another route may answer for the path of the index.
             Ok(Brought::Source) if ask.names_others => Some(Resolved::Index(index)),
             Ok(Brought::Folder(_) | Brought::Other | Brought::Source) => None,
             Err(error) if Fault::of(&error) == Fault::Absent => None,
@@ -320,7 +322,7 @@ impl Folder {
         }
     }
 
-    /// Has the entry of a file at hand, from the cache or from the disk.
+    /// Loads the entry of a file, from the cache or from the disk.
     fn bring(&mut self, path: &FilePath, ask: &Ask<'_>) -> io::Result<Brought> {
         self.guest = None;
         let key = path.relative();
@@ -355,7 +357,7 @@ impl Folder {
         Ok(Brought::File)
     }
 
-    /// Whether the cache has a file as it is on the disk; `is_astray` as in [`Loader`].
+    /// Whether the cache has the present version of a file; `is_astray` is that of [`Loader`].
     fn has_current(&mut self, key: &[u8], is_astray: bool, ask: &Ask<'_>) -> bool {
         let loader = Loader { is_astray, ..loader(&self.options, &self.root, self.links) };
         self.cache.find(key).is_some_and(|entry| {
@@ -364,7 +366,7 @@ impl Folder {
         })
     }
 
-    /// The entry that [`Folder::bring`] has brought.
+    /// The entry that [`Folder::bring`] has loaded.
     fn entry(&mut self, path: &FilePath) -> Option<&Entry> {
         match &self.guest {
             Some(entry) => Some(entry),
@@ -372,7 +374,7 @@ impl Folder {
         }
     }
 
-    /// Sends a file that another path names, or says which one that is.
+    /// Sends a file that another path names, or names it.
     fn send_other(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if ask.names_others || ask.indexes.is_some() {
             return FileAnswer::Named(path.relative().to_vec());
@@ -398,7 +400,7 @@ impl Folder {
         })
     }
 
-    /// Has the form at hand that the client takes: compressed, if the result can be kept.
+    /// Compresses the file with the coding that the client takes, if the result can be kept.
     fn make(&mut self, path: &FilePath, ask: &Ask<'_>) {
         if let Some(guest) = &mut self.guest {
             return guest.offer_nothing();
@@ -428,7 +430,7 @@ impl Folder {
         replies::page(ask, page.as_bytes(), out)
     }
 
-    /// Nothing is there: the fallback of a single-page application, the application, or a 404.
+    /// Answers for an absent file: the fallback of a single-page application, the application, or a 404.
     fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask)) {
             match self.bring(&page, ask) {
@@ -449,7 +451,7 @@ impl Folder {
         NO_FILE.write(out, ask.asked, &ask.identity, &[])
     }
 
-    /// The operator's page; its own validators stay out, since it is not what was asked for.
+    /// Answers with the operator's page; its own validators stay out, since the client did not ask for it.
     fn not_found_page(&mut self, page: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         if !matches!(self.bring(page, ask), Ok(Brought::File)) {
             return None;
@@ -488,7 +490,7 @@ fn nothing_there() -> Resolved {
     Resolved::Nothing(404, NO_FILE_DETAIL)
 }
 
-/// What an error of the file system means to the client.
+/// Meaning of an error of the file system for the client.
 fn nothing_for(error: &io::Error) -> Resolved {
     match Fault::of(error) {
         Fault::Absent => nothing_there(),

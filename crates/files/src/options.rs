@@ -1,4 +1,4 @@
-//! What a folder may be told, with its defaults.
+//! Options of a folder, with their defaults.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::run::sources::Sources;
 /// Files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;
 
-/// The file that stands for its folder, unless the options say otherwise.
+/// The index file of a folder, unless the options say otherwise.
 pub const INDEX: &str = "index.html";
 
-/// How a folder is served.
+/// Options of a folder that is served.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a setting of its own that users switch on and off"
@@ -26,32 +26,32 @@ pub const INDEX: &str = "index.html";
 pub struct Options {
     /// The folder. Nothing outside of it is ever served.
     pub root: PathBuf,
-    /// Name of the file that stands for its folder; empty: none does.
+    /// Name of the index file, which stands for its folder; empty: none does.
     pub index: String,
     /// Whether a folder without an index is answered with a listing.
     pub listing: bool,
     /// Value of `Cache-Control` on files.
     pub cache_control: Option<String>,
-    /// File beneath the root to send with status 404 when there is no such file.
+    /// File beneath the root to send with status 404 if the requested file is absent.
     pub not_found_page: Option<String>,
-    /// File beneath the root to send instead of a 404 when a browser navigates: the request takes
-    /// HTML, and the last segment of its path has no extension. Goes before `fall_through`.
+    /// File beneath the root to send instead of a 404 when a browser navigates: the request takes HTML, and the last
+    /// segment of its path has no extension. Has precedence over `fall_through`.
     pub spa_fallback: Option<String>,
-    /// Whether a request for a file that is not there goes to the application.
+    /// Whether a request for an absent file goes to the application.
     pub fall_through: bool,
     /// Whether `name.br`, `name.zst` and `name.gz` are sent instead of `name` where the client takes
     /// them. A neighbour that is older than the file is not used.
     pub precompressed: bool,
-    /// How other files are compressed. Not with a `cache_control` that says `no-transform`.
+    /// Rules for compressing other files. They are not compressed with a `cache_control` that says `no-transform`.
     pub compressing: Compressing,
     /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
     pub follow_symlinks: bool,
-    /// Files that other routes of the site run. They are not sent, as if they were not there.
+    /// Files that other routes of the site run. They are treated as absent, and not sent.
     pub sources: Vec<Sources>,
     /// Memory for cached files and their heads, which folders may share.
     pub cache_room: Arc<CacheRoom>,
-    /// Longest file that is kept in memory, bytes. Longer ones are kept open, and the kernel sends them
-    /// without a copy, for a second system call: from some 7 KB on that takes less time.
+    /// Longest file that is kept in memory, bytes. A longer one is kept open, and the kernel sends it without a copy,
+    /// for a second system call: from some 7 KB on that takes less time.
     pub cache_file_bytes_max: u64,
     /// Files kept open. A file that is deleted meanwhile takes its disk space until it is closed.
     pub open_files_max: usize,
@@ -78,7 +78,7 @@ impl Options {
         }
     }
 
-    /// Refuses what makes no sense, and reads the paths of the pages.
+    /// Refuses options that make no sense, and parses the paths of the pages.
     pub(crate) fn check(&self) -> io::Result<Pages> {
         self.check_fields()?;
         let is_name = is_published(self.index.as_bytes()) && !self.index.contains(['/', '\\', '\0']);
@@ -91,7 +91,7 @@ impl Options {
         })
     }
 
-    /// Tries the fields that the operator chose, so that no answer fails because of them.
+    /// Tries the fields that the operator has set, so that no answer fails because of them.
     fn check_fields(&self) -> io::Result<()> {
         let Some(value) = &self.cache_control else { return Ok(()) };
         let mut scratch = Vec::new();
@@ -101,13 +101,14 @@ impl Options {
     }
 }
 
-/// Files that stand in for one that is not there.
+/// Files that stand in for an absent one.
 pub(crate) struct Pages {
     pub(crate) not_found: Option<FilePath>,
     pub(crate) spa_fallback: Option<FilePath>,
 }
 
-/// A page that the operator names must be one that could be asked for as well, since it is cached under its path.
+/// Parses the path of an operator's page, which must be a path that clients can request, because it is the key in the
+/// cache.
 fn page_path(page: &str) -> io::Result<FilePath> {
     let escaped = page.replace('%', "%25");
     let path = FilePath::parse(escaped.as_bytes()).ok();

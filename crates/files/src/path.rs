@@ -1,8 +1,8 @@
-//! URL paths become names of files: decoded once, brought into normal form, checked against the rules for names.
+//! Turns URL paths into names of files: decoded once, brought into normal form, checked against the rules for names.
 //!
-//! This is the only place that looks inside a path. What comes out is the string that the rules
-//! have judged and the very string that the kernel gets: no later step decodes or joins again
-//! (CVE-2021-41773 and the "confusion attacks" of 2024 lived between two such steps).
+//! Only this module looks inside a path. Its result is the string that the rules have judged and the very string that
+//! the kernel gets: no later step decodes or joins again (CVE-2021-41773 and the "confusion attacks" of 2024 lived
+//! between two such steps).
 
 use std::ffi::CString;
 use std::fmt;
@@ -11,7 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_encode
 
 /// Bytes to escape in a path that goes into a header field or, quoted, into HTML.
 ///
-/// What RFC 3986 section 3.3 allows unescaped, without `&` and `'`, which mean something in HTML.
+/// RFC 3986 section 3.3 allows all other bytes unescaped, and also `&` and `'`, which mean something in HTML.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -33,10 +33,10 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 /// The one hidden folder that is published, at the top of a site only (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
-/// What stands behind the last dot of names that are sources, compared without case.
+/// Endings, behind the last dot, of names of sources, compared without case.
 const SOURCE_ENDS: &[&[u8]] = &[b"py", b"pyc", b"pyi", b"pyo", b"pyw", b"pyx", b"wsgi"];
 
-/// The same of leftovers of editors and merges; others of theirs end with `~`.
+/// Endings, behind the last dot, of leftovers of editors and merges; other leftovers end with `~`.
 const LEFTOVER_ENDS: &[&[u8]] = &[b"bak", b"orig", b"rej", b"save", b"swn", b"swo", b"swp"];
 
 /// Folders of version control and of compiled sources that no leading dot hides.
@@ -52,24 +52,24 @@ pub struct FilePath {
     names_folder: bool,
 }
 
-/// Why a path names no file.
+/// The reason why a path names no file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
     /// No client that works sends this: answer 400. The sentence says what is wrong.
     Malformed(&'static str),
-    /// There is no such file, or it is not published: answer 404 for both alike.
+    /// No such file exists, or it is not published: answer 404 for both alike.
     Unpublished,
 }
 
 impl FilePath {
-    /// Reads the raw path of a request, its mount prefix taken off and without the query.
+    /// Reads the raw path of a request, without its mount prefix and without the query.
     ///
-    /// Nothing at all is what remains of a mount without its slash, so it names no folder.
-    /// Dot segments are resolved as RFC 3986 section 5.2.4 says, empty segments vanish as in the
-    /// file system. An escaped slash is `Unpublished`: no file name can hold one. All other bytes but NUL can be in a
-    /// name, control characters and the backslash only when they are escaped: a client that sends a backslash as it is
-    /// may mean a slash (the URL standard reads it so), and one that sends `%5C` does not. A name need not be UTF-8:
-    /// nothing here or in the kernel reads overlong forms like `%c0%ae` as what they disguise.
+    /// The empty path is left over from a mount without its slash, so it names no folder. Dot segments are resolved as
+    /// RFC 3986 section 5.2.4 says, empty segments vanish as in the file system. An escaped slash is `Unpublished`: no
+    /// file name can hold one. All other bytes except NUL can be in a name, control characters and the backslash only
+    /// when they are escaped: a client that sends a backslash as it is may mean a slash (the URL standard reads it so),
+    /// and one that sends `%5C` does not. A name need not be UTF-8: nothing here or in the kernel decodes overlong
+    /// forms like `%c0%ae`.
     ///
     /// # Errors
     ///
@@ -142,14 +142,14 @@ impl FilePath {
 
 /// Whether a file or folder of this name is published: not hidden, no source, no leftover of an editor.
 ///
-/// Rule 44. The top-level folder `.well-known` is the exception that [`FilePath::parse`] makes.
+/// Rule 44. [`FilePath::parse`] makes an exception for the top-level folder `.well-known`.
 pub fn is_published(name: &[u8]) -> bool {
     is_meant(name) && !has_end(name, SOURCE_ENDS)
 }
 
-/// The same, of a program: sources are run, and not shown.
+/// Whether a program of this name may be run: not hidden, no leftover of an editor. Sources are run, and not shown.
 pub fn is_meant(name: &[u8]) -> bool {
-    // Emacs saves what it edits as `#name#`.
+    // Emacs saves an edited file as `#name#`.
     let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
     !name.is_empty()
         && name[0] != b'.'
@@ -170,7 +170,7 @@ pub(crate) fn needs_no_escapes(path: &[u8]) -> bool {
     !path.iter().any(|&byte| byte == b'%' || must_be_escaped(byte))
 }
 
-/// Bytes of names that [`FilePath::parse`] takes only as escapes.
+/// Whether [`FilePath::parse`] takes a byte only as an escape.
 fn must_be_escaped(byte: u8) -> bool {
     byte.is_ascii_control() || byte == b'\\'
 }

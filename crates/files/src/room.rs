@@ -1,27 +1,27 @@
-//! Memory that all caches of a process share, so that what they take does not depend on how many there are.
+//! Memory that all caches of a process share, so that the total does not depend on their number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What caches may take together. Each may have all of it; while there is too little, those that have more than an equal
-/// part give some to those that have less.
+/// Memory for all caches together. Each may take all of it; while there is too little, caches that have more than an
+/// equal part give some to caches that have less.
 #[derive(Debug)]
 pub struct CacheRoom {
     bytes_max: u64,
     bytes: AtomicU64,
     caches: AtomicU64,
-    /// What caches with less than their part did not get.
+    /// Bytes that caches with less than an equal part asked for and did not get.
     wanted_bytes: AtomicU64,
 }
 
 impl CacheRoom {
-    /// So many bytes for all; 0 turns the caches off.
+    /// Makes room of so many bytes for all caches; 0 turns them off.
     pub fn new(bytes_max: u64) -> Arc<Self> {
         let zero = || AtomicU64::new(0);
         Arc::new(Self { bytes_max, bytes: zero(), caches: zero(), wanted_bytes: zero() })
     }
 
-    /// Bytes for all.
+    /// Bytes for all caches together.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
@@ -35,7 +35,7 @@ impl CacheRoom {
         self.caches.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// What each cache has if all have the same.
+    /// Bytes of one cache if all have an equal part.
     pub(crate) fn part_bytes(&self) -> u64 {
         self.bytes_max / self.caches.load(Ordering::Relaxed).max(1)
     }
@@ -50,12 +50,12 @@ impl CacheRoom {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Notes that a cache with less than its part has to do with less than it could use.
+    /// Notes that a cache with less than an equal part could use so many more bytes.
     pub(crate) fn want(&self, bytes: u64) {
         self.wanted_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What is wanted, to be given by the cache that asks.
+    /// Takes the number of wanted bytes, which the calling cache then gives.
     pub(crate) fn take_wanted(&self) -> u64 {
         match self.wanted_bytes.load(Ordering::Relaxed) {
             0 => 0,

@@ -13,7 +13,7 @@ use adyton_http::Identity;
 use adyton_http1::{Head, Limits};
 use support::TempFolder;
 
-/// Of the file: one second after `BEFORE`, one before `AFTER`.
+/// The date of the file: one second after `BEFORE`, one before `AFTER`.
 const SAME: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
 const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
@@ -57,7 +57,7 @@ fn conditions_come_in_the_order_of_the_rfc() {
         ("If-Modified-Since: Sun Nov  6 08:49:37 1994", 304),
         ("If-Modified-Since: 784111777", 200),
         ("If-None-Match: \"x\"\r\nIf-Modified-Since: AFTER", 200),
-        // The first group goes first.
+        // The conditions of the first group take precedence.
         ("If-Match: \"x\"\r\nIf-None-Match: TAG", 412),
         ("If-Match: TAG\r\nIf-None-Match: TAG", 304),
         ("If-Unmodified-Since: BEFORE\r\nIf-Modified-Since: AFTER", 412),
@@ -118,15 +118,15 @@ fn if_range_compares_strongly() {
     }
     assert_eq!(200, client.get_with("/a.txt", "If-Range: \"x\"").status, "nothing without Range");
 
-    // In the second of its own change a date says nothing (RFC 9110 section 8.8.2.2).
+    // A date that lies in the second of the file's own change says nothing (RFC 9110 section 8.8.2.2).
     client.date = SAME.to_owned();
     let line = format!("If-Range: {SAME}\r\nRange: bytes=0-1");
 
     assert_eq!(200, client.get_with("/a.txt", &line).status);
 }
 
-/// A file whose date lies in the future was modified now (RFC 9110 section 8.8.2.1), and conditions are about the date that is
-/// sent.
+/// A file whose date lies in the future counts as modified now (RFC 9110 section 8.8.2.1), and conditions are about the
+/// date that is sent.
 #[test]
 fn a_date_in_the_future_is_now() {
     let folder = TempFolder::with(&[("future.txt", "12345")]);
@@ -142,7 +142,7 @@ fn a_date_in_the_future_is_now() {
         for (line, status) in [
             (format!("If-Modified-Since: {now}"), 304),
             (format!("If-Unmodified-Since: {now}"), 200),
-            // Nobody knows of what is to come.
+            // A condition about a time in the future says nothing.
             ("If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT".to_owned(), 200),
             (format!("If-Modified-Since: {SAME}"), 200),
             (format!("If-Unmodified-Since: {SAME}"), 412),
@@ -151,7 +151,7 @@ fn a_date_in_the_future_is_now() {
         ] {
             assert_eq!(status, client.get_with("/future.txt", &line).status, "{round}: {line}");
         }
-        // What was sent a while ago says nothing of now.
+        // A date that was sent a while ago says nothing about now.
         client.pass_seconds(5);
         for (line, status) in [("If-Modified-Since", 200), ("If-Unmodified-Since", 412)] {
             let line = format!("{line}: {now}");

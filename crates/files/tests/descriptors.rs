@@ -1,6 +1,6 @@
 //! A process that runs out of descriptors serves on.
 //!
-//! In a file of its own: the limit is the process's.
+//! The test has a file of its own, because the limit is the process's.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -110,7 +110,7 @@ fn a_fifo_a_socket_and_a_device_are_not_served_and_do_not_hang() {
     let listing = client.get("/");
 
     assert!(!listing.text().contains("fifo") && !listing.text().contains("socket"), "{}", listing.text());
-    // As an index as well: the listing comes instead.
+    // A FIFO is not sent as an index either: the listing comes instead.
     let mut client = folder.client_with(|options| (options.index, options.listing) = ("fifo".into(), true));
     assert_eq!(200, client.get("/").status);
 }
@@ -120,7 +120,7 @@ fn what_may_not_be_read_is_403() {
     let folder = TempFolder::with(&[("a.txt", "a")]);
     fs::set_permissions(folder.path("a.txt"), fs::Permissions::from_mode(0o000)).unwrap();
     let mut client = folder.client();
-    // Root reads everything.
+    // Root may read every file.
     let expected = if fs::read(folder.path("a.txt")).is_ok() { 200 } else { 403 };
 
     assert_eq!(expected, client.get("/a.txt").status);

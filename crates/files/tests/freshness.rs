@@ -309,7 +309,7 @@ fn the_cache_keeps_within_its_bytes() {
     }
 }
 
-/// Folders share what there is: one alone has it all, and gives an equal part to another that wants it.
+/// Folders share the memory: one alone has it all, and gives an equal part to another that wants it.
 #[test]
 fn folders_share_the_memory() {
     let folder = TempFolder::with(&[]);
@@ -354,7 +354,7 @@ fn the_cache_keeps_few_files_open() {
     }
     let mut client = folder.client_with(|options| options.open_files_max = 4);
     client.warm("/0.bin");
-    // A file that has just changed is kept only when some time has passed: this is the last one.
+    // A file is kept only some time after its last change: this one is the youngest.
     client.warm("/19.bin");
     for n in (0..20).chain(0..20) {
         assert_eq!(200, client.get(&format!("/{n}.bin")).status);

@@ -1,4 +1,4 @@
-//! From the raw path of a request to the name of a file: rule 43.
+//! Paths of requests, turned into names of files: rule 43.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ mod support;
 use adyton_files::path::{FilePath, PathError, is_published};
 use support::{Random, TempFolder};
 
-/// UTF-8 as it is, and what is not in hexadecimal digits.
+/// UTF-8 as it is, and other bytes in hexadecimal digits.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -17,7 +17,7 @@ fn shown(bytes: &[u8]) -> String {
     text
 }
 
-/// What a path is read as: the relative path with a slash behind a folder, or a status.
+/// The result of parsing a path: the relative path with a slash behind a folder, or a status.
 fn read(raw: &[u8]) -> Result<String, u16> {
     match FilePath::parse(raw) {
         Ok(path) => {
@@ -32,7 +32,7 @@ fn read(raw: &[u8]) -> Result<String, u16> {
 #[test]
 fn paths_are_decoded_once_and_brought_into_normal_form() {
     let cases: [(&str, Result<&str, u16>); 55] = [
-        // Plain.
+        // Plain paths.
         ("", Ok("")),
         ("/", Ok("")),
         ("/a", Ok("a")),
@@ -84,12 +84,13 @@ fn paths_are_decoded_once_and_brought_into_normal_form() {
         ("/a%0D%0AX: y", Ok("a\r\nX: y")),
         ("/a\x7f", Err(400)),
         ("/a%7f", Ok("a\x7f")),
-        // What is not UTF-8 is a name as well; overlong forms of the dot and the slash are neither dot nor slash.
+        // Bytes that are not UTF-8 are a name as well; overlong forms of the dot and the slash are neither dot nor
+        // slash.
         ("/%ff", Ok("<ff>")),
         ("/%c0%ae%c0%ae/a", Ok("<c0><ae><c0><ae>/a")),
         ("/%c0%af", Ok("<c0><af>")),
         ("/%C3/%A9", Ok("<c3>/<a9>")),
-        // Names that the rules refuse are refused after decoding, and only when they remain.
+        // Names that the rules refuse are refused after decoding, and only if they remain.
         ("/a/%2egit/b", Err(404)),
         ("/.git/../a", Ok("a")),
         ("/app%2epy", Err(404)),
@@ -114,7 +115,7 @@ fn names_that_are_published() {
     }
 }
 
-/// The same as `FilePath::parse`, slowly: a stack of whole segments.
+/// A slow twin of `FilePath::parse`: a stack of whole segments.
 fn naive(raw: &str) -> Result<String, u16> {
     let mut stack: Vec<&str> = Vec::new();
     let segments: Vec<&str> = raw.split('/').collect();

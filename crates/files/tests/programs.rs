@@ -1,4 +1,4 @@
-//! Which program a path names, and that none names one that is not meant.
+//! The program that a path names; no path names one that clients may not run.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
 
@@ -110,7 +110,7 @@ fn interpreters_by_the_end_of_the_name() {
     assert_eq!(Err(403), find(&programs, &place.0, "/b.sh"), "it is not one of those that are run");
 }
 
-/// A deployment may put another folder into its place, or make it later.
+/// A deployment may put another folder at the path, or make it later.
 #[test]
 fn another_folder() {
     let place = Place::new("another");

@@ -26,16 +26,16 @@ fn one_range() {
         ("bytes=8-100", 206, "89", "bytes 8-9/10"),
         ("bytes=9-99999999999999999999999999", 206, "9", "bytes 9-9/10"),
         ("bytes= 2-4 ,", 206, "234", "bytes 2-4/10"),
-        // Merged, or the only one that can be satisfied.
+        // Ranges that are merged, or the only one that can be satisfied.
         ("bytes=0-1,2-3", 206, "0123", "bytes 0-3/10"),
         ("bytes=4-6,0-4", 206, "0123456", "bytes 0-6/10"),
         ("bytes=2-4,50-60", 206, "234", "bytes 2-4/10"),
-        // Not satisfiable.
+        // Ranges that cannot be satisfied.
         ("bytes=10-", 416, "", "bytes */10"),
         ("bytes=10-20,-0", 416, "", "bytes */10"),
         ("bytes=-0", 416, "", "bytes */10"),
         ("bytes=99999999999999999999999999-", 416, "", "bytes */10"),
-        // Not valid, so ignored.
+        // Fields that are not valid, and so ignored.
         ("bytes=", 200, DIGITS, ""),
         ("bytes=,", 200, DIGITS, ""),
         ("bytes=-", 200, DIGITS, ""),
@@ -129,7 +129,7 @@ fn several_ranges_in_memory_and_from_a_file() {
     assert_ne!(first, boundary(client.get_with("/small.txt", "Range: bytes=0-0,2-2")), "not to be guessed");
 }
 
-/// The same bytes as `parse`, slowly: one flag per byte of the file.
+/// A slow twin of `parse`: one flag per byte of the file.
 fn naive(specs: &[(Option<u64>, Option<u64>)], bytes: u64) -> Option<Vec<bool>> {
     let mut wanted = vec![false; usize::try_from(bytes).unwrap()];
     for spec in specs {

@@ -1,4 +1,4 @@
-//! What a request for a file, a folder or nothing is answered with: rules 44 and 48 and the options.
+//! Answers to requests for a file, a folder or nothing: rules 44 and 48 and the options.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -296,7 +296,7 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
     assert_eq!(405, client.ask("POST /users/17 HTTP/1.1\r\n").status);
 }
 
-/// Callers may know better than the cache: beneath a link in the place of a folder is nothing.
+/// Callers may know better than the cache: beneath a link in the place of a folder, nothing is found.
 #[test]
 fn what_the_caller_has_not_found_is_not_there() {
     let folder = TempFolder::with(&[
@@ -328,7 +328,7 @@ fn what_the_caller_has_not_found_is_not_there() {
     assert!(client.get("/a/b.txt").fell_through);
 }
 
-/// The count tells whether an answer is made of something that was opened for it; `fresh` has all opened anew.
+/// The count tells whether an answer has opened something; `forget` makes all files be opened anew.
 #[test]
 fn what_is_opened_is_counted() {
     let folder = TempFolder::with(&[("a/index.html", "index"), ("b.txt", "b")]);
@@ -382,7 +382,7 @@ fn cache_control_is_on_files_and_not_on_errors() {
     }
 }
 
-/// A way to spoil the options.
+/// A change that spoils the options.
 type Change = fn(&mut Options);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files that another route runs: they are not there, whatever stands for them.
+//! Files that another route runs are treated as absent, whichever path leads to them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use adyton_files::{Options, Sources};
 use support::TempFolder;
 
-/// A folder with a script in `cgi`, and with names that end as those of scripts.
+/// A folder with a script in `cgi`, and with other names that end like those of scripts.
 fn folder() -> TempFolder {
     let folder = TempFolder::with(&[
         ("cgi/run", "source"),

@@ -1,4 +1,4 @@
-//! What must hold of every line in the access log, whatever a client sent.
+//! Invariants of every line in the access log, whatever a client sent.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -11,11 +11,11 @@ use adyton_log::request::RequestIds;
 use adyton_log::sink::Destination;
 use adyton_server::{AccessLog, Record};
 
-/// Panics unless each format makes one whole line of `bytes`, a request or what came in its place.
+/// Panics unless each format makes one whole line of `bytes`, whether they are a request or not.
 pub(crate) fn check(bytes: &[u8], peer: Option<SocketAddr>) {
     let mut head = Head::new();
     let parsed = head.parse(bytes, &Limits::default());
-    // What a client calls its request, and the trace that it says it is part of, are any bytes, too.
+    // The ID and the trace that a client gives its request are any bytes, too.
     let id = RequestIds::new(7).next(Some(bytes), Some(bytes));
     let record = Record {
         peer,
@@ -37,7 +37,7 @@ pub(crate) fn check(bytes: &[u8], peer: Option<SocketAddr>) {
     check_json(one_line(&line_of(&record, "json")));
 }
 
-/// Panics when a format is taken that cannot be opened or written with.
+/// Panics when a format is accepted that cannot be opened or written with.
 pub(crate) fn check_format(format: &str, bytes: &[u8]) {
     match AccessLog::check_format(format) {
         Ok(()) => {
@@ -59,16 +59,16 @@ pub(crate) fn check_format(format: &str, bytes: &[u8]) {
     }
 }
 
-/// Atoms without a quote around them.
+/// A format of atoms without quotes around them.
 const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %L %{Host}i %{X-Other}i %%";
 
 /// Room for one line of any length that the parser lets through.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
-/// The writing thread gets a CPU within this time, however busy the machine is.
+/// Time within which the writing thread gets a CPU, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Through a file that has no name, so that none is left behind.
+/// Returns the line of a record. The log is a file without a name, so that none is left behind.
 fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     thread_local! {
         static FILE: File = open_unnamed();
@@ -88,26 +88,26 @@ fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
 }
 
 fn open_unnamed() -> File {
-    // In memory: some file systems write what is truncated and closed to the disk at once.
+    // The file is in memory: some file systems write a file that is truncated and closed to the disk at once.
     let path = format!("/dev/shm/adyton-fuzz-{}", std::process::id());
     let file = File::options().read(true).write(true).create_new(true).open(&path);
     fs::remove_file(&path).expect("the file that was just made");
     file.expect("room in memory for files")
 }
 
-/// The text before the one line end.
+/// Returns the text before the only line end.
 fn one_line(line: &[u8]) -> &str {
     let text = str::from_utf8(line).expect("UTF-8").strip_suffix('\n').expect("an end");
     assert!(!text.contains(char::is_control), "{text:?}");
     text
 }
 
-/// What a line consists of.
+/// The parts of a line.
 #[derive(Default)]
 struct Anatomy {
     outside_quotes: String,
     quotes: usize,
-    /// What stands behind a backslash.
+    /// Characters behind a backslash.
     escaped: String,
 }
 
@@ -124,7 +124,7 @@ fn dissect(line: &str) -> Anatomy {
     anatomy
 }
 
-/// Always the same members: strings or `null`, and numbers.
+/// Panics unless a line has the members of every line: strings or `null`, and numbers.
 fn check_json(line: &str) {
     let anatomy = dissect(line);
     let skeleton = anatomy.outside_quotes.replace("null", "").replace(|c: char| c.is_ascii_digit(), "");

@@ -4,7 +4,7 @@ use adyton_http1::{Chunked, Framing, Head, Limits, Parsed, Refusal};
 
 use crate::messages::heads::Story;
 
-/// What a stream of requests comes to, in order; it ends with the first [`Event::Refused`] or [`Event::Short`].
+/// An event of a stream of requests; the first [`Event::Refused`] or [`Event::Short`] ends the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A head.
@@ -17,7 +17,7 @@ pub(crate) enum Event {
     Short(Vec<u8>),
 }
 
-/// Panics unless `stream` comes to the same in pieces of `piece_bytes` as it does in one.
+/// Panics unless `stream` gives the same events in pieces of `piece_bytes` as in one.
 pub(crate) fn check(stream: &[u8], piece_bytes: &[u8], limits: &Limits) {
     let mut sizes = piece_bytes.iter().map(|&bytes| 1 + usize::from(bytes)).cycle();
     let (mut pieces, mut rest) = (Vec::new(), stream);
@@ -30,7 +30,7 @@ pub(crate) fn check(stream: &[u8], piece_bytes: &[u8], limits: &Limits) {
     assert_eq!(whole, Server::new(limits).read(&pieces), "{}", crate::show(stream));
 }
 
-/// What is to be read next.
+/// The part of a request that is to be read next.
 enum State {
     Head,
     Length(u64),
@@ -69,7 +69,7 @@ impl<'l> Server<'l> {
                 State::Head => {
                     let start = self.held.len();
                     self.held.extend_from_slice(rest);
-                    // At the end of the stream nothing is waited for.
+                    // The last piece is parsed in any case, because no more will come.
                     if !is_last && !Head::worth_parsing(rest, self.held.len(), self.limits) {
                         return Ok(());
                     }

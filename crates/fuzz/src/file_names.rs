@@ -1,4 +1,4 @@
-//! The slow twin of the way from URL path to file name, on a stack of whole segments, and what must hold of every name.
+//! The slow twin of the way from URL path to file name, on a stack of whole segments, and the invariants of every name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use adyton_files::path::FilePath;
 
-/// Panics unless `raw` names the same file as by the twin, and one beneath the root.
+/// Panics unless `raw` names the file that the twin finds, and one beneath the root.
 pub(crate) fn check(raw: &[u8]) {
     let found = FilePath::parse(raw).ok();
     let twin = naive(raw);
@@ -19,14 +19,14 @@ pub(crate) fn check(raw: &[u8]) {
     assert!(is_beneath && !name.contains(&0), "{}", as_path.display());
     let expected = if name.is_empty() { b"." } else { name };
     assert_eq!(expected, path.to_c().as_bytes(), "the kernel gets what was judged");
-    // Escaped, the name means itself: a second round of decoding anywhere would show.
+    // An escaped name means itself: a second round of decoding anywhere would show.
     let escaped: String =
         name.iter().map(|&b| if b == b'/' { "/".into() } else { format!("%{b:02X}") }).collect();
     let again = FilePath::parse(format!("/{escaped}").as_bytes()).expect("a name that was taken before");
     assert_eq!(name, again.relative());
 }
 
-/// The name and whether it can only be a folder's.
+/// Returns the name, and whether it can only be a folder's.
 fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (mut stack, mut names_folder) = (Vec::new(), false);
     for segment in raw.split(|&byte| byte == b'/') {
@@ -43,7 +43,7 @@ fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
     stack.iter().enumerate().all(is_fine).then(|| (stack.join(&b'/'), names_folder))
 }
 
-/// A segment without its escapes; `None` when one is broken, or hides what no file should be called.
+/// Decodes the escapes of a segment; `None` when one is broken, or hides a byte that no file name should have.
 fn decode(segment: &[u8]) -> Option<Vec<u8>> {
     let (mut name, mut rest) = (Vec::new(), segment);
     while let [byte, more @ ..] = rest {
@@ -60,7 +60,7 @@ fn decode(segment: &[u8]) -> Option<Vec<u8>> {
     (!name.contains(&b'/') && !name.contains(&0)).then_some(name)
 }
 
-/// Rule 44.
+/// Whether a file of this name may be served (rule 44).
 fn is_published(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let ends = ".py .pyc .pyi .pyo .pyw .pyx .wsgi ~ .bak .orig .rej .save .swn .swo .swp";

@@ -1,4 +1,4 @@
-//! What must hold of every answer from a folder, whatever was asked for.
+//! Invariants of every answer from a folder, whatever was asked for.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,7 +11,7 @@ use adyton_http1::{Head, Limits, Parsed};
 
 use crate::text::{find, lines, number, split_once, trim};
 
-/// Panics unless the request in `bytes` gets whole and honest answers, and none from outside of the folder.
+/// Panics unless the request in `bytes` gets whole and honest answers, and none from outside the folder.
 pub(crate) fn check(bytes: &[u8]) {
     thread_local! {
         static SITES: RefCell<[Folder; 2]> = RefCell::new(open_sites());
@@ -22,7 +22,8 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     SITES.with_borrow_mut(|sites| {
         for site in sites {
-            // Once from the disk if it is not in the cache, once from the cache if it may be.
+            // The first answer comes from the disk if the file is not in the cache, the second from the cache if it may
+            // be.
             check_answer(site, &head, bytes);
             check_answer(site, &head, bytes);
         }
@@ -72,7 +73,7 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
     assert!(!head.asked().is_head || body.is_empty());
 }
 
-/// The bytes of a part of a body.
+/// Returns the bytes of a part of a body.
 fn content(part: &Part) -> Vec<u8> {
     match part {
         Part::Bytes(bytes) => bytes.clone(),
@@ -85,9 +86,9 @@ fn content(part: &Part) -> Vec<u8> {
     }
 }
 
-/// The same folder twice: as a plain site with listings, and with everything else switched on.
+/// Opens the same folder twice: as a plain site with listings, and with everything else switched on.
 fn open_sites() -> [Folder; 2] {
-    // One folder for all runs, so that none is left behind for each.
+    // All runs share one folder, so that none leaves one of its own behind.
     let root = std::env::temp_dir().join("adyton-fuzz/site");
     make(&root).expect("room for a few small files");
     let plain = Options { listing: true, ..Options::new(&root) };
@@ -120,5 +121,5 @@ fn make(root: &Path) -> std::io::Result<()> {
     symlink("/etc", root.join("etc"))
 }
 
-/// Stands in every file that must not be served.
+/// The content of every file that must not be served.
 const SECRET: &[u8] = b"this is a secret";

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use adyton_process::{Channel, FromWorker};
 use adyton_sys::{pass, socket};
 
-/// Reached only if a descriptor stays open.
+/// Time to wait for a descriptor to close, which runs out only if one stays open.
 const PATIENCE_MS: u64 = 10_000;
 
 /// Panics unless `stream`, sent in pieces of these sizes, comes to the messages of its whole lines.
 ///
-/// Where a size is odd, a descriptor comes with the piece. Nobody asks for one there, so it must not stay open.
+/// With a piece of odd size comes a descriptor. Nobody asks for one there, so it must not stay open.
 pub(crate) fn check(sizes: [u8; 4], stream: &[u8]) {
     let (ours, theirs) = socket::pair().expect("two sockets");
     let mut channel = Channel::new(ours);
@@ -45,13 +45,13 @@ pub(crate) fn check(sizes: [u8; 4], stream: &[u8]) {
     assert_eq!(Some(0), socket::peek(&witness).expect("an open socket"), "a descriptor stays open");
 }
 
-/// Waits until the other end is closed: another thread that lists what this process has open keeps it for a moment.
+/// Waits until the other end is closed: a thread that lists the descriptors of this process keeps it open for a moment.
 fn wait(end: impl AsFd) {
     let has_closed = socket::wait(end, socket::Until::Readable, PATIENCE_MS);
     assert!(has_closed.expect("an open socket"), "a descriptor stays open");
 }
 
-/// The messages of a stream: those of its lines that end and are messages.
+/// Returns the messages of a stream, one for each line that ends and is a message.
 fn twin(stream: &[u8]) -> Vec<FromWorker> {
     let mut messages = Vec::new();
     let mut line = Vec::new();

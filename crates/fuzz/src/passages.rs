@@ -1,4 +1,5 @@
-//! Messages between door and group, with descriptors of every kind: what is taken is what the rules say, and nothing stays open.
+//! Messages between door and group, with descriptors of every kind: the receiver takes what the rules say, and no
+//! descriptor stays open.
 
 use std::fs::{self, File};
 use std::io;
@@ -28,7 +29,7 @@ struct Chosen {
     is_sealed: bool,
 }
 
-/// Panics unless `message` comes to what the twin says, and leaves no descriptor.
+/// Panics unless `message` has the outcome that the twin tells, and leaves no descriptor open.
 pub(crate) fn check([counts, first, second, flags]: [u8; 4], message: &[u8]) {
     thread_local! {
         static KINDS: Kinds = Kinds::new().expect("sockets and a file");
@@ -112,7 +113,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// The outcome of a message, rule by rule.
+    /// Returns the outcome of a message, rule by rule.
     fn twin(
         &self,
         message: &[u8],
@@ -136,8 +137,8 @@ impl Kinds {
     }
 }
 
-/// The passenger that a message tells of: version, family, listener, address, port, scope, hops, and whether a folder has
-/// missed it, in this order, the numbers with their lowest byte first.
+/// Reads the passenger in a message: version, family, listener, address, port, scope, hops, and whether a folder has
+/// missed it, in this order, numbers with their lowest byte first.
 fn told(message: &[u8]) -> Option<Passenger> {
     if message.len() < HEADER_BYTES || message[0] != 1 {
         return None;
@@ -158,13 +159,13 @@ fn told(message: &[u8]) -> Option<Passenger> {
     Some(Passenger { peer, listener: number(2), hops: message[26], has_missed: message[27] != 0 })
 }
 
-/// The kernel's name of the open file behind this descriptor: no two sockets or pipes have one name.
+/// Returns the kernel's name of the open file behind a descriptor: no two sockets or pipes have the same name.
 fn name(descriptor: i32) -> String {
     let link = fs::read_link(format!("/proc/self/fd/{descriptor}"));
     link.map(|target| target.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The number of open descriptors of this process for each of these names. Other threads may open and close other things.
+/// Counts the open descriptors of this process for each of these names. Other threads may open and close others.
 fn open(names: &[String]) -> Vec<usize> {
     let entries = fs::read_dir("/proc/self/fd").expect("the list of open descriptors");
     let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());

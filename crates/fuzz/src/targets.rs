@@ -1,4 +1,4 @@
-//! What any bytes are given to, each with the checks that hold for all of them.
+//! The fuzz targets: each gives any bytes to the server's code, with the checks that hold for all bytes.
 
 use adyton_http1::Limits;
 use adyton_import::Kind;
@@ -10,7 +10,7 @@ use crate::messages::{
 use crate::settings::{folder_files, imports, sites_files};
 use crate::{access_lines, feed, file_names, folders, lines, passages};
 
-/// What takes any bytes, and panics where a promise does not hold.
+/// A function that takes any bytes, and panics where a promise does not hold.
 pub type Target = fn(&[u8]);
 
 /// All targets, with the names of their folders in the corpus.
@@ -41,7 +41,8 @@ pub const ALL: &[(&str, Target)] = &[
     ("url_path", url_path),
 ];
 
-/// Any bytes as a request, and as a format: one line in the access log, and nothing of the client's outside its quotes.
+/// Any bytes as a request, and as a format: one line in the access log, with nothing of the client's outside its
+/// quotes.
 pub fn access_log(data: &[u8]) {
     let Some((address, rest)) = data.split_first_chunk::<16>() else { return };
     access_lines::check(rest, None);
@@ -53,7 +54,7 @@ pub fn access_log(data: &[u8]) {
     }
 }
 
-/// Any bytes as `Authorization`, and as a file of users: nobody gets in, and what is wrong is said.
+/// Any bytes as `Authorization`, and as a file of users: nobody gets in, and mistakes are named.
 pub fn authorization(data: &[u8]) {
     authorizations::check(data);
     if let Ok(text) = str::from_utf8(data) {
@@ -61,21 +62,21 @@ pub fn authorization(data: &[u8]) {
     }
 }
 
-/// Any bytes as what an answer says of caches.
+/// Any bytes as `Cache-Control`, and as the head of an answer that a cache may keep.
 pub fn cache_control(data: &[u8]) {
     caching::check_control(data);
     caching::check_head(data);
 }
 
-/// Any bytes as a chunked body: decoded to what the twin decodes, also with ends behind it.
+/// Any bytes as a chunked body, also with ends behind it: decoded to what the twin decodes.
 pub fn chunked(data: &[u8]) {
-    // Of a body that breaks off little can be said.
+    // Little can be said of a body that breaks off.
     for end in [&b""[..], b"\r\n\r\n", b"\"\r\n\r\n"] {
         chunks::check(&[data, end].concat());
     }
 }
 
-/// Any bytes as fields of an application whose answer may be compressed, and as what a client says that it takes.
+/// Any bytes as fields of an answer that may be compressed, and as the `Accept-Encoding` of a client.
 pub fn coded_head(data: &[u8]) {
     if let Some((chosen, rest)) = data.split_first_chunk::<2>() {
         codings::check_head(u16::from_le_bytes(*chosen), rest);
@@ -83,7 +84,7 @@ pub fn coded_head(data: &[u8]) {
     }
 }
 
-/// Any bytes as a request head: taken exactly when the twin takes them, also with an end behind them.
+/// Any bytes as a request head, also with an end behind it: taken exactly when the twin takes it.
 pub fn head(data: &[u8]) {
     let tight = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 4 };
     for end in [&b""[..], b"\r\n\r\n", b" HTTP/1.0\r\n\r\n"] {
@@ -118,21 +119,23 @@ pub fn import_uwsgi(data: &[u8]) {
     imports::check(Kind::Uwsgi, data);
 }
 
-/// Any bytes as what a process says on the line to its supervisor: the messages of its lines, however they are cut.
+/// Any bytes as the stream of a worker to its supervisor: the messages of its lines, however they are cut.
 pub fn line(data: &[u8]) {
     if let Some((sizes, stream)) = data.split_first_chunk::<4>() {
         lines::check(*sizes, stream);
     }
 }
 
-/// Any bytes as a message between door and group, with any descriptors: one connection or none, and no descriptor stays.
+/// Any bytes as a message between door and group, with any descriptors: one connection or none, and no descriptor stays
+/// open.
 pub fn passage(data: &[u8]) {
     if let Some((chosen, message)) = data.split_first_chunk::<4>() {
         passages::check(*chosen, message);
     }
 }
 
-/// Any bytes as a header of the PROXY protocol and as fields of a request: what proxies tell, and what nobody can.
+/// Any bytes as a header of the PROXY protocol and as fields of a request: trusted proxies are believed,
+/// and nobody else.
 pub fn proxied(data: &[u8]) {
     check_header(data);
     check_fields(data, &["Forwarded"]);
@@ -158,9 +161,9 @@ pub fn range(data: &[u8]) {
     }
 }
 
-/// Any bytes as the head of an answer: what its beginnings say, the whole says, too.
+/// Any bytes as the head of an answer: its beginnings say nothing that the whole does not say.
 pub fn received(data: &[u8]) {
-    // Most bytes are no status line, and of those little can be said.
+    // Most bytes are not a status line, and little can be said of those.
     for begin in [&b""[..], b"HTTP/1.1 200 OK\r\n"] {
         let head = [begin, data].concat();
         received::check(&head, false);
@@ -168,37 +171,37 @@ pub fn received(data: &[u8]) {
     }
 }
 
-/// Any bytes as what an application says: no line in the answer but those that it may say.
+/// Any bytes as the fields of an application: no line in the answer but those that the application may write.
 pub fn response(data: &[u8]) {
     answers::check(data);
 }
 
-/// Any bytes as a path that rules of a site change: one path comes of it, decoded to what the rule has made.
+/// Any bytes as a path that a site's rules change: the result is one path, decoded to what the rule has made.
 pub fn rewrite(data: &[u8]) {
     rewrites::check(data);
 }
 
-/// Any bytes as what a script prints: a head is found wherever it is cut, and no field holds another one.
+/// Any bytes as the output of a script: the head is found wherever it is cut, and no field holds another one.
 pub fn script_head(data: &[u8]) {
     script_heads::check(data);
 }
 
-/// Any bytes as a file in which a folder says how it is served: sentences about what is wrong, or no more than it may say.
+/// Any bytes as the file of a folder's settings: sentences about mistakes, or no more settings than the file may have.
 pub fn folder_file(data: &[u8]) {
     folder_files::check(data);
 }
 
-/// Any bytes as a request to a folder of files: a whole and honest answer, and nothing from outside of it.
+/// Any bytes as a request to a folder of files: a whole and honest answer, with nothing from outside the folder.
 pub fn site(data: &[u8]) {
     folders::check(data);
 }
 
-/// Any bytes as a file of sites: sentences about what is wrong, or a router that finds what it should.
+/// Any bytes as a file of sites: sentences about mistakes, or a router that finds the right routes.
 pub fn sites_file(data: &[u8]) {
     sites_files::check(data);
 }
 
-/// Any bytes as a stream of requests: in pieces of any sizes the same as in one.
+/// Any bytes as a stream of requests: read in pieces of any sizes as in one.
 pub fn split(data: &[u8]) {
     if let Some((sizes, stream)) = data.split_first_chunk::<4>() {
         feed::check(stream, sizes, &Limits::default());

@@ -10,12 +10,12 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
-/// What a field value may hold.
+/// Whether a field value may hold this byte.
 pub(crate) fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// `bytes` without `OWS` around it.
+/// Returns `bytes` without the `OWS` around them.
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
     let start = bytes.iter().take_while(|byte| is_blank(byte)).count();
@@ -23,24 +23,24 @@ pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-/// `1*DIGIT` that fits.
+/// Reads `1*DIGIT`, if the number fits.
 pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     let digits = str::from_utf8(bytes).ok()?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// Where `needle` begins in `bytes`.
+/// Returns where `needle` begins in `bytes`.
 pub(crate) fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).position(|window| window == needle)
 }
 
-/// What stands before and behind the first `byte`.
+/// Returns the bytes before and behind the first `byte`.
 pub(crate) fn split_once(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|&other| other == byte)?;
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// The lines of `text`, which has CRLF between them; `None` when one holds a CR, LF or NUL.
+/// Splits `text` at each CRLF; `None` when a line holds a CR, LF or NUL.
 pub(crate) fn lines(text: &[u8]) -> Option<Vec<&[u8]>> {
     let (mut lines, mut rest) = (Vec::new(), text);
     while let Some(end) = find(rest, b"\r\n") {

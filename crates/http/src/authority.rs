@@ -27,7 +27,7 @@ pub fn read(authority: &[u8]) -> Option<Authority> {
     }
 }
 
-/// What follows the name or the IPv4 address at the start of `authority`.
+/// Returns the rest of `authority` behind the name or the IPv4 address at its start.
 fn behind_name(authority: &[u8]) -> Option<&[u8]> {
     let mut rest = authority;
     loop {
@@ -40,7 +40,7 @@ fn behind_name(authority: &[u8]) -> Option<&[u8]> {
     (rest.len() < authority.len()).then_some(rest)
 }
 
-/// What follows `address "]"` at the start of `bytes`.
+/// Returns the rest of `bytes` behind the `address "]"` at their start.
 fn behind_ipv6(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.iter().position(|&byte| byte == b']')?;
     let (address, rest) = bytes.split_at(end);
@@ -49,7 +49,8 @@ fn behind_ipv6(bytes: &[u8]) -> Option<&[u8]> {
     rest.get(1..)
 }
 
-/// A port may be empty (RFC 3986 section 3.2.3); five digits hold every one that exists.
+/// Whether `digits` are a port, which may be empty (RFC 3986 section 3.2.3); five digits hold every port that
+/// exists.
 fn is_port(digits: &[u8]) -> bool {
     digits.is_empty() || (digits.len() <= 5 && crate::bytes::number(digits).is_some_and(|port| port <= 65535))
 }

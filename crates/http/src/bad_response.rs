@@ -1,4 +1,4 @@
-//! What an application can do wrong in a response head.
+//! Mistakes that an application can make in a response head.
 
 use core::fmt;
 
@@ -10,17 +10,17 @@ use crate::bytes::is_token_byte;
 pub enum BadResponse {
     /// The status has not three digits.
     Status {
-        /// What was set.
+        /// The status that was set.
         status: u16,
     },
     /// The status is a 1xx, which ends no request.
     Informational {
-        /// What was set.
+        /// The status that was set.
         status: u16,
     },
     /// The reason phrase holds a control byte.
     Reason {
-        /// The first one.
+        /// The first such byte.
         byte: u8,
     },
     /// A field name is empty or no token.
@@ -34,7 +34,7 @@ pub enum BadResponse {
     FieldValue {
         /// The field's name, escaped.
         name: String,
-        /// The first one.
+        /// The first such byte.
         byte: u8,
     },
     /// Content-Length is no number.
@@ -103,7 +103,7 @@ impl fmt::Display for BadResponse {
 
 impl core::error::Error for BadResponse {}
 
-/// `bytes` for a log line: escaped, and not without end.
+/// Returns `bytes` for a log line: escaped, and cut at [`PRINTED_BYTES_MAX`].
 fn printable(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -114,5 +114,6 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Enough to recognise a name; a value may be megabytes long.
+/// Bytes of a name or a value that a log line shows: enough to recognise a name; a value may be megabytes
+/// long.
 const PRINTED_BYTES_MAX: usize = 64;

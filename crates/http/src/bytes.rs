@@ -4,7 +4,7 @@
 const TOKEN: u8 = 1;
 /// Bytes of `reg-name` in RFC 3986 section 3.2.2 but `%` and the comma, see [`crate::authority`].
 const REG_NAME: u8 = 2;
-/// Letters, digits and the hyphen: what may stand in a field name that becomes a CGI variable.
+/// Letters, digits and the hyphen: the bytes of a field name that may become a CGI variable.
 const PLAIN: u8 = 4;
 
 /// The classes of each byte.
@@ -44,19 +44,19 @@ pub fn is_reg_name_byte(byte: u8) -> bool {
     CLASSES[byte as usize] & REG_NAME != 0
 }
 
-/// Whether it is a letter, a digit or the hyphen.
+/// Whether `byte` is a letter, a digit or the hyphen.
 #[inline]
 pub fn is_plain_byte(byte: u8) -> bool {
     CLASSES[byte as usize] & PLAIN != 0
 }
 
-/// Optional whitespace, RFC 9110 section 5.6.3.
+/// Whether `byte` is optional whitespace, RFC 9110 section 5.6.3.
 #[inline]
 pub fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Control bytes that no field value may hold: all but HTAB, RFC 9110 section 5.5.
+/// Whether `byte` is a control byte that no field value may hold: any but HTAB, RFC 9110 section 5.5.
 #[inline]
 pub fn is_forbidden_in_value(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == DEL
@@ -67,7 +67,7 @@ pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
-/// `bytes` without the optional whitespace around it.
+/// Returns `bytes` without the optional whitespace around it.
 pub fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
         bytes = rest;
@@ -75,7 +75,8 @@ pub fn trim(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The number that `bytes` spells: digits only, no sign, nothing empty; `None` also when it is too large.
+/// Returns the number that `bytes` spells: digits only, no sign, nothing empty; `None` also when it is too
+/// large.
 ///
 /// Written out because `str::parse` takes a leading `+`.
 pub fn number(bytes: &[u8]) -> Option<u64> {
@@ -118,11 +119,11 @@ const DEL: u8 = 0x7f;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Offset of the first byte for which `is` holds; eight bytes at a time.
+/// Returns the offset of the first byte for which `is` holds, and looks at eight bytes at a time.
 ///
 /// Simply told: `bytes.iter().position(is)`. `marks` sets the high bit of each byte of a word for which `is`
-/// holds. It may set more of them, but only above the lowest one that is right, because a subtraction
-/// borrows upwards; only the lowest is looked at.
+/// holds. It may set more bits, but only above the lowest right one, because a subtraction borrows upwards;
+/// only the lowest is looked at.
 #[inline]
 fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -133,7 +134,7 @@ fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Op
         }
     }
     if let (false, Some(last)) = (rest.is_empty(), bytes.last_chunk::<8>()) {
-        // Its first bytes have been looked at: none of them is marked.
+        // The first bytes of `last` have been looked at: none of them is marked.
         let marks = marks(u64::from_le_bytes(*last)) & HIGH;
         return (marks != 0).then(|| bytes.len() - 8 + marks.trailing_zeros() as usize / 8);
     }
@@ -156,7 +157,8 @@ fn equal(word: u64, byte: u8) -> u64 {
 mod tests {
     use super::*;
 
-    /// Each byte, at each place of a word, with neighbours that provoke a borrow: as the slow search says.
+    /// Fast and slow searches agree on each byte, at each place of a word, with neighbours that provoke a
+    /// borrow.
     #[test]
     fn fast_searches_agree_with_slow_ones() {
         for (byte, neighbour) in

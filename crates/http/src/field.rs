@@ -7,16 +7,16 @@ use crate::{Known, Span};
 pub struct Field {
     /// A token, as the client spelled it.
     pub name: Span,
-    /// Without the blanks around it; obs-text is kept as it came.
+    /// The value without the blanks around it; obs-text is kept as it came.
     pub value: Span,
-    /// What the name is, if it is known.
+    /// The known name that this is, or [`Known::Other`].
     pub known: Known,
     /// Whether the name holds letters, digits and hyphens only. Other names must not become CGI variables: there,
     /// `X_Forwarded_For` would pass for `X-Forwarded-For`.
     pub plain: bool,
 }
 
-/// The fields of a head in their order, and which names are among them. Clearing it keeps its memory.
+/// The fields of a head in their order, and the set of their names. Clearing it keeps its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     list: Vec<Field>,
@@ -25,7 +25,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// No field yet.
+    /// Returns an empty list.
     pub const fn new() -> Fields {
         Fields { list: Vec::new(), seen: 0 }
     }
@@ -63,7 +63,8 @@ impl Fields {
         self.seen & names != 0
     }
 
-    /// Whether there is a field of this name. For [`Known::Other`]: any of a name that is not known.
+    /// Whether there is a field of this name. For [`Known::Other`]: whether there is one whose name is not
+    /// known.
     #[inline]
     pub fn has(&self, known: Known) -> bool {
         self.has_any(known.bit())

@@ -149,7 +149,7 @@ impl Known {
     }
 }
 
-/// A set of names is a `u128`.
+/// Sets of names are a `u128`, which has a bit for each name.
 const _: () = assert!(Known::COUNT <= 128);
 
 /// Whether `name` is `known` in whatever case, for a `known` of letters, digits and hyphens.
@@ -173,8 +173,8 @@ fn is_same(known: &[u8], name: &[u8]) -> bool {
     known.eq_ignore_ascii_case(name)
 }
 
-/// The bits in which `name` is not `known`. Bit 5 does not count where `known` has a letter, which is where
-/// it has bit 6; it counts elsewhere, or a carriage return would pass for a hyphen.
+/// Returns the bits in which `name` differs from `known`. Bit 5 does not count where `known` has a letter,
+/// which is where it has bit 6; it counts elsewhere, or a carriage return would pass for a hyphen.
 #[inline]
 fn differences(known: [u8; 8], name: [u8; 8]) -> u64 {
     let (known, name) = (u64::from_le_bytes(known), u64::from_le_bytes(name));
@@ -191,7 +191,8 @@ const SLOTS_BITS: u32 = 10;
 const SEED: u32 = seed();
 const SLOTS: [Known; 1 << SLOTS_BITS] = slots();
 
-/// Length and four bytes tell all names apart; bit 5 of each is set, which folds the case of letters.
+/// Returns the slot of a name: length and four bytes tell all names apart; bit 5 of each byte is set, which
+/// folds the case of letters.
 #[inline]
 const fn slot(name: &[u8], seed: u32) -> usize {
     let n = name.len();

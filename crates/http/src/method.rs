@@ -26,7 +26,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method of this name.
+    /// Returns the method of this name.
     #[inline]
     pub fn of(name: &[u8]) -> Method {
         match name {

@@ -1,22 +1,22 @@
-//! A request as the code that answers it sees it, whatever protocol it came by.
+//! A request as the code that answers it sees it, whatever protocol brought it.
 
 use crate::{Field, Fields, Known, Method, Span, Version};
 
-/// What a request asks for, as offsets into its bytes, which a codec has checked.
+/// The head of a request, as offsets into its bytes, which a codec has checked.
 ///
-/// Nothing of a connection is here: how the body is delimited, and whether the client stays, is the codec's business.
+/// Nothing of the connection is here: the framing of the body and keep-alive are the codec's business.
 #[derive(Clone, Debug)]
 pub struct RequestHead {
     /// The method.
     pub method: Method,
-    /// Where the method stands.
+    /// The place of the method.
     pub method_span: Span,
     /// The request-target as it was sent.
     pub target: Span,
     /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`; empty, which means `/`,
     /// for an absolute-form without a path; empty for CONNECT.
     pub path: Span,
-    /// What stands behind the first `?` of the target, perhaps nothing.
+    /// The query, behind the first `?` of the target; perhaps empty.
     pub query: Span,
     /// The version that the client speaks.
     pub version: Version,
@@ -27,7 +27,7 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    /// A place for requests; what it says is harmless, but means nothing yet.
+    /// Returns a place for requests; its content is harmless, but means nothing yet.
     pub const fn new() -> RequestHead {
         let nothing = Span { start: 0, end: 0 };
         RequestHead {
@@ -42,7 +42,7 @@ impl RequestHead {
         }
     }
 
-    /// The request whose bytes these are.
+    /// Returns the request whose bytes these are.
     #[inline]
     pub fn of<'r>(&'r self, bytes: &'r [u8]) -> Request<'r> {
         Request { head: self, bytes }
@@ -55,7 +55,7 @@ impl Default for RequestHead {
     }
 }
 
-/// One request, with bytes that are lent. It is as cheap to copy as two references.
+/// One request, with bytes that are lent; as cheap to copy as two references.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
     head: &'r RequestHead,
@@ -63,7 +63,7 @@ pub struct Request<'r> {
 }
 
 impl<'r> Request<'r> {
-    /// Where everything stands in [`Request::bytes`].
+    /// Offsets of all parts in [`Request::bytes`].
     #[inline]
     pub fn head(self) -> &'r RequestHead {
         self.head
@@ -99,7 +99,7 @@ impl<'r> Request<'r> {
         self.head.path.of(self.bytes)
     }
 
-    /// What stands behind the first `?` of the target, perhaps nothing.
+    /// The query, behind the first `?` of the target; perhaps empty.
     #[inline]
     pub fn query(self) -> &'r [u8] {
         self.head.query.of(self.bytes)

@@ -1,33 +1,33 @@
-//! Response heads: what an application says, made into what may be sent.
+//! Response heads: an application's status and fields, made into lines that may be sent.
 //!
-//! A head is gathered field by field, as lines in the caller's buffer. What decides where the response ends
-//! (Content-Length, Transfer-Encoding, Connection) is held back for the codec that frames it, so that it always
-//! agrees with what will be sent.
+//! A head is gathered field by field, as lines in the caller's buffer. The fields that decide where the
+//! response ends (Content-Length, Transfer-Encoding, Connection) are held back for the codec that frames it,
+//! so that they always agree with the body that will be sent.
 
 use crate::bytes::{find_forbidden_in_value, is_token, number, trim};
 use crate::{BadResponse, Known};
 
-/// Which server answers, and when.
+/// The server that answers, and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     /// An IMF-fixdate, RFC 9110 section 5.6.7.
     pub date: &'a [u8; 29],
-    /// The line of Server, with its end; empty for no such field.
+    /// The line of Server, with its end; empty if that field is not to be sent.
     pub server: &'a [u8],
     /// Whole lines of further fields, with their ends.
     pub lines: &'a [u8],
 }
 
-/// What the server knows of a body's length. The application's own Content-Length is believed first.
+/// The server's knowledge of a body's length. The application's own Content-Length is believed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodySize {
-    /// In bytes. For HEAD, 0 counts as unknown: many applications leave the body out themselves.
+    /// The length in bytes. For HEAD, 0 counts as unknown: many applications leave the body out themselves.
     Known(u64),
-    /// Not before the last byte is made.
+    /// A length that nobody knows before the last byte is made.
     Unknown,
 }
 
-/// What has been seen of a response head; its bytes are where they were written.
+/// The facts seen so far of a response head, whose bytes are where they were written.
 ///
 /// With [`ResponseHead::pause`] and [`ResponseHead::resume`] a head is rendered when an application states it,
 /// and completed when its body is known.
@@ -78,26 +78,27 @@ impl HeadFacts {
         }
     }
 
-    /// The Content-Length of a response that has no body: what a GET would have got, if that is known.
+    /// Returns the Content-Length of a response that has no body: the length that a GET would have got, if it
+    /// is known.
     pub fn length_without_body(&self, body: BodySize) -> Option<u64> {
         match (self.status, self.content_length, body) {
             // RFC 9110 section 15.3.6: a 205 has no content, and says so to HEAD and GET alike.
             (205, ..) => Some(0),
-            // Never with a 204 (RFC 9110 section 8.6). The server's own body for a 304 is empty, which is not
-            // what a GET would have got.
+            // A 204 never has one (RFC 9110 section 8.6). The server's own body for a 304 is empty, and so
+            // does not tell the length that a GET would have got.
             (204, ..) | (304, None, _) | (_, None, BodySize::Known(0) | BodySize::Unknown) => None,
             (_, Some(length), _) | (_, None, BodySize::Known(length)) => Some(length),
         }
     }
 }
 
-/// A field that was looked at once: it can be appended to other heads without another look.
+/// A field that was checked once: it can be appended to other heads without another look.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedField {
-    /// The line, up to `length`.
+    /// The field line, in the first `length` bytes.
     line: [u8; CheckedField::LINE_BYTES_MAX],
     length: u8,
-    /// What it says if it is a Content-Length: there is no line then.
+    /// The value of a Content-Length field, which has no line here.
     content_length: Option<u64>,
 }
 
@@ -185,7 +186,7 @@ impl<'o> ResponseHead<'o> {
     ///
     /// # Errors
     ///
-    /// Those of [`ResponseHead::field`].
+    /// The errors of [`ResponseHead::field`].
     pub fn check(&mut self, name: &[u8], value: &[u8]) -> Result<Option<CheckedField>, BadResponse> {
         let start = self.out.len();
         self.field(name, value)?;
@@ -196,7 +197,7 @@ impl<'o> ResponseHead<'o> {
             Known::Date | Known::Server => return Ok(None),
             _ => {
                 let appended = &self.out[start..];
-                // What concerns the connection was left out.
+                // A field that concerns the connection was left out.
                 let Some(line) = checked.line.get_mut(..appended.len()).filter(|line| !line.is_empty())
                 else {
                     return Ok(None);
@@ -212,7 +213,7 @@ impl<'o> ResponseHead<'o> {
     ///
     /// # Errors
     ///
-    /// It is a Content-Length that differs from an earlier one.
+    /// The field is a Content-Length that differs from an earlier one.
     #[inline]
     pub fn checked(&mut self, field: &CheckedField) -> Result<(), BadResponse> {
         if let Some(length) = field.content_length {
@@ -222,8 +223,8 @@ impl<'o> ResponseHead<'o> {
         Ok(())
     }
 
-    /// Appends whole field lines, each with its CRLF, that the server made itself. They are not looked at:
-    /// none may be a field that [`ResponseHead::field`] treats in its own way.
+    /// Appends whole field lines, each with its CRLF, that the server made itself. They are not checked: none
+    /// may be a field that [`ResponseHead::field`] treats in its own way.
     #[inline]
     pub fn raw(&mut self, rendered: &[u8]) {
         debug_assert!(rendered.is_empty() || rendered.ends_with(b"\r\n"), "field lines end in CRLF");
@@ -231,7 +232,7 @@ impl<'o> ResponseHead<'o> {
     }
 
     /// Whether a field of the application's was left out because it concerns the connection (RFC 9110 section
-    /// 7.6.1); PEP 3333 forbids it to send those.
+    /// 7.6.1); PEP 3333 forbids applications to send such fields.
     #[inline]
     pub fn dropped(&self) -> bool {
         self.facts.dropped
@@ -296,7 +297,7 @@ impl<'o> ResponseHead<'o> {
     }
 }
 
-/// Checks what a status line says.
+/// Checks the status and the reason of a status line.
 ///
 /// # Errors
 ///

@@ -1,6 +1,7 @@
 //! Offsets into the buffer that a head was parsed from.
 
-/// A half-open range of bytes in the input of [`crate::Head::parse`]: 8 bytes where a `Range<usize>` has 16.
+/// A half-open range of bytes in the input that a head was parsed from: 8 bytes where a `Range<usize>` has
+/// 16.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Offset of the first byte.
@@ -10,7 +11,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Both offsets lie inside a head, which [`crate::Limits`] keeps below 4 GiB.
+    /// Makes a span of two offsets inside a head, which its codec keeps below 4 GiB.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,9 +1,10 @@
-//! The weights with which a client says what it likes (RFC 9110 section 12.4.2).
+//! The weights with which a client states its preferences (RFC 9110 section 12.4.2).
 
 /// A weight of 1; weights count in thousandths.
 const FULL: u16 = 1000;
 
-/// The weight of the first element whose name `is_it`, in thousandths; `None` if there is no such element.
+/// Returns the weight of the first element whose name `is_it`, in thousandths; `None` if there is no such
+/// element.
 ///
 /// `lines` are the values of all fields with the list, as `br;q=0.8, gzip`. A malformed weight counts as 0: the client
 /// meant a reservation.
@@ -15,7 +16,7 @@ pub fn find_weight(lines: &[&[u8]], is_it: impl Fn(&[u8]) -> bool) -> Option<u16
     })
 }
 
-/// The value of a parameter `q`.
+/// Returns the weight in a parameter `q`.
 fn weight(parameter: &[u8]) -> Option<u16> {
     let (name, value) = parameter.split_at_checked(2)?;
     if !name.eq_ignore_ascii_case(b"q=") {

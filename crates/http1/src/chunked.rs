@@ -47,25 +47,26 @@ pub struct Chunked {
     trailers: Trailers,
 }
 
-/// What one call of [`Chunked::decode`] found.
+/// The result of one call of [`Chunked::decode`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// Bytes of the input that are done with, `data` included; 0 only for an empty input or a finished body.
+    /// Bytes of the input that need not be fed again, `data` included; 0 only for an empty input or a
+    /// finished body.
     pub consumed: usize,
-    /// Where the input holds a piece of the body, perhaps an empty one.
+    /// The range of the input that holds a piece of the body, perhaps an empty one.
     pub data: Range<usize>,
 }
 
-/// What the next byte must be.
+/// The kind of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A digit of the size, or what may follow the `digits` that make up `size`.
+    /// A digit of the size, or a byte that may follow the `digits` that make up `size`.
     Size { size: u64, digits: usize },
     /// A byte of an extension.
     Extension { size: u64, extension: Extension },
     /// The LF of the size line.
     SizeEnd { size: u64 },
-    /// So many bytes of data, at least one.
+    /// One of the `left` bytes of data that are still to come, at least one.
     Data { left: u64 },
     /// The CR behind the data.
     DataCr,
@@ -86,7 +87,8 @@ impl Chunked {
     }
 
     /// Decodes `input`, which goes on where the last call stopped, up to the end of the first piece of data.
-    /// To be repeated with the rest of the input while there is some and [`Chunked::is_done`] does not hold.
+    /// The caller repeats it with the rest of the input while there is some and [`Chunked::is_done`] does not
+    /// hold.
     ///
     /// # Errors
     ///
@@ -110,8 +112,8 @@ impl Chunked {
         Ok(Decoded { consumed: at, data: at..at })
     }
 
-    /// Bytes of data that the present chunk has announced and that have not come yet: a limit can be kept before
-    /// they do.
+    /// Returns how many bytes of data the present chunk has announced that have not come yet, so that a limit
+    /// can be kept before they do.
     #[inline]
     pub fn announced_bytes(&self) -> u64 {
         match self.state {
@@ -127,7 +129,7 @@ impl Chunked {
         self.state == State::Done
     }
 
-    /// The state behind one byte of framing.
+    /// Returns the state behind one byte of framing.
     fn step(&mut self, byte: u8) -> Result<State, Refusal> {
         match (self.state, byte) {
             (State::Size { size, digits }, _) => self.size_byte(size, digits, byte),
@@ -172,7 +174,7 @@ impl Default for Chunked {
     }
 }
 
-/// Before the first digit of a size.
+/// The state before the first digit of a size.
 const FIRST: State = State::Size { size: 0, digits: 0 };
 
 /// As many hexadecimal digits as a `u64` has: more could only be zeros or an overflow.

@@ -14,7 +14,7 @@ pub(crate) fn read(input: &[u8], start: usize) -> Result<(Field, usize), Stop> {
     let colon = start + length;
     let name = &input[start..colon];
     let known = Known::find(name);
-    // A known name is a token.
+    // Any known name is a token.
     let plain = known != Known::Other || check_name(name)?;
     let mut value_start = colon + 1;
     while input.get(value_start).is_some_and(|&byte| is_blank(byte)) {
@@ -54,7 +54,7 @@ fn no_colon(input: &[u8], start: usize) -> Stop {
     }
 }
 
-/// What to say about a value that ends in something else than CRLF.
+/// Returns the refusal of a value that ends in something else than CRLF, or asks for more bytes.
 #[cold]
 fn bad_end(rest: &[u8]) -> Stop {
     match rest {

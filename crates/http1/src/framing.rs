@@ -1,4 +1,4 @@
-//! What fields say about the body and the connection, RFC 9112 sections 6 and 9.
+//! Fields that frame the body and decide whether the connection stays, RFC 9112 sections 6 and 9.
 
 use adyton_http::bytes::{is_token, number, trim};
 
@@ -7,23 +7,23 @@ use crate::Refusal;
 /// How the body of a request is delimited, RFC 9112 section 6.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is no body: neither Content-Length nor Transfer-Encoding was sent.
+    /// No body: neither Content-Length nor Transfer-Encoding was sent.
     None,
-    /// This many bytes follow the head; 0 is possible.
+    /// A body of this many bytes, perhaps 0.
     Length(u64),
-    /// Chunks follow the head, see [`crate::Chunked`].
+    /// A body in chunks, see [`crate::Chunked`].
     Chunked,
 }
 
-/// The value of Content-Length: `1*DIGIT`, no list even of equal numbers.
+/// Reads the value of Content-Length: `1*DIGIT`, no list even of equal numbers.
 pub(crate) fn content_length(value: &[u8]) -> Result<u64, Refusal> {
     number(value).ok_or(BAD_LENGTH)
 }
 
 /// Checks the value of Transfer-Encoding: `chunked` and nothing else.
 ///
-/// What is no list of codings, or has chunked anywhere but once at its end, is malformed. Another coding is
-/// well-formed but unknown here (RFC 9112 section 6.1); it is never skipped.
+/// A value that is no list of codings, or has chunked anywhere but once at its end, is malformed. Another
+/// coding is well-formed but unknown here (RFC 9112 section 6.1); it is never skipped.
 pub(crate) fn only_chunked(value: &[u8]) -> Result<(), Refusal> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
@@ -39,7 +39,7 @@ fn coding_name(coding: &[u8]) -> &[u8] {
     trim(coding.split(|&byte| byte == b';').next().unwrap_or_default())
 }
 
-/// What a Connection field says of keep-alive; both may be said.
+/// The options of the Connection fields about keep-alive; both may be set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) close: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Adds what `value`, a comma-separated list, says.
+    /// Adds the options in `value`, a comma-separated list.
     pub(crate) fn read(&mut self, value: &[u8]) {
         for option in value.split(|&byte| byte == b',').map(trim) {
             self.close |= option.eq_ignore_ascii_case(b"close");

@@ -14,11 +14,11 @@ use crate::refusal::Stop;
 use crate::request_line::{self, BARE_LF};
 use crate::{Asked, Limits, Refusal};
 
-/// One request head, as offsets into the input of [`Head::parse`]: the request itself, to which it dereferences, and
-/// what concerns the connection.
+/// One request head, as offsets into the input of [`Head::parse`]: the request itself, to which it
+/// dereferences, and the facts that concern the connection.
 ///
 /// A scratch to be used again and again: only its list of fields is on the heap. Before the first
-/// [`Parsed::Complete`], and after any other result, what it says is harmless but means nothing.
+/// [`Parsed::Complete`], and after any other result, its content is harmless but means nothing.
 #[derive(Clone, Debug)]
 pub struct Head {
     request: RequestHead,
@@ -29,14 +29,14 @@ pub struct Head {
     last: Last,
 }
 
-/// The last head that was whole, and under which limits: a head that is equal to it needs not be read again. Clients
-/// that keep their connection often repeat what they ask for.
+/// The last head that was whole, and the limits it was read under: a head that is equal to it needs not be
+/// read again. Clients that keep their connection often repeat their request.
 #[derive(Clone, Debug, Default)]
 struct Last {
     /// Empty when there is no last head, or when it is longer than [`LAST_BYTES_MAX`].
     bytes: Vec<u8>,
     limits: Limits,
-    /// How many heads were read.
+    /// Number of heads that were read.
     reads: u64,
 }
 
@@ -47,7 +47,7 @@ impl Last {
     }
 }
 
-/// What the input of [`Head::parse`] holds.
+/// How much of a head the input of [`Head::parse`] holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A whole head that keeps all rules.
@@ -74,8 +74,8 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// The request breaks a rule: answer [`Refusal::status`], close, parse nothing more of the connection.
-    /// What cannot become right any more is refused without waiting for the end of the head.
+    /// The request breaks a rule: answer [`Refusal::status`], close, parse nothing more of the connection. A
+    /// head that cannot become right any more is refused before its end has come.
     pub fn parse(&mut self, input: &[u8], limits: &Limits) -> Result<Parsed, Refusal> {
         if self.last.is_at_start_of(input, limits) {
             return Ok(Parsed::Complete);
@@ -98,12 +98,12 @@ impl Head {
         }
     }
 
-    /// Whether [`Head::parse`] can say anything new after `new_bytes` have come, which are the last ones of
-    /// `total` bytes of this head. A client that sends byte by byte would else cost quadratic time.
+    /// Whether [`Head::parse`] can say anything new after `new_bytes` have come, the last ones of `total`
+    /// bytes of this head. Without this check, a client that sends byte by byte would cost quadratic time.
     ///
-    /// Something new can be said of the first bytes, of every line end, and when a limit may be passed. The
-    /// latter is looked at every [`LOOK_EVERY_BYTES`], so that a line is at most that much longer than its limit;
-    /// and in a head that is short yet a look at each byte costs little.
+    /// A parse can say something new about the first bytes, at every line end, and when a limit may be
+    /// passed. Limits are checked every [`LOOK_EVERY_BYTES`], so that a line is at most that much longer than
+    /// its limit; in a head that is still short, a look at each byte costs little.
     #[inline]
     pub fn worth_parsing(new_bytes: &[u8], total: usize, limits: &Limits) -> bool {
         let before = total.saturating_sub(new_bytes.len());
@@ -114,7 +114,8 @@ impl Head {
             || memchr::memchr(b'\n', new_bytes).is_some()
     }
 
-    /// Whether the last, unfinished line of `input` is longer than its limit: time to parse, and to refuse.
+    /// Whether the last, unfinished line of `input` is longer than its limit: it is time to parse, and to
+    /// refuse.
     pub fn passes_line_limit(input: &[u8], limits: &Limits) -> bool {
         match memchr::memrchr(b'\n', input) {
             Some(at) => input.len() - at - 1 > limits.field_bytes_max,
@@ -122,7 +123,7 @@ impl Head {
         }
     }
 
-    /// How many heads were read: while it stays, the head is the same.
+    /// Returns the number of heads that were read: while it stays, the head is the same.
     #[inline]
     pub fn reads(&self) -> u64 {
         self.last.reads
@@ -134,7 +135,7 @@ impl Head {
         self.bytes
     }
 
-    /// How the body is delimited.
+    /// Returns how the body is delimited.
     #[inline]
     pub fn framing(&self) -> Framing {
         self.framing
@@ -152,7 +153,7 @@ impl Head {
         self.expects_continue
     }
 
-    /// What a response has to know of this request.
+    /// Returns the facts of this request that its response depends on.
     #[inline]
     pub fn asked(&self) -> Asked {
         Asked {
@@ -202,10 +203,10 @@ impl Head {
         }
     }
 
-    /// To whom the request goes, RFC 9112 section 3.2 and RFC 9110 section 7.2.
+    /// Finds the host that the request goes to, RFC 9112 section 3.2 and RFC 9110 section 7.2.
     ///
-    /// A target with a host of its own has it in the place of the field (RFC 9112 section 3.2.2): whoever reads the field
-    /// afterwards finds the same host there.
+    /// The host of a target that has one takes the place of the Host field's (RFC 9112 section 3.2.2):
+    /// whoever reads the field afterwards finds the target's host there.
     fn settle_host(&mut self, input: &[u8]) -> Result<(), Refusal> {
         let request = &mut self.request;
         let named = request.fields.first(Known::Host);
@@ -219,7 +220,7 @@ impl Head {
             return Ok(());
         };
         match named {
-            // What a tunnel leads to is named twice, and alike.
+            // CONNECT names the tunnel's end twice, in the target and in Host, and both must agree.
             Some(named) if request.method == Method::Connect => {
                 let is_same = host.of(input).eq_ignore_ascii_case(named.of(input));
                 return if is_same { Ok(()) } else { Err(OTHER_HOST) };
@@ -229,7 +230,8 @@ impl Head {
         Ok(())
     }
 
-    /// Where the body ends, RFC 9112 section 6.3, and whether it is waited for, RFC 9110 section 10.1.1.
+    /// Finds where the body ends, RFC 9112 section 6.3, and whether the client waits to send it, RFC 9110
+    /// section 10.1.1.
     fn settle_body(&mut self, input: &[u8]) -> Result<(), Refusal> {
         self.framing = match (
             self.request.fields.first(Known::TransferEncoding),
@@ -255,7 +257,7 @@ impl Head {
         Ok(())
     }
 
-    /// Whether the client stays, RFC 9112 section 9.3.
+    /// Decides whether the connection persists, RFC 9112 section 9.3.
     fn settle_connection(&mut self, input: &[u8]) {
         self.keep_alive = self.request.version == Version::Http11;
         if self.request.fields.has(Known::Connection) {
@@ -281,13 +283,13 @@ impl Default for Head {
     }
 }
 
-/// The first `bytes` of `input`, or all of it.
+/// Returns the first `bytes` of `input`, or all of it.
 #[inline]
 fn clip(input: &[u8], bytes: usize) -> &[u8] {
     input.get(..bytes).unwrap_or(input)
 }
 
-/// Where the request line starts: old clients send one CRLF behind a body (RFC 9112 section 2.2).
+/// Returns where the request line starts: old clients send one CRLF behind a body (RFC 9112 section 2.2).
 #[inline]
 fn skip_empty_line(input: &[u8]) -> Result<usize, Stop> {
     match input {
@@ -299,7 +301,7 @@ fn skip_empty_line(input: &[u8]) -> Result<usize, Stop> {
     }
 }
 
-/// Where the body starts, when an empty line at `at` must end the head.
+/// Returns where the body starts, when an empty line at `at` must end the head.
 #[inline]
 fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
     match input.get(at + 1) {
@@ -309,7 +311,8 @@ fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
     }
 }
 
-/// A longer head is read each time: to keep it costs more memory than it is worth.
+/// Longest head that is kept for comparison; a longer one is read each time, because keeping it costs more
+/// memory than it saves.
 const LAST_BYTES_MAX: usize = 2048;
 
 /// Length of a line end.
@@ -318,12 +321,13 @@ const CRLF_BYTES: usize = 2;
 /// How often [`Head::worth_parsing`] looks at a line that does not end: 64 times in the longest head.
 const LOOK_EVERY_BYTES: usize = 1024;
 
-/// Up to this length a head is looked at whenever bytes come: some 50 µs for a client that sends one at a time.
+/// Length up to which a head is looked at whenever bytes come: some 50 µs for a client that sends one at a
+/// time.
 const LOOK_ALWAYS_BYTES: usize = 512;
 
-/// Fields that are a 400 when repeated. RFC 9110 section 5.3 forbids to repeat what is not defined as a list;
-/// of two that differ, each party on the way might believe another one. Transfer-Encoding and Expect are
-/// lists, of which only one element is ever accepted here. Origin is added by RFC 6454 section 7.3.
+/// Fields that are a 400 when repeated. RFC 9110 section 5.3 forbids to repeat a field that is not defined as
+/// a list; of two that differ, each party on the way might believe another one. Transfer-Encoding and Expect
+/// are lists, of which only one element is ever accepted here. Origin is added by RFC 6454 section 7.3.
 const SINGLETONS: u128 = Known::Authorization.bit()
     | Known::ContentLength.bit()
     | Known::ContentLocation.bit()

@@ -1,11 +1,12 @@
 //! HTTP/1.1 without I/O: bytes in, events out.
 //!
-//! A codec on `adyton-http`: [`Head`] parses the head of a request, [`begin`] and [`finish`] frame that of a response,
-//! and [`Chunked`] reads a body in chunks; [`Received`] is what a client has to know of a response. All check the rules
-//! of RFC 9110 and RFC 9112 once, at the edge, so that nothing behind them has to look again.
+//! A codec on `adyton-http`: [`Head`] parses the head of a request, [`begin`] and [`finish`] frame the head
+//! of a response, and [`Chunked`] reads a body in chunks; [`Received`] parses the head of a response for a
+//! client. All check the rules of RFC 9110 and RFC 9112 once, at the edge, so that nothing behind them has to
+//! look again.
 //!
 //! Absent on purpose: sockets, clocks, Python, and any decision about what to answer. `Upgrade` is not
-//! followed, so that a request which asks for it is answered as if it had not.
+//! followed: a request that asks for it is answered as if it had not.
 
 #![forbid(unsafe_code)]
 

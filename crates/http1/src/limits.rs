@@ -1,4 +1,4 @@
-//! What a request head may cost, and why so much.
+//! Limits of a request head, with the reason for each.
 
 /// Longest method in bytes; a longer one is a 501 (RFC 9112 section 3).
 ///
@@ -8,10 +8,10 @@ pub const METHOD_BYTES_MAX: usize = 32;
 /// Most fields that any [`Limits`] can allow in one head.
 pub const FIELDS_MAX: usize = 256;
 
-/// No head is longer than this, whatever the settings say: offsets are 32 bits wide.
+/// Upper bound of any head's length, whatever the settings say: offsets are 32 bits wide.
 const HEAD_BYTES_CEILING: usize = 1 << 30;
 
-/// Limits of one request head. What is longer gets a 414 or a 431.
+/// Limits of one request head. A longer line or head gets a 414 or a 431.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest request line in bytes, without its CRLF. nginx has 8 KiB, httpd 8190, gunicorn 4094.
@@ -25,12 +25,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The bytes that a head may take up, with what other limits demand.
+    /// Returns the bytes that a head may take up, with [`HEAD_BYTES_CEILING`] considered.
     pub(crate) fn head_bytes(&self) -> usize {
         self.head_bytes_max.min(HEAD_BYTES_CEILING)
     }
 
-    /// The fields that a head may have, with what other limits demand.
+    /// Returns how many fields a head may have, with [`FIELDS_MAX`] considered.
     pub(crate) fn fields(&self) -> usize {
         self.fields_max.min(FIELDS_MAX)
     }

@@ -1,8 +1,8 @@
-//! The head of an answer, as a client reads it: RFC 9112 sections 4 and 6.3.
+//! The head of a response, as a client reads it: RFC 9112 sections 4 and 6.3.
 //!
-//! Only what a client needs to know where the answer ends and whether it is right; everything is checked
-//! as strictly as in a request, so that a server that sends nonsense is found out. What clients overlook
-//! is read, and told as [`Oddities`].
+//! Only the facts that tell a client where the response ends and whether it is right; everything is checked
+//! as strictly as in a request, so that a server that sends nonsense is found out. Faults that clients
+//! overlook are accepted, and reported as [`Oddities`].
 
 use adyton_http::Known;
 use adyton_http::bytes::number;
@@ -11,24 +11,25 @@ use crate::framing::{Options, only_chunked};
 use crate::refusal::Stop;
 use crate::{BodyFraming, Refusal, field_line};
 
-/// What the head of an answer says.
+/// The facts in the head of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The status code, from 100 to 999. Below 200 the answer is an interim one: another head follows.
+    /// The status code, from 100 to 999. Below 200 the response is an interim one: another head follows.
     pub status: u16,
     /// How the body that follows is delimited.
     pub framing: BodyFraming,
-    /// What Content-Length says, also of a body that does not come, as in answers to HEAD.
+    /// The value of Content-Length, also for a body that does not come, as in responses to HEAD.
     pub length: Option<u64>,
     /// Whether the server takes further requests on this connection.
     pub keep_alive: bool,
     /// Length of the head in bytes, the empty line included.
     pub bytes: usize,
-    /// The rules that it breaks, and that clients overlook.
+    /// The rules that the head breaks and that clients overlook.
     pub oddities: Oddities,
 }
 
-/// Rules that a head breaks and that clients overlook. Who passes an answer on must refuse it instead.
+/// Rules that a head breaks and that clients overlook. A proxy that passes a response on must refuse it
+/// instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
     /// A line ends in LF without CR, which a recipient may take for its end (RFC 9112 section 2.2).
@@ -44,8 +45,8 @@ const HEAD_BYTES_MAX: usize = 300 << 10;
 const STATUS_LINE_BYTES_MIN: usize = 12;
 
 impl Received {
-    /// Parses one head at the start of `input`, the answer to a HEAD request if `to_head`; `None`: it is not
-    /// complete yet.
+    /// Parses one head at the start of `input`, the response to a HEAD request if `to_head`; `None` means
+    /// that it is not complete yet.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
     Ok(Received { status, framing, length, keep_alive, bytes: end, oddities })
 }
 
-/// Whether it is HTTP/1.1, the status, and where the fields begin.
+/// Returns whether the version is HTTP/1.1, the status, and where the fields begin.
 fn status_line(input: &[u8], oddities: &mut Oddities) -> Result<(bool, u16, usize), Stop> {
     let known = input.len().min(b"HTTP/1.".len());
     if input[..known] != b"HTTP/1."[..known] {
@@ -121,7 +122,7 @@ impl Gathered {
     fn field(&mut self, input: &[u8], start: usize) -> Result<usize, Stop> {
         let line_end = memchr::memchr(b'\n', &input[start..]).map(|length| start + length);
         if let Some(end) = line_end.filter(|end| input[end - 1] != b'\r') {
-            // Read as if it ended as it should, so that there is one reader of lines.
+            // This line is read as if it ended as it should, so that there is one reader of lines.
             let line = [&input[start..end], b"\r\n"].concat();
             let (field, _) = field_line::read(&line, 0)?;
             self.oddities.bare_lf = true;
@@ -152,7 +153,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// RFC 9112 section 6.3, in its order.
+    /// Decides how the body is framed, by RFC 9112 section 6.3 in its order.
     fn framing(&mut self, status: u16, to_head: bool) -> BodyFraming {
         self.oddities.two_framings = self.chunked && self.length.is_some();
         if to_head || status < 200 || status == 204 || status == 304 {

@@ -1,6 +1,6 @@
 //! Why a request is refused, and how a parser stops.
 
-/// What was wrong with a request: the peer's fault, and what to answer before the connection is closed.
+/// The fault of a request, which is the peer's, and the status to answer before the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The status to answer: 400, 414, 417, 431, 501 or 505.
@@ -14,7 +14,7 @@ impl Refusal {
         Refusal { status, reason }
     }
 
-    /// The plain "400 Bad Request".
+    /// Makes the plain "400 Bad Request".
     pub(crate) const fn bad(reason: &'static str) -> Refusal {
         Refusal { status: 400, reason }
     }
@@ -36,7 +36,8 @@ impl From<Refusal> for Stop {
 }
 
 impl Stop {
-    /// The parser was shown a `cut` line: had it wanted more, then the line is too long.
+    /// Turns `Short` into a refusal if the parser was shown a `cut` line: if it wanted more, the line is too
+    /// long.
     pub(crate) fn or_too_long(self, cut: bool, too_long: Refusal) -> Stop {
         match self {
             Stop::Short if cut => Stop::Refused(too_long),

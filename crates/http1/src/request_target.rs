@@ -8,18 +8,18 @@ use crate::Refusal;
 /// A request-target and its parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestTarget {
-    /// As it stands in the request line.
+    /// The target as it stands in the request line.
     pub(crate) whole: Span,
-    /// Without authority and query; empty for an absolute-form without one, and for CONNECT.
+    /// The path without authority and query; empty for an absolute-form without a path, and for CONNECT.
     pub(crate) path: Span,
-    /// Behind the first `?`.
+    /// The query, behind the first `?`.
     pub(crate) query: Span,
-    /// Of the absolute-form and the authority-form.
+    /// The authority of an absolute-form or an authority-form.
     pub(crate) authority: Option<Span>,
 }
 
 impl RequestTarget {
-    /// Takes apart `input[start..end]`, in which only printable ASCII is left.
+    /// Takes apart `input[start..end]`, which holds nothing but printable ASCII.
     pub(crate) fn read(
         input: &[u8],
         start: usize,
@@ -51,7 +51,7 @@ impl RequestTarget {
     }
 }
 
-/// `http://authority/path?query`. Only proxies are sent it today, but every server must take it.
+/// Takes apart `http://authority/path?query`. Only proxies are sent it today, but every server must take it.
 #[cold]
 fn absolute(input: &[u8], start: usize, end: usize) -> Result<RequestTarget, Refusal> {
     let target = &input[start..end];
@@ -70,7 +70,7 @@ fn absolute(input: &[u8], start: usize, end: usize) -> Result<RequestTarget, Ref
     })
 }
 
-/// Path and query of `input[start..end]`.
+/// Splits `input[start..end]` into path and query.
 #[inline]
 fn split_path(input: &[u8], start: usize, end: usize) -> (Span, Span) {
     match memchr::memchr(b'?', &input[start..end]) {

@@ -1,8 +1,9 @@
-//! Response heads on an HTTP/1.1 connection: the status line, and what says where the response ends.
+//! Response heads on an HTTP/1.1 connection: the status line, and the fields that say where the response
+//! ends.
 
 use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, Version, check_status};
 
-/// What a response has to know of the request.
+/// The facts of a request that its response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The version that the client speaks.
@@ -18,15 +19,15 @@ pub struct Asked {
 pub enum BodyFraming {
     /// Not at all: no byte may follow.
     None,
-    /// So many bytes as they are; if they cannot be had, the connection must be cut.
+    /// As this many bytes; if they cannot be had, the connection must be cut.
     Length(u64),
     /// In chunks, see [`crate::write_chunk_head`].
     Chunked,
-    /// As it is; closing the connection ends it.
+    /// As it is, until the connection is closed.
     UntilClose,
 }
 
-/// What [`finish`] decided.
+/// The decisions of [`finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framed {
     /// How to send the body.
@@ -35,11 +36,12 @@ pub struct Framed {
     pub keep_alive: bool,
 }
 
-/// Begins a head: appends its status line to `out`. It says HTTP/1.1 to every client, RFC 9110 section 6.2.
+/// Begins a head: appends its status line to `out`, which says HTTP/1.1 to every client (RFC 9110 section
+/// 6.2).
 ///
 /// # Errors
 ///
-/// Those of [`check_status`].
+/// The errors of [`check_status`].
 #[inline]
 pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<ResponseHead<'o>, BadResponse> {
     out.reserve(HEAD_BYTES_USUAL);
@@ -51,8 +53,8 @@ pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<Res
     Ok(ResponseHead::new(out, status))
 }
 
-/// Completes a head for a connection that allows what `asked` says: Date and Server unless the application set them,
-/// the length or coding of the body, the connection's fate, and the empty line.
+/// Completes a head for the request of `asked`: Date and Server unless the application set them, the length
+/// or coding of the body, whether the connection persists, and the empty line.
 #[inline]
 pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>, body: BodySize) -> Framed {
     head.identify(identity);
@@ -63,7 +65,7 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
         && !facts.closes()
         && asked.version == Version::Http11
     {
-        // The usual case: nothing else has to be said.
+        // Usually nothing else has to be said.
         write_content_length(out, length, true);
         return Framed { framing: BodyFraming::Length(length), keep_alive: true };
     }
@@ -100,8 +102,8 @@ fn write_framing(out: &mut Vec<u8>, facts: &HeadFacts, asked: Asked, body: BodyS
     }
 }
 
-/// Simply told: the name, `length` in decimal, the line's end, and the empty line if this one `is_last`. Written from its
-/// end to its start, to be appended at once.
+/// Appends a Content-Length line, and the empty line if it `is_last`. Simply told: the name, `length` in
+/// decimal, the line's end. The line is built from its end to its start, to be appended at once.
 #[inline]
 fn write_content_length(out: &mut Vec<u8>, length: u64, is_last: bool) {
     const NAME: &[u8; 16] = b"Content-Length: ";
@@ -125,7 +127,7 @@ fn write_content_length(out: &mut Vec<u8>, length: u64, is_last: bool) {
     out.extend_from_slice(&line[start..end]);
 }
 
-/// Any status line but the usual one.
+/// Appends any status line but the usual one.
 fn write_status_line(out: &mut Vec<u8>, status: u16, reason: &[u8]) -> Result<(), BadResponse> {
     check_status(status, reason)?;
     out.extend_from_slice(b"HTTP/1.1 ");
@@ -137,5 +139,5 @@ fn write_status_line(out: &mut Vec<u8>, status: u16, reason: &[u8]) -> Result<()
     Ok(())
 }
 
-/// A usual head fits, so that its buffer grows once.
+/// Room for a usual head, so that its buffer grows once.
 const HEAD_BYTES_USUAL: usize = 256;

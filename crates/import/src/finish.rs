@@ -1,4 +1,5 @@
-//! The last look: every key is read by the row that will read it, and what no row takes is lost, and told.
+//! The last look: every key is read by the row that will read it, and a value that the row does not take is lost, and
+//! told.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +8,7 @@ use adyton_cli::{Scope, takes};
 use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
 use crate::rules::inner;
 
-/// Makes a draft that is right as a file of sites.
+/// Makes the draft right as a file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     let losses = &mut draft.losses;
     if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
@@ -47,7 +48,8 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     }
 }
 
-/// A name that cannot be said would be the first site's: unless it was, a site in front of the others refuses what has no other name.
+/// Refuses names that cannot be written in `hosts`, because the first site would answer them. If they are not the first
+/// site's, a site in front of all refuses every name that no site has.
 fn unnamed(draft: &mut Draft) {
     for site in &mut draft.sites {
         let place = site.place.clone().unwrap_or_else(|| Place { file: "".into(), line: 0 });
@@ -84,11 +86,11 @@ fn unnamed(draft: &mut Draft) {
     }
 }
 
-/// Takes out what no row takes; whether it was all taken.
+/// Removes keys that their rows do not take; returns whether there were none.
 fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     let before = keys.0.len();
     keys.0.retain(|key| {
-        // A list that counts as a whole, and is always the same one.
+        // `try` counts as a whole list, and is always the same.
         if key.name == "try" {
             return true;
         }
@@ -103,7 +105,8 @@ fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     keys.0.len() == before
 }
 
-/// Whether a route can be written; of one that cannot and kept somebody out, why the whole site has to refuse.
+/// Whether a route can be written. If it cannot, and denied some clients, `lost` gets the reason for the whole site to
+/// refuse.
 fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -> bool {
     let Some(place) = route.place.clone() else { return false };
     let restricted = route.is_restricted();
@@ -133,9 +136,10 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
     !route.paths.is_empty()
 }
 
-/// A route behind one that has every request for its path is never taken. If it would have kept somebody out, the site refuses.
+/// Removes routes that are never reached, behind one that takes every request for the path. If one of them denied some
+/// clients, the site refuses.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
-    // What was passed on by a route that refuses now is not reached, and that is told already.
+    // Paths of a route that refuses now: what it left to later routes is not reached, and that is told already.
     let mut refusing: HashSet<String> = HashSet::new();
     // The paths that are answered, and whether with a refusal.
     let mut taken: HashMap<String, bool> = HashMap::new();
@@ -169,7 +173,7 @@ fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
     site.refused.extend(lost);
 }
 
-/// Each name is one site's, and only the first site may have none.
+/// Checks that each name belongs to one site, and that only the first site has none.
 fn check_hosts(draft: &mut Draft, file: &Place) {
     let mut seen: HashSet<String> = HashSet::new();
     let losses = &mut draft.losses;

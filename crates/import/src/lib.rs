@@ -1,9 +1,10 @@
-//! Configurations of other servers in, a file of sites out: text to text, with a list of what could not be carried over.
+//! Configurations of other servers in, a file of sites out: text to text, with a list of the losses.
 //!
-//! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that says it.
-//! `finish.rs` has every key read by the row that will read it later, so that what is written is right as a file of sites;
-//! `write.rs` writes it. Nothing becomes less secure in silence: a restriction that is lost is a [`Loss`] that opens, and its
-//! routes refuse everybody. Files that are included come from the caller, and what they may be has limits.
+//! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that it
+//! comes from. `finish.rs` has every key read by the row that will read it later, so that the result is right as a file
+//! of sites; `write.rs` writes it. Nothing becomes less secure in silence: a restriction that is lost is a [`Loss`]
+//! that opens, and its routes refuse everybody. Included files come from the caller, and are limited in number and
+//! size.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +31,7 @@ pub use text::include::Found;
 use model::Draft;
 use text::include::Includes;
 
-/// Whose configuration it is.
+/// The server that a configuration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `nginx.conf`.
@@ -45,7 +46,7 @@ pub enum Kind {
     Apache,
 }
 
-/// The kinds by the words for them.
+/// The kinds by their names.
 const KINDS: [(&str, Kind); 5] = [
     ("nginx", Kind::Nginx),
     ("unit", Kind::Unit),
@@ -55,19 +56,19 @@ const KINDS: [(&str, Kind); 5] = [
 ];
 
 impl Kind {
-    /// The kind with this name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Kind> {
         KINDS.iter().find(|(word, _)| *word == name).map(|(_, kind)| *kind)
     }
 
-    /// The words for all kinds, as in `a, b or c`.
+    /// Returns the names of all kinds, as in `a, b or c`.
     pub fn names() -> String {
         let words = KINDS.map(|(word, _)| word);
         let (last, others) = words.split_last().unwrap_or((&"", &[]));
         format!("{} or {last}", others.join(", "))
     }
 
-    /// What a file seems to be, by its name and its text.
+    /// Returns the kind that a file seems to be, by its name and its text.
     pub fn detect(name: &str, text: &str) -> Option<Kind> {
         let last = name.rsplit('/').next().unwrap_or(name);
         let lines = || text.lines().map(str::trim_start);
@@ -91,12 +92,12 @@ impl Kind {
     }
 }
 
-/// What became of a configuration.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// The file of sites.
     pub text: String,
-    /// What could not be carried over.
+    /// Directives that could not be carried over.
     pub losses: Vec<Loss>,
 }
 
@@ -107,7 +108,7 @@ impl Import {
     }
 }
 
-/// Makes a file of sites; `name` is the file that `text` stands in, and `include` finds files that it names, by pattern,
+/// Makes a file of sites. `name` is the file of `text`, and `include` finds the files that it includes, by pattern,
 /// relative to the folder of the first one.
 ///
 /// # Errors
@@ -122,12 +123,12 @@ pub fn import(
     make(kind, (name, text), include, None).map(|(import, _)| import)
 }
 
-/// Reads the `.htaccess` of a folder. What it says of pages for errors, of files that answer for folders, and of files that are run if that
-/// is wanted, is apart, and not in the file of sites.
+/// Reads the `.htaccess` of a folder. Its lines about pages for errors, about index files, and, if `takes_handlers`,
+/// about files that are run, are returned apart, and are not in the file of sites.
 ///
 /// # Errors
 ///
-/// As those of [`import`].
+/// The errors of [`import`].
 pub fn import_folder(name: &str, text: &str, takes_handlers: bool) -> Result<(Import, FolderLines), Mistake> {
     let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
     let handlers = takes_handlers.then(FolderHandlers::default);

@@ -1,4 +1,4 @@
-//! What every importer makes: settings, sites and routes, each key with its place, and what was lost.
+//! The model that every importer fills: settings, sites and routes, each key with its place, and the losses.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::rules::folder_lines::FolderLines;
 pub struct Place {
     /// The file, as it was named.
     pub file: Arc<str>,
-    /// The line, from 1 on; 0 of what stands nowhere.
+    /// The line, from 1 on; 0 if there is none.
     pub line: usize,
 }
 
 impl Place {
-    /// What a server does that is not told anything: a place without a line.
+    /// Returns the place of a server's default, which has no line.
     pub(crate) fn unsaid(server: &str) -> Place {
         Place { file: format!("the default of {server}").into(), line: 0 }
     }
@@ -33,10 +33,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why nothing was made of a file.
+/// The reason why nothing was made of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// A sentence without a full stop.
     pub what: String,
@@ -50,16 +50,16 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// Something that the source says and the result does not.
+/// A directive of the source that the result does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it stands.
+    /// The place of the directive.
     pub place: Place,
     /// The directive, as written.
     pub what: String,
-    /// Why it is lost, and what to do; half a sentence.
+    /// The reason, and what to do; half a sentence.
     pub why: String,
-    /// Whether it kept somebody out: such a loss is an error until somebody accepts it.
+    /// Whether the directive denied some clients: such a loss is an error until somebody accepts it.
     pub opens: bool,
 }
 
@@ -76,12 +76,12 @@ pub(crate) enum Value {
     Number(u64),
     Switch(bool),
     List(Vec<String>),
-    /// `NAME=VALUE`, each of them.
+    /// Several `NAME=VALUE`.
     Pairs(Vec<(String, String)>),
 }
 
 impl Value {
-    /// Each value as a row reads it.
+    /// Returns each value as a row reads it.
     pub(crate) fn texts(&self) -> Vec<String> {
         match self {
             Value::Text(text) => vec![text.clone()],
@@ -110,7 +110,7 @@ impl From<String> for Value {
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) value: Value,
-    /// The line that says it.
+    /// The line that the key comes from.
     pub(crate) place: Place,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Key {
 pub(crate) struct Keys(pub(crate) Vec<Key>);
 
 impl Keys {
-    /// Says something; a key that is there already says it anew.
+    /// Sets a key, in the place of the value that it had.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Value>, place: &Place) {
         let key = Key { name, value: value.into(), place: place.clone() };
         match self.0.iter_mut().find(|other| other.name == name) {
@@ -128,7 +128,7 @@ impl Keys {
         }
     }
 
-    /// Says one more of what may be said several times.
+    /// Adds a value to a key that may be repeated.
     pub(crate) fn add(&mut self, name: &'static str, text: &str, place: &Place) {
         let found = self.0.iter_mut().find(|key| key.name == name);
         if let Some(Key { value: Value::List(list), .. }) = found {
@@ -140,7 +140,7 @@ impl Keys {
         }
     }
 
-    /// The same for `NAME=VALUE`.
+    /// Adds a `NAME=VALUE` to a key that may be repeated.
     pub(crate) fn pair(&mut self, name: &'static str, pair: (&str, &str), place: &Place) {
         let pair = (pair.0.to_owned(), pair.1.to_owned());
         match self.0.iter_mut().find(|key| key.name == name) {
@@ -162,14 +162,14 @@ impl Keys {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) paths: Vec<String>,
-    /// Where the paths stand.
+    /// The place of the paths.
     pub(crate) place: Option<Place>,
     pub(crate) keys: Keys,
-    /// Why it has to refuse everybody: restrictions that were lost.
+    /// Lost restrictions, because of which the route has to refuse everybody.
     pub(crate) refused: Vec<String>,
 }
 
-/// Keys that say what answers.
+/// Keys of actions and their parts.
 const ACTIONS: [&str; 12] = [
     "app",
     "try",
@@ -185,7 +185,7 @@ const ACTIONS: [&str; 12] = [
     "content-type",
 ];
 
-/// Those of a folder, whose files a route of the ends of names is about, too.
+/// Actions that are a folder, whose files the routes for ends of names are about, too.
 const FOLDERS: [&str; 3] = ["files", "scripts", "cgi"];
 
 impl Route {
@@ -193,28 +193,28 @@ impl Route {
         Route { paths: vec![path.to_owned()], place: Some(place.clone()), ..Route::default() }
     }
 
-    /// Whether a key is part of what answers.
+    /// Whether a key is part of an action.
     pub(crate) fn is_action(name: &str) -> bool {
         ACTIONS.contains(&name) || name.starts_with("static-")
     }
 
-    /// Whether a folder of files answers.
+    /// Whether the action is a folder of files.
     pub(crate) fn has_files(&self) -> bool {
         self.keys.has("files")
     }
 
-    /// Whether a folder answers.
+    /// Whether the action is a folder.
     pub(crate) fn has_folder(&self) -> bool {
         FOLDERS.iter().any(|name| self.keys.has(name))
     }
 
-    /// Has it answer with a status, whatever it answered before.
+    /// Has the route answer with a status, whatever it answered before.
     pub(crate) fn respond(&mut self, status: u64, place: &Place) {
         self.keys.0.retain(|key| !Route::is_action(key.name));
         self.keys.set("respond", Value::Number(status), place);
     }
 
-    /// Whether some clients are kept out.
+    /// Whether the route denies some clients.
     pub(crate) fn keeps_out(&self) -> bool {
         self.is_closed() || !self.refused.is_empty() || {
             self.keys
@@ -224,17 +224,17 @@ impl Route {
         }
     }
 
-    /// Whether something would be seen if this route were not there: what is kept out, or what a gateway would have run.
+    /// Whether more would be seen without this route: it denies some clients, or stands for a gateway.
     pub(crate) fn is_restricted(&self) -> bool {
         self.keeps_out() || self.refuses_with(500..600)
     }
 
-    /// Whether nobody is served by it.
+    /// Whether the route serves nobody.
     pub(crate) fn refuses(&self) -> bool {
         !self.refused.is_empty() || self.refuses_with(400..600)
     }
 
-    /// Whether everybody is kept out, and not only left without what a gateway would have answered.
+    /// Whether the route denies everybody by a status, and does not only stand for a gateway.
     pub(crate) fn is_closed(&self) -> bool {
         self.refuses_with(400..500)
     }
@@ -248,32 +248,32 @@ impl Route {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) hosts: Vec<String>,
-    /// Where it begins.
+    /// The place where the table begins.
     pub(crate) place: Option<Place>,
     pub(crate) keys: Keys,
     pub(crate) routes: Vec<Route>,
-    /// Why all its routes have to refuse everybody.
+    /// Lost restrictions, because of which all routes of the site have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// Names that it had and that `hosts` cannot say, with their directives.
+    /// Names of the host that `hosts` cannot say, with their directives.
     pub(crate) patterns: Vec<(Place, String)>,
 }
 
-/// All that was made of the source.
+/// Everything that was made of the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Draft {
     pub(crate) server: Keys,
     pub(crate) sites: Vec<Site>,
     pub(crate) losses: Vec<Loss>,
-    /// Why all sites have to refuse everybody.
+    /// Lost restrictions, because of which all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// The lines of a folder's file that are wanted apart, if any are.
+    /// The lines of a folder's file that the caller wants apart, if it wants any.
     pub(crate) folder: Option<FolderLines>,
-    /// The losses as they are told, each once.
+    /// Losses as they are told, so that each is told once.
     told: HashSet<String>,
 }
 
 impl Draft {
-    /// Notes what is lost and keeps nobody out.
+    /// Notes a loss that denied nobody.
     pub(crate) fn lose(&mut self, place: &Place, what: &str, why: &str) {
         self.note(place, what, why, false);
     }
@@ -283,7 +283,7 @@ impl Draft {
         self.note(place, what, why, true);
     }
 
-    /// Notes a restriction that is lost, and that is a route's: the route refuses everybody.
+    /// Notes a lost restriction of a route, which refuses everybody from now on.
     pub(crate) fn refuse(&mut self, route: &mut Route, place: &Place, what: &str, why: &str) {
         self.open(place, what, why);
         let reason = format!("{place}: {}", shown(what));
@@ -292,7 +292,7 @@ impl Draft {
         }
     }
 
-    /// The same of a site, whose routes refuse.
+    /// Notes a lost restriction of a site, whose routes refuse everybody from now on.
     pub(crate) fn refuse_site(&mut self, site: &mut Site, place: &Place, what: &str, why: &str) {
         self.open(place, what, why);
         let reason = format!("{place}: {}", shown(what));
@@ -301,7 +301,7 @@ impl Draft {
         }
     }
 
-    /// The same of the whole server: each of its sites refuses.
+    /// Notes a lost restriction of the whole server, whose sites refuse everybody from now on.
     pub(crate) fn refuse_all(&mut self, place: &Place, what: &str, why: &str) {
         self.open(place, what, why);
         let reason = format!("{place}: {}", shown(what));
@@ -310,7 +310,7 @@ impl Draft {
         }
     }
 
-    /// Takes over what another draft has lost.
+    /// Takes over the losses of another draft.
     pub(crate) fn absorb(&mut self, other: Draft) {
         self.refused.extend(other.refused);
         for loss in other.losses {
@@ -322,24 +322,24 @@ impl Draft {
 
     fn note(&mut self, place: &Place, what: &str, why: &str, opens: bool) {
         let loss = Loss { place: place.clone(), what: shown(what), why: plain(why), opens };
-        // What a level says is said of each route inside.
+        // Each route inside a level repeats the level's losses.
         if self.told.insert(loss.to_string()) {
             self.losses.push(loss);
         }
     }
 }
 
-/// Whether the name of a file has this extension, in small letters: others are other files.
+/// Whether the name of a file has this extension, in small letters: in others it is another one.
 pub(crate) fn has_end(name: &str, wanted: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == wanted)
 }
 
-/// A text without what ends a line or is not seen.
+/// Returns a text with a blank in the place of each control character.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
-/// A text on one line, shortened.
+/// Returns a text on one line, shortened.
 pub(crate) fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain: String = line.chars().filter(|sign| !sign.is_control()).collect();
@@ -349,5 +349,5 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// A directive is recognised by this much of it.
+/// Length of a shortened text: a directive is recognised by this much of it.
 const SHOWN_CHARS_MAX: usize = 60;

@@ -1,10 +1,10 @@
-//! Writes the file of sites: what was lost at its top, and beside each key the line that says it.
+//! Writes the file of sites: the losses at its top, and beside each key the line that it comes from.
 
 use std::fmt::Write as _;
 
 use crate::model::{Draft, Key, Keys, Loss, Route, Site, Value, plain};
 
-/// The whole file; `source` is the file that it was made of.
+/// Returns the whole file; `source` is the file that it was made of.
 pub(crate) fn write(draft: &Draft, source: &str) -> String {
     let source = crate::model::shown(source);
     let mut out = format!("# Made by adyton import {source}: look through it before it serves.\n");
@@ -62,10 +62,10 @@ fn route(out: &mut String, route: &Route, of_site: &[String]) {
     for why in refused {
         let _ = writeln!(out, "# Refused, because this was lost: {}", plain(why));
     }
-    // Not 403: this is no answer to a client who may not come, but something that is not done yet.
+    // The status is not 403, because nobody is denied: something has not been done yet.
     out.push_str("respond = 503\n");
     for key in &route.keys.0 {
-        // Who may come is still right; what answered waits for somebody to look at it.
+        // The access rules are still right; the action waits for somebody to look at it.
         let mark = if Route::is_action(key.name) { "# " } else { "" };
         out.push_str(mark);
         line(out, key);
@@ -101,7 +101,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// A table, unless a name is there twice: keys of a table differ.
+/// Writes a table, or a list if a name is there twice: keys of a table differ.
 fn written_pairs(pairs: &[(String, String)]) -> String {
     let is_twice = |at: usize| pairs[..at].iter().any(|(name, _)| *name == pairs[at].0);
     if (0..pairs.len()).any(is_twice) {
@@ -121,7 +121,7 @@ fn quoted_list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
-/// A basic string of TOML.
+/// Writes a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for sign in text.chars() {

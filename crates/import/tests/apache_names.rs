@@ -7,7 +7,7 @@ mod common;
 use adyton_import::{Import, Kind};
 use common::with_files;
 
-/// Of Apache itself: what is compiled in, and the modules that run processes and threads.
+/// Directives of Apache itself: those that are compiled in, and of the modules that run processes and threads.
 const CORE: &str = "AcceptFilter AcceptPathInfo AccessFileName AddDefaultCharset AllowEncodedSlashes AllowOverride AllowOverrideList \
     AsyncRequestWorkerFactor CGIPassAuth CGIVar ChrootDir ContentDigest CoreDumpDirectory DefaultRuntimeDir DefaultType Define DocumentRoot \
     EnableMMAP EnableSendfile Error ErrorDocument ErrorLog ErrorLogFormat ExtendedStatus FileETag FlushMaxPipelined FlushMaxThreshold \
@@ -21,7 +21,7 @@ const CORE: &str = "AcceptFilter AcceptPathInfo AccessFileName AddDefaultCharset
     ServerSignature ServerTokens SetHandler SetInputFilter SetOutputFilter StartServers StrictHostCheck Suexec ThreadLimit ThreadStackSize \
     ThreadsPerChild Timeout TraceEnable UnDefine UseCanonicalName UseCanonicalPhysicalPort User WatchdogInterval";
 
-/// Of the modules that Debian's Apache has switched on, and some others that are usual.
+/// Directives of the modules that Debian's Apache has switched on, and some others that are usual.
 const USUAL: &str = "AddAlt AddAltByEncoding AddAltByType AddCharset AddDescription AddEncoding AddHandler AddIcon AddIconByEncoding AddIconByType \
     AddInputFilter AddLanguage AddOutputFilter AddOutputFilterByType AddType Alias AliasMatch AliasPreservePath Allow AllowMethods \
     AuthBasicAuthoritative AuthBasicFake AuthBasicProvider AuthBasicUseDigestAlgorithm AuthDigestAlgorithm AuthDigestDomain \
@@ -39,7 +39,7 @@ const USUAL: &str = "AddAlt AddAltByEncoding AddAltByType AddCharset AddDescript
     SSLVerifyClient Satisfy ScriptAlias ScriptAliasMatch ScriptLog ScriptSock SessionCookieName SetEnv SetEnvIf SetEnvIfExpr \
     SetEnvIfNoCase TransferLog TypesConfig UnsetEnv";
 
-/// Of `mod_wsgi`, from 4.9 to 6.1.
+/// Directives of `mod_wsgi`, from 4.9 to 6.1.
 const MOD_WSGI: &str = "WSGIAcceptMutex WSGIAccessScript WSGIApplicationGroup WSGIApplicationWrapper WSGIAuthGroupScript WSGIAuthUserScript \
     WSGICallableObject WSGICaseSensitivity WSGIChunkedRequest WSGIDaemonProcess WSGIDestroyInterpreter WSGIDispatchScript \
     WSGIDontWriteBytecode WSGIEnableSendfile WSGIErrorOverride WSGIFreeThreading WSGIGroupAuthoritative WSGIHandlerScript WSGIIgnoreActivity \
@@ -49,7 +49,7 @@ const MOD_WSGI: &str = "WSGIAcceptMutex WSGIAccessScript WSGIApplicationGroup WS
     WSGIScriptAlias WSGIScriptAliasMatch WSGIScriptReloading WSGIServerMetrics WSGISlowRequests WSGISocketPrefix WSGISocketRotation \
     WSGISwitchInterval WSGITelemetryOptions WSGITelemetryService WSGITrustedProxies WSGITrustedProxyHeaders WSGIVerboseDebugging";
 
-/// Of `WSGIDaemonProcess`.
+/// Options of `WSGIDaemonProcess`.
 const DAEMON_OPTIONS: &str = "chroot connect-timeout cpu-priority cpu-time-limit deadlock-timeout display-name eviction-timeout graceful-timeout \
     group header-buffer-size home inactivity-timeout interrupt-timeout lang listen-backlog locale maximum-requests memory-limit \
     newrelic-config-file newrelic-environment processes proxy-buffer-size python-eggs python-home python-path queue-timeout \
@@ -71,7 +71,7 @@ fn imported(text: &str) -> Import {
         .unwrap_or_else(|wrong| panic!("{wrong}\n{text}"))
 }
 
-/// What is not known is told so.
+/// Returns losses whose reason says that the directive is not known.
 fn unknown(import: &Import) -> Vec<String> {
     let vague = ["not known here; see whether", "has no counterpart", "option of mod_wsgi is not"];
     let is_vague = |why: &str| vague.iter().any(|words| why.contains(words));
@@ -103,7 +103,7 @@ fn each_option_of_a_daemon_is_known() {
     }
 }
 
-/// What is asked before a file is served may keep somebody out, and so is never lost in silence.
+/// A directive that is checked before a file is served may deny some clients, and so is never lost in silence.
 #[test]
 fn restrictions_open() {
     let names = "AllowMethods AuthMerging PythonAccessHandler PythonAuthenHandler PythonAuthzHandler PythonHandlerModule \
@@ -115,7 +115,7 @@ fn restrictions_open() {
         assert!(made.opens(), "{name}: {}", made.text);
         assert!(made.text.contains("\nrespond = 503"), "{name}: {}", made.text);
     }
-    // What they are called matters where they count.
+    // File names that are lost matter only where such files count.
     let counts = "<Directory /srv/a>\nAllowOverride All\n</Directory>";
     assert!(imported(&format!("AccessFileName a/b\n{counts}")).opens());
     assert!(!imported(&format!("AccessFileName .acl .htaccess\n{counts}")).opens());
@@ -148,7 +148,7 @@ fn directives_that_are_carried_over() {
     }
 }
 
-/// Proxies are trusted as they were there, and no more: rules of addresses that would see others refuse.
+/// Proxies are trusted as in Apache, and no more: address rules that would see other addresses refuse.
 #[test]
 fn addresses_of_proxies() {
     let rules = "<Location /a>\nRequire ip 192.0.2.0/24\n</Location>";
@@ -156,7 +156,7 @@ fn addresses_of_proxies() {
     let header = "RemoteIPHeader X-Forwarded-For";
     let internal = "RemoteIPInternalProxy 10.0.0.1";
     let external = "RemoteIPTrustedProxy 192.0.2.1";
-    // What is said, whether it is carried over, whether it opens.
+    // Directives, whether they are carried over, and whether a loss opens.
     let cases = [
         (format!("{header}\n{internal}\n{rules}"), true, false),
         (format!("{header}\n{internal}\n{private}"), true, false),
@@ -241,7 +241,7 @@ fn pages_for_errors() {
     }
 }
 
-/// Patterns that stand for paths are these paths; others are told, and refuse where they did.
+/// Patterns that stand for paths are these paths; others are told, and refuse as before.
 #[test]
 fn patterns() {
     let cases = [
@@ -295,7 +295,7 @@ fn patterns() {
     }
 }
 
-/// What is written behind a name, where a number would say nothing.
+/// Arguments for directives where a number would mean nothing.
 const ARGUMENTS: [(&str, &str); 51] = [
     ("AccessFileName", ".htaccess"),
     ("AddDefaultCharset", "utf-8"),
@@ -350,7 +350,7 @@ const ARGUMENTS: [(&str, &str); 51] = [
     ("WSGIAuthUserScript", "/srv/auth.wsgi"),
 ];
 
-/// What a text has beside another: keys, what is told of it, or nothing, because it is so without being said.
+/// Returns the effect of a text beside another one: keys, losses, or nothing, because Adyton always does so.
 fn outcome(before: &str, text: &str) -> String {
     let lines = |made: &Import| -> Vec<String> {
         let lines = made.text.lines().map(|line| line.split("  #").next().unwrap_or_default().to_owned());
@@ -370,7 +370,7 @@ fn outcome(before: &str, text: &str) -> String {
     if all.is_empty() { "so without being said".to_owned() } else { all.join("; ") }
 }
 
-/// Every directive and option, with what comes of it: the table lies beside the cases.
+/// The table beside the cases has the effect of every directive and option.
 #[test]
 fn what_comes_of_each_name() {
     let mut table = Vec::new();

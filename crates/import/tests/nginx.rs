@@ -1,4 +1,4 @@
-//! `nginx.conf` in, exact files of sites out, and exact sentences about what is none.
+//! `nginx.conf` in, exact files of sites out, and exact sentences about files that are none.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -47,12 +47,12 @@ fn made(text: &str) -> adyton_import::Import {
     with_files(Kind::Nginx, "x.conf", text, &common::PAGES).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"))
 }
 
-/// Proxies are trusted as they were there, and no more: rules of addresses that would see others refuse.
+/// Proxies are trusted as in nginx, and no more: address rules that would see other addresses refuse.
 #[test]
 fn addresses_of_proxies() {
     let rules = "location /a/ { root /srv; allow 192.0.2.0/24; deny all; }";
     let from = "set_real_ip_from 10.0.0.0/8; set_real_ip_from unix:;";
-    // What http and the server say, what comes of it, whether it opens.
+    // Directives of http and of the server, the field that is trusted, and whether a loss opens.
     let cases = [
         (from, rules, Some("X-Real-IP"), false),
         ("", &*format!("{from} real_ip_header x-real-ip; {rules}"), Some("X-Real-IP"), false),

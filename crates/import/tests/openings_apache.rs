@@ -1,4 +1,4 @@
-//! What `httpd.conf` keeps from somebody and a file of sites cannot say: a table for each kind.
+//! Restrictions of `httpd.conf` that a file of sites cannot say: a table for each kind.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -19,7 +19,7 @@ const FILES: [(&str, &str); 9] = [
     ("/srv/.htaccess", "Require ip 10.0.0.9"),
 ];
 
-/// What stands behind `DocumentRoot /srv/a`, on lines from 2 on; the line that is named, and a path that refuses.
+/// Checks lines behind `DocumentRoot /srv/a`, from line 2 on: the line that the error names, and the path that refuses.
 fn openings(cases: &[(&str, usize, &str)]) {
     let texts: Vec<String> =
         cases.iter().map(|(text, ..)| format!("DocumentRoot /srv/a\n{text}\n")).collect();
@@ -35,7 +35,7 @@ fn kept(cases: &[(&str, &str)]) {
     common::kept(Kind::Apache, "x.conf", &FILES, &cases);
 }
 
-/// The rules of a folder that are read, and the file that they stand in.
+/// Rules of folders that are read, and the file that they stand in.
 #[test]
 fn files_of_folders() {
     let all = "<Directory /srv>\nAllowOverride All\n</Directory>";
@@ -57,7 +57,7 @@ fn files_of_folders() {
             &format!("{all}\nWSGIScriptAlias /x /srv/a/b/x.py"),
             "mount = true  # x.conf:5\nallow = [\"10.0.0.2\"]",
         ),
-        // The first name that a folder has a file for counts there, and it alone.
+        // Of the names in `AccessFileName`, only the first one that a folder has counts there.
         (acl, "respond = 403  # /srv/a/b/.acl:1"),
         (acl, "allow = [\"10.0.0.1\"]  # /srv/a/.htaccess:1"),
         (inner, "allow = [\"10.0.0.2\"]  # /srv/a/b/.htaccess:1"),
@@ -83,7 +83,7 @@ fn files_of_folders_that_are_lost() {
         ("<Directory /srv/*/b>\nAllowOverride All\n</Directory>", 2, ""),
         ("<DirectoryMatch \"^/srv\">\nAllowOverride FileInfo\n</DirectoryMatch>", 2, ""),
     ]);
-    // The line is one of the file of the folder.
+    // The error names a line of the folder's file.
     for (folder, words, line) in [
         ("/srv/c", "All", 1),
         ("/srv/d", "All", 1),
@@ -223,7 +223,7 @@ fn ways_to_tls_that_are_lost() {
     ]);
 }
 
-/// What no site has as its name is the first site's, and Apache takes the first host that has a name.
+/// The first site answers names that no site has, and Apache takes the first host that has a name.
 #[test]
 fn names_of_other_sites() {
     let host = |names: &str, more: &str| format!("<VirtualHost *:80>\n{names}\n{more}\n</VirtualHost>\n");
@@ -305,7 +305,7 @@ fn users_that_are_not_known() {
         ("User ${APACHE_RUN_USER}", 2, ""),
         ("User ''", 2, ""),
         ("WSGIDaemonProcess a user=ann\nWSGIDaemonProcess b user=bob", 3, ""),
-        // Without one it runs as Apache does.
+        // A daemon without a user runs as Apache does.
         ("WSGIDaemonProcess a user=ann\nWSGIDaemonProcess b", 3, ""),
         ("WSGIDaemonProcess a\nWSGIDaemonProcess b user=bob", 3, ""),
         ("User www-data\nWSGIDaemonProcess a user=ann\nWSGIDaemonProcess b", 4, ""),
@@ -367,7 +367,7 @@ fn pages_that_would_be_text() {
     ]);
 }
 
-/// What is run or denied there is so here, too.
+/// Files that Apache runs or denies are run or denied here, too.
 #[test]
 fn pages_that_are_no_text() {
     kept(&[
@@ -386,7 +386,7 @@ fn pages_that_are_no_text() {
         ),
         ("AddOutputFilter INCLUDES .shtml", "files = "),
         ("<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>", "files = "),
-        // With another end behind it such a file is run there, too.
+        // Apache also runs such a file if it has another end behind this one.
         (
             "AddHandler application/x-httpd-php .php",
             "rewrite = [\"^(?s:.*?)(?:\\\\.php\\\\.[^/]*$) -> /.lost/\"]",

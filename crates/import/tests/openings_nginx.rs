@@ -1,4 +1,4 @@
-//! What `nginx.conf` keeps from somebody and a file of sites cannot say: a table for each kind.
+//! Restrictions of `nginx.conf` that a file of sites cannot say: a table for each kind.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -7,7 +7,7 @@ mod common;
 use adyton_import::Kind;
 use common::Opening;
 
-/// The inside of a server, on lines from 2 on; the line that is named, and a path that refuses.
+/// Checks the inside of a server, on lines from 2 on: the line that the error names, and the path that refuses.
 fn openings(cases: &[(&str, usize, &str)]) {
     let texts: Vec<String> = cases
         .iter()
@@ -100,7 +100,7 @@ fn ways_to_tls_that_are_lost() {
     ]);
 }
 
-/// What no site has as its name is the first site's: names that cannot be said refuse in front of it.
+/// The first site answers names that no site has: a site in front of it refuses names that have no counterpart.
 #[test]
 fn names_of_other_sites() {
     for name in ["~^www\\d+\\.example$", "www.example.*", "$hostname"] {
@@ -182,7 +182,7 @@ fn fields_that_an_application_believes() {
             "trusted-proxies",
         ),
         ("location / { uwsgi_pass b; uwsgi_param SERVER_NAME a; }", "respond = 503"),
-        // One of its own takes the place of those around it.
+        // A location's own directive replaces those around it.
         (
             "proxy_set_header X-User \"\";\nlocation / { proxy_pass http://b; proxy_set_header Host a; }",
             "respond = 503",
@@ -201,7 +201,7 @@ fn users_that_are_not_known() {
     common::openings(Kind::Nginx, "x.conf", &[], &cases);
     let kept = [
         ("user www-data; events {} http { server { root /srv; } }", "user = \"www-data\""),
-        // One that http includes: the file that does has the user.
+        // The file is one that http includes: the including file names the user.
         ("server { root /srv; }", "files = \"/srv\""),
     ];
     common::kept(Kind::Nginx, "x.conf", &[], &kept);
@@ -242,7 +242,7 @@ fn pages_that_would_be_text() {
         ("location ~ /\\.ht { deny all; }", "files = "),
         ("index home.php; autoindex on;", "so no folder is"),
         ("location ~* ^/(css|js)/ { expires 30d; }", "files = "),
-        // What begins so is taken for the path itself, which is kept from everybody.
+        // Paths that begin so are taken for the path itself, which is denied to everybody.
         ("location /a { deny all; }", "rewrite = [\"^/a[^/] -> /a/\"]"),
         ("location /a.b { proxy_pass http://b; }", "rewrite = [\"^/a\\\\.b[^/] -> /a.b/\"]"),
     ]);

@@ -1,4 +1,4 @@
-//! The same of Unit, uWSGI and gunicorn: a table for each kind that they have.
+//! Restrictions of Unit, uWSGI and gunicorn that a file of sites cannot say: a table for each kind.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -7,7 +7,7 @@ mod common;
 use adyton_import::Kind;
 use common::Opening;
 
-/// A Unit with these steps, each on a line of its own from 3 on.
+/// Returns a Unit configuration with these steps, each on a line of its own from 3 on.
 fn unit(steps: &[&str]) -> String {
     let app = r#""shop": {"type": "python", "module": "shop"}, "php": {"type": "php", "root": "/srv"}"#;
     format!(
@@ -18,7 +18,7 @@ fn unit(steps: &[&str]) -> String {
 
 const REST: &str = r#"{"action": {"share": "/srv$uri"}}"#;
 
-/// The first of two steps, the other one of which serves everything; the path that refuses.
+/// Checks each step in front of one that serves everything: the error names its line, and the path refuses.
 fn first_of_two(cases: &[(&str, &str)]) {
     for (step, path) in cases {
         let text = unit(&[step, REST]);
@@ -26,7 +26,7 @@ fn first_of_two(cases: &[(&str, &str)]) {
     }
 }
 
-/// A step that is left out would leave its requests to a later one: it refuses all that it may be for.
+/// A lost step would leave its requests to a later one, so it refuses all that it may be for.
 #[test]
 fn conditions_of_unit() {
     first_of_two(&[
@@ -47,7 +47,7 @@ fn conditions_of_unit() {
             "/a/",
         ),
         (r#"{"match": {"uri": "/a/*", "host": "~a"}, "action": {"share": "/other$uri"}}"#, "/a/"),
-        // What it passes on may be refused where it is led.
+        // A step behind the rewrite may refuse the new path.
         (
             r#"{"match": {"uri": "/a/*"}, "action": {"rewrite": "/denied$uri", "pass": "applications/shop"}}"#,
             "/a/",
@@ -65,7 +65,7 @@ fn conditions_of_unit() {
     common::openings(Kind::Unit, "x.json", &[], &[Opening { text: &unit(&steps), line: 503, path: "/" }]);
 }
 
-/// Steps before one that is lost are served.
+/// Steps before a lost one are served.
 #[test]
 fn steps_before_one_that_is_lost() {
     let text = unit(&[
@@ -92,7 +92,7 @@ fn users_of_unit() {
     };
     let texts = [
         (two(&app("ann", ""), &app("bob", "")), 4, "/"),
-        // Without one it has the user of unitd.
+        // An application without a user has that of unitd.
         (two(&app("ann", ""), r#"{"type": "python", "module": "shop"}"#), 4, "/"),
         (two(r#"{"type": "python", "module": "shop"}"#, &app("bob", "")), 4, "/"),
         (two(&app("", ""), &app("", "")), 3, ""),
@@ -113,7 +113,7 @@ fn users_of_unit() {
     common::openings(Kind::Unit, "x.json", &[], &[Opening { text: &forwarded, line: 1, path: "" }]);
 }
 
-/// What stands in `[uwsgi]` beside an application, from line 3 on.
+/// Checks lines of `[uwsgi]` beside an application, from line 3 on.
 fn uwsgi(cases: &[(&str, usize, &str)]) {
     let texts: Vec<String> =
         cases.iter().map(|(text, ..)| format!("[uwsgi]\nmodule = shop\n{text}\n")).collect();
@@ -150,10 +150,10 @@ fn openings_of_uwsgi() {
         ("immediate-uid = $(USER)", 3, ""),
         ("chroot = /srv/root", 3, ""),
         ("namespace = /srv/root", 3, ""),
-        // What asks first.
+        // Keys that ask somebody before a request is answered.
         ("strange-auth = yes", 3, ""),
         ("deny-list = /etc/list", 3, ""),
-        // Files that are the application's.
+        // Files that the application answers.
         ("static-map = /static=/srv\nstatic-skip-ext = .php", 4, "/static/"),
     ]);
     common::kept(
@@ -173,7 +173,7 @@ fn openings_of_uwsgi() {
     );
 }
 
-/// What code says of the names that keep somebody out, or that say who serves.
+/// Code that may assign the names that deny some clients or choose the user is refused.
 #[test]
 fn openings_of_gunicorn() {
     let cases = [

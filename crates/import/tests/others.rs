@@ -1,4 +1,5 @@
-//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact sentences about what is none of them.
+//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact sentences
+//! about files that are none of them.
 
 mod common;
 
@@ -40,7 +41,7 @@ fn htaccess() {
     }
 }
 
-/// Debian's Apache is started with variables that stand in a file beside its own.
+/// Debian's Apache is started with variables from a file beside its own.
 #[test]
 fn debian_variables() {
     let envvars = "unset HOME\nexport APACHE_RUN_USER=www-data\nexport APACHE_LOG_DIR=/var/log/apache2$SUFFIX\nexport LANG=$(x)\n";

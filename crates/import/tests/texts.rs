@@ -1,4 +1,4 @@
-//! What importers say of keys is true: each key that a text names is a row, and nothing is promised for later.
+//! Sentences of importers are true: each key that they name is a row, and nothing is promised for later.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
@@ -28,7 +28,7 @@ fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// The texts of a source before its tests, in which nothing is left of escapes.
+/// Returns the texts of a source before its tests, with quotes in the place of their escapes.
 fn texts(source: &str) -> Vec<String> {
     let mut all = Vec::new();
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
@@ -39,7 +39,7 @@ fn texts(source: &str) -> Vec<String> {
     all
 }
 
-/// All sentences of the importers.
+/// Returns all sentences of the importers.
 fn sentences() -> Vec<String> {
     let mut files = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
@@ -50,7 +50,7 @@ fn sentences() -> Vec<String> {
     all
 }
 
-/// `key = value` of a text, and words that only keys have.
+/// Returns the keys of `key = value` in a text, and words that only keys have.
 fn keys(text: &str) -> Vec<String> {
     let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
     let mut all = Vec::new();
@@ -95,7 +95,7 @@ fn each_key_is_a_row() {
     assert_eq!(Vec::<String>::new(), wrong);
 }
 
-/// What is there is said to be there: these things are.
+/// Sentences do not promise features, and do not call missing what exists.
 #[test]
 fn nothing_is_promised() {
     let promises = [
@@ -112,7 +112,7 @@ fn nothing_is_promised() {
     assert_eq!(Vec::<String>::new(), wrong);
 }
 
-/// What stands in the columns `here` of the guide is a key, too.
+/// The words in the columns `here` of the guide are keys, too.
 #[test]
 fn keys_of_the_guide() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

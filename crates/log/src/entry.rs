@@ -25,13 +25,13 @@ impl Stream {
     }
 }
 
-/// Whose words an entry has.
+/// The origin of an entry's text.
 pub(crate) enum Source<'s> {
-    /// The server's own.
+    /// The server itself.
     Server(&'s Message),
-    /// Of a logger of the application's, with its name.
+    /// A logger of the application's, with its name.
     Logger(Level, &'s str),
-    /// What the application has written to a stream.
+    /// A stream that the application has written to.
     Stream(Stream),
 }
 
@@ -44,7 +44,7 @@ impl Source<'_> {
         }
     }
 
-    /// `ADY101`, of the server's messages.
+    /// Returns the code of a server's message, such as `ADY101`.
     pub(crate) fn code(&self) -> Option<String> {
         if let Self::Server(message) = self { Some(message.code()) } else { None }
     }
@@ -53,32 +53,32 @@ impl Source<'_> {
 /// One entry.
 pub(crate) struct Entry<'e> {
     pub(crate) source: &'e Source<'e>,
-    /// The group of this process; `None` in one of the server itself.
+    /// The group of this process; `None` in a process of the server itself.
     pub(crate) group: Option<&'static str>,
-    /// From 1 on; `None` in a process that is no worker.
+    /// The worker's number, from 1 on; `None` in a process that is no worker.
     pub(crate) worker: Option<usize>,
-    /// What this thread serves.
+    /// The request that this thread serves.
     pub(crate) request: Option<&'e RequestId>,
-    /// When it was made, in milliseconds.
+    /// The time when the entry was made, in milliseconds.
     pub(crate) unix_ms: u64,
 }
 
 impl Entry<'_> {
-    /// In the form that was set, with its end.
+    /// Returns the entry as text or JSON, as was set, with its end.
     pub(crate) fn line(&self, text: &str) -> Vec<u8> {
         let mut line = if is_json() { self.json(text) } else { self.text(text) };
         line.push(b'\n');
         line
     }
 
-    /// The one that says first what was lost.
+    /// Returns the entry that says how many were lost.
     pub(crate) fn of_loss(unix_ms: u64) -> Self {
         static SOURCE: Source<'static> = Source::Server(&messages::ENTRIES_LOST);
 
         Self { source: &SOURCE, group: None, worker: None, request: None, unix_ms }
     }
 
-    /// `[time] worker 2 request ID ADY201 error: text`, without its end.
+    /// Returns `[time] worker 2 request ID ADY201 error: text`, without its end.
     pub(crate) fn text(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 128);
         out.push(b'[');
@@ -88,7 +88,7 @@ impl Entry<'_> {
         out
     }
 
-    /// The same without the time.
+    /// Returns the entry as [`Entry::text`] does, without the time.
     pub(crate) fn text_without_time(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 96);
         self.put_text(&mut out, text);
@@ -114,7 +114,7 @@ impl Entry<'_> {
         put_plain(out, text);
     }
 
-    /// One object, without a line feed: members that have nothing to say are left out.
+    /// Returns one object, without a line feed; members that have nothing to say are left out.
     pub(crate) fn json(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 256);
         let stamp = Stamp::at(self.unix_ms / 1000);
@@ -150,7 +150,7 @@ impl Entry<'_> {
     }
 }
 
-/// Behind a number.
+/// The words behind the number of lost entries.
 pub(crate) const LOST_WORDS: &str = "entries of this log could not be written and are lost";
 
 /// Appends text that may come from a client: none of its lines looks like the beginning of an entry, and
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::request_id::RequestIds;
 
-    /// What is there is written, in its place; what is not leaves no gap.
+    /// Each part that is there is written in its place; one that is missing leaves no gap.
     #[test]
     fn both_forms() {
         let request = RequestIds::new(7)
@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// A client that finds its words in a log cannot write an entry there.
+    /// A client whose words are logged cannot forge an entry with them.
     #[test]
     fn no_forged_entries() {
         for (text, expected) in [

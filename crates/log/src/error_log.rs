@@ -1,4 +1,4 @@
-//! The error log: where it goes, what is written to it, now or by a thread of its own, and what is lost.
+//! The error log: its destination, its entries, written now or by a thread of its own, and the count of lost ones.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ struct Link {
     next: OnceLock<Box<Link>>,
 }
 
-/// Has entries go to `destination` from now on. A file becomes this process's standard error, too, so that what the C library, a
-/// fault or a child process says there arrives. Call it before anything of an application runs: what that does to its
-/// standard streams later changes nothing here.
+/// Has entries go to `destination` from now on. A file becomes this process's standard error, too, so that messages of
+/// the C library, of a fault or of a child process arrive there. Call it before any code of an application runs:
+/// changes that it makes to its standard streams later have no effect here.
 ///
 /// # Errors
 ///
-/// It is a file that cannot be opened.
+/// `destination` is a file that cannot be opened.
 pub fn open(destination: &Destination) -> io::Result<()> {
     stdio::occupy()?;
     files::keep_stdout()?;
@@ -51,20 +51,20 @@ pub fn open(destination: &Destination) -> io::Result<()> {
             former::keep(&file);
             process::become_stderr(&file)?;
             files::set_file(&OWN, file)?;
-            // A process has one for its whole life.
+            // A process has one error log for its whole life.
             let _ = FILE.set(path);
         }
         Destination::Syslog(address) => {
-            // As above.
+            // Syslog, too, is set once.
             let _ = SYSLOG.set(Mutex::new(Syslog::open(address)));
         }
     }
     Ok(())
 }
 
-/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps a thread waiting: at most
-/// `bytes_max` wait for it. Call it in the process that serves, because a thread does not live through a fork, when the
-/// application was imported, which may fork.
+/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps a thread waiting; at
+/// most `bytes_max` wait to be written. Call it in the process that serves, because a thread does not live through a
+/// fork, and after the application was imported, which may fork.
 ///
 /// # Errors
 ///
@@ -79,21 +79,22 @@ pub fn begin_queue(bytes_max: usize) -> io::Result<()> {
     while let Some(link) = place.get() {
         place = &link.next;
     }
-    // No other thread begins one at the same time.
+    // No other thread begins a queue at the same time.
     let _ = place.set(Box::new(Link { generation: forks::generation(), journal, next: OnceLock::new() }));
     process::at_exit(settle);
     Ok(())
 }
 
-/// Ends that thread, when what is queued is written: a process forked from now on has no threads of the server's.
+/// Ends the queue's thread when everything queued is written: a process forked from now on has no threads of the
+/// server's.
 pub fn end_queue() {
     if let Some(journal) = journal() {
         journal.end();
     }
 }
 
-/// The error log's queue in this process. In a child it is another one, or none: the threads of its parent are not there, and
-/// whatever was locked stays so.
+/// Returns the error log's queue in this process. A child has another one, or none: the threads of its parent do not
+/// exist there, and whatever was locked stays locked.
 fn journal() -> Option<&'static Journal> {
     let generation = forks::generation();
     let mut place = &JOURNALS;
@@ -113,7 +114,8 @@ pub fn settle() {
     }
 }
 
-/// Counts entries that are lost there, too, and notes those that are not written yet where they outlive this process.
+/// Counts lost entries in `counter`, too, and notes those that are not written yet in `leaves`, which outlive this
+/// process.
 pub fn leave_in(counter: Counter, leaves: Box<dyn Leaves>) {
     if let Some(journal) = journal() {
         journal.count_in(counter);
@@ -121,17 +123,17 @@ pub fn leave_in(counter: Counter, leaves: Box<dyn Leaves>) {
     }
 }
 
-/// How many entries this process has lost since it has a thread for them.
+/// Returns how many entries this process has lost since a thread writes them.
 pub fn entries_lost() -> u64 {
     journal().map_or(0, Journal::lost)
 }
 
-/// Writes entries as another process has left them.
+/// Writes entries that another process has left.
 pub fn put_left(entries: Vec<u8>) {
     put_line(entries);
 }
 
-/// Opens the file again, under the same name: it was renamed. The log's thread does, if there is one.
+/// Opens the file again, under the same name, after it was renamed. The log's thread opens it, if there is one.
 pub fn reopen() {
     match journal() {
         Some(journal) => journal.reopen(),
@@ -139,7 +141,8 @@ pub fn reopen() {
     }
 }
 
-/// The same, never on the calling thread if there can be another; `then` is called when it is done.
+/// Opens the file again like [`reopen`], but never on the calling thread if there can be another; `then` is called
+/// afterwards.
 pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
     if let Some(journal) = journal() {
         return journal.reopen_then(then);
@@ -157,8 +160,8 @@ pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
     }
 }
 
-/// Opens it, and has it take the place of the one before, of standard error as well, unless something else is there by now.
-/// What failed is told in the old one.
+/// Opens the file again and replaces the former one with it, also as standard error, unless something else is there by
+/// now. A failure is told in the former file.
 pub(crate) fn open_again() -> Option<Arc<File>> {
     for (path, made) in files::open_for_others() {
         told(path, made);
@@ -196,7 +199,7 @@ pub fn write_about(request: Option<&RequestId>, message: &Message, text: fmt::Ar
     }
 }
 
-/// Writes what the application's `logging` says; `name` is the logger's.
+/// Writes an entry of the application's `logging`; `name` is the logger's.
 pub fn relay(level: Level, name: &str, text: &str) {
     if wants(level) {
         put(&Source::Logger(level, name), text.trim_end_matches('\n'));
@@ -226,7 +229,7 @@ pub fn complain(message: &Message, text: &str) {
     tell_onlooker(text);
 }
 
-/// Says something to the user who started this, if that is not seen where entries go.
+/// Says something to the user who started this, if they do not see where entries go.
 pub fn tell_onlooker(text: &str) {
     former::write(text.as_bytes());
 }
@@ -253,12 +256,12 @@ fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     }
 }
 
-/// Says something as it is, such as what an application writes to `wsgi.errors` where entries are not collected.
+/// Writes text as it is, such as what an application writes to `wsgi.errors` where entries are not collected.
 pub fn put_plain(text: &str) {
     put_line(text.as_bytes().to_vec());
 }
 
-/// Writes an entry, now or soon.
+/// Writes an entry, at once or through the queue.
 fn put_line(line: Vec<u8>) {
     let rest = match journal() {
         Some(journal) => journal.put_entry(line),
@@ -271,7 +274,7 @@ fn put_line(line: Vec<u8>) {
     });
 }
 
-/// Writes what was lost, and then what is to be written.
+/// Writes the count of lost entries, if any, and then the entry.
 fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
     let lost = take_lost();
     if lost > 0 {
@@ -281,22 +284,22 @@ fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
         }
     }
     if let Err(error) = send(None) {
-        // A log that cannot be written must not stop the server: what was lost is told when it can be written again.
+        // A log that cannot be written must not stop the server: the loss is told when it can be written again.
         LOST.fetch_add(1, Ordering::Relaxed);
         former::lost(&error, true);
     }
 }
 
-/// What was lost without a queue, and not told.
+/// Takes the count of entries that were lost without a queue and not told.
 pub(crate) fn take_lost() -> u64 {
     if LOST.load(Ordering::Relaxed) == 0 { 0 } else { LOST.swap(0, Ordering::Relaxed) }
 }
 
-/// Writes without a queue: when nothing is served yet, or in a child that the application has forked, which is a plain
-/// program: what it says goes to its standard error.
+/// Writes without a queue: before anything is served, or in a child that the application has forked. Such a child is a
+/// plain program, whose words go to its standard error.
 fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
     if IS_CUT.load(Ordering::Relaxed) {
-        // What comes now is not the rest of an entry that a full disk has cut.
+        // A line feed keeps this entry apart from one that a full disk has cut.
         line.insert(0, b'\n');
     }
     let written = match OWN.get() {
@@ -307,14 +310,14 @@ fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
     written
 }
 
-/// Sends an entry to syslog, which has a time of its own.
+/// Sends an entry to syslog, whose messages have a time of their own.
 fn collect(syslog: &Mutex<Syslog>, entry: &Entry<'_>, text: &str) -> io::Result<()> {
     let line = if settings::is_json() { entry.json(text) } else { entry.text_without_time(text) };
     let code = entry.source.code();
     try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line)
 }
 
-/// The connection to syslog. In a child that was forked while another thread had it, it never comes free.
+/// Locks the connection to syslog. In a child that was forked while another thread had the lock, it never comes free.
 fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
     for _ in 0..TRIES_MAX {
         match syslog.try_lock() {
@@ -326,5 +329,5 @@ fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
     Err(io::ErrorKind::WouldBlock.into())
 }
 
-/// How often syslog is tried.
+/// How often a locked connection to syslog is tried.
 const TRIES_MAX: u32 = 1_000;

@@ -1,7 +1,7 @@
-//! What clients send, made harmless: nothing in it ends a string or a line, or moves a terminal's cursor.
+//! Escapes for bytes that clients send: nothing in them ends a string or a line, or moves a terminal's cursor.
 
-/// Appends `bytes` as Apache's log does: quotes and backslashes behind a backslash, some control bytes by
-/// their letter, all others and what is not ASCII as `\xhh`.
+/// Appends `bytes` as Apache's log does: quotes and backslashes behind a backslash, some control bytes by their letter,
+/// all other control bytes and all that are not ASCII as `\xhh`.
 #[inline]
 pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_clean(bytes) {
@@ -11,8 +11,8 @@ pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Appends `bytes` as a JSON string (RFC 8259 section 7), with its quotes. What is no UTF-8 is taken for
-/// ISO 8859-1, which loses nothing.
+/// Appends `bytes` as a JSON string (RFC 8259 section 7), with its quotes. Bytes that are not UTF-8 are taken for ISO
+/// 8859-1, which loses nothing.
 #[inline]
 pub fn write_json(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
@@ -27,7 +27,7 @@ pub fn write_json(out: &mut Vec<u8>, bytes: &[u8]) {
 /// Whether `bytes` can stand as they are, in both notations.
 #[inline]
 fn is_clean(bytes: &[u8]) -> bool {
-    // No early end: so the compiler compares 16 bytes at a time, and nearly everything is clean.
+    // Without an early end, the compiler compares 16 bytes at a time; nearly all input is clean.
     bytes.iter().fold(true, |clean, &byte| clean & is_clean_byte(byte))
 }
 
@@ -69,8 +69,8 @@ fn escape_json(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether a letter is a line's end for some that read logs, so that it would tear the object apart, or turns
-/// around what stands behind it (UAX 9): a terminal would show one thing where another is.
+/// Whether some readers of logs take a character for a line's end, so that it would tear the object apart, or whether
+/// it reorders the text behind it (UAX 9), so that a terminal would show one thing where another is.
 fn disturbs(character: char) -> bool {
     matches!(
         character,
@@ -105,8 +105,8 @@ mod tests {
         out
     }
 
-    /// The fast look at many bytes sees one that must be escaped, whichever and wherever it is; the slow
-    /// writers agree that all others stay as they are.
+    /// The fast look finds a byte that must be escaped, whichever and wherever it is; the slow writers agree that all
+    /// others stay as they are.
     #[test]
     fn every_byte_is_clean_or_escaped() {
         for byte in 0..=255_u8 {

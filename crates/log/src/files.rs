@@ -1,4 +1,4 @@
-//! The files of logs: how they are opened, for which user, and what was standard output.
+//! The files of logs: how they are opened, for which user, and the original standard output.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,12 +10,12 @@ use adyton_sys::stdio::Standard;
 use adyton_sys::user::Identity;
 use adyton_sys::{process, stdio, stream};
 
-/// Files of logs that another user is to be able to open, and that user.
+/// Files of logs that another user must be able to open, and that user.
 static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
-/// What was standard output when the logs were opened, whatever the application does to descriptor 1.
+/// The standard output at the time when the logs were opened, whatever the application does to descriptor 1.
 static STDOUT: OnceLock<Arc<File>> = OnceLock::new();
 
-/// Sets a file once, and lets another one take its place later.
+/// Sets a file once; a later call replaces it.
 pub(crate) fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()> {
     if let Some(own) = place.get() {
         return stdio::replace(&**own, file);
@@ -25,16 +25,16 @@ pub(crate) fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()
     Ok(())
 }
 
-/// Keeps what is standard output now.
+/// Keeps the present standard output.
 ///
 /// # Errors
 ///
-/// As dup(2).
+/// The errors of dup(2).
 pub(crate) fn keep_stdout() -> io::Result<()> {
     set_file(&STDOUT, File::from(stdio::copy_of(Standard::Output)?))
 }
 
-/// What was standard output when the logs were opened.
+/// Returns the standard output at the time when the logs were opened.
 pub(crate) fn stdout() -> io::Result<Arc<File>> {
     match STDOUT.get() {
         Some(own) => Ok(Arc::clone(own)),
@@ -43,13 +43,13 @@ pub(crate) fn stdout() -> io::Result<Arc<File>> {
 }
 
 /// Makes these files of logs for another user, now and whenever they are opened again, so that processes of that user
-/// can open them. For a supervisor that is root.
+/// can open them. Called by a supervisor that is root.
 ///
 /// # Errors
 ///
-/// One cannot be opened.
+/// A file cannot be opened.
 pub fn make_for(identity: Identity, files: Vec<PathBuf>) -> io::Result<()> {
-    // No other thread does so at the same time.
+    // No other thread makes files at the same time.
     let (identity, files) = OTHERS.get_or_init(|| (identity, files));
     files.iter().try_for_each(|path| open_file_for(path, identity).map(|_| ()))
 }
@@ -62,18 +62,18 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens the files that are another user's again, so that they are there; gives the path of each and what came of it.
+/// Opens the files of another user again, so that they exist; returns the path of each and the result.
 pub(crate) fn open_for_others() -> impl Iterator<Item = (&'static Path, io::Result<()>)> {
     let files = OTHERS.get().map_or(&[][..], |(_, files)| files);
     files.iter().map(|path| (path.as_path(), open_file(path).map(|_| ())))
 }
 
-/// Opens a log file to append to. One that is new only its owner may write and only its group may read: addresses of
-/// clients are personal data. A pipe is opened although it has no reader yet: what is written waits in it for a reader.
+/// Opens a log file to append to. Only its owner may write and only its group may read a new file: addresses of clients
+/// are personal data. A pipe is opened although it has no reader yet: its data waits in it for a reader.
 ///
 /// # Errors
 ///
-/// As open(2).
+/// The errors of open(2).
 fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     let open = |reads: bool| {
         let mut options = OpenOptions::new();
@@ -91,12 +91,12 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead
-/// root anywhere, so links are not followed.
+/// Opens a file as root on behalf of another user, who becomes its owner. In a folder of that user, a symbolic link
+/// could lead root anywhere, so links are not followed.
 ///
 /// # Errors
 ///
-/// As open(2) and fchown(2).
+/// The errors of open(2) and fchown(2).
 fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
     if path.starts_with("/dev") {
         // Devices are not given away, and `/dev/stderr` is a link.
@@ -107,5 +107,5 @@ fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
     Ok(file)
 }
 
-/// For the owner and a group that reads logs.
+/// Mode of a log file: its owner, and a group that reads logs.
 const FILE_MODE: u32 = 0o640;

@@ -1,5 +1,5 @@
-//! What was standard error before an error log in a file became it: there is told why nothing is served, and the loss of the
-//! log itself.
+//! Keeps the original standard error after an error log in a file has replaced it, so that a failed start, and the loss
+//! of the log itself, are still told there.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use adyton_sys::{clock, stream};
 use crate::entry::{Entry, Source};
 use crate::messages;
 
-/// How often it is told at most: a full disk may have room for an entry now and then.
+/// How often a loss is told at most: a full disk may have room for an entry now and then.
 const TELL_EVERY_MS: u64 = 60_000;
 
 static FORMER: OnceLock<File> = OnceLock::new();
@@ -27,12 +27,13 @@ pub(crate) fn keep(log: &File) {
     let file = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
     let former = File::from(former);
     if file(&former) != file(log) {
-        // The first one is the one that is looked at.
+        // The first standard error is the one that somebody looks at.
         let _ = FORMER.set(former);
     }
 }
 
-/// An entry could not be written. Told now, unless the caller may not wait, and what was standard error may make it wait.
+/// Tells that an entry could not be written, unless the caller may not wait and the original standard error may make it
+/// wait.
 pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     if !may_wait && !FORMER.get().is_some_and(stream::has_reader) {
         return;
@@ -47,7 +48,7 @@ pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     tell(&format!("the error log cannot be written, and entries are lost: {error}"));
 }
 
-/// It can be written again.
+/// Tells that the error log can be written again.
 pub(crate) fn regained(entries_lost: u64) {
     if IS_TOLD.swap(false, Ordering::Relaxed) {
         tell(&format!("the error log can be written again; {entries_lost} entries were lost"));
@@ -61,7 +62,7 @@ fn tell(text: &str) {
     write(&entry.line(text));
 }
 
-/// Writes something as it is. A reader that stands still is not waited for: there is no other place to tell of it.
+/// Writes bytes as they are. A reader that does not read is not waited for: there is no other place to tell of it.
 pub(crate) fn write(bytes: &[u8]) {
     let Some(mut former) = FORMER.get() else { return };
     let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };

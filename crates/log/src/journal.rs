@@ -1,15 +1,15 @@
-//! A log's queue, and the thread of its own that writes what is in it: a thread that logs never waits for a disk that
-//! hangs or a reader that stands still.
+//! A log's queue, and the thread that writes it: a thread that logs never waits for a disk that hangs or a reader that
+//! does not read.
 //!
-//! A chunk is what is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are
-//! written in the order in which they came. One that finds no room in the queue is lost, and so is what the log refuses
-//! (a full disk, a pipe without a reader): to keep it would only move the limit. How much was lost is counted, and told
-//! when the log takes chunks again.
+//! A chunk is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are written
+//! in the order in which they came. A chunk that finds no room in the queue is lost, and so is one that the log refuses
+//! (a full disk, a pipe without a reader): to keep it would only move the limit. Losses are counted, and told when the
+//! log takes chunks again.
 //!
-//! The thread is woken only if it sleeps, so a busy log costs the writing threads nothing but a lock. An entry for a pipe, a
-//! socket or a terminal is written by the thread that logs it, if nothing is queued before it: that never waits, spares
-//! the switch to the thread, and the last words of a process that dies are out. For a file there is a place that
-//! outlives the process ([`Leaves`]).
+//! The thread is woken only if it sleeps, so a busy log costs the logging threads nothing but a lock. An entry for a
+//! pipe, a socket or a terminal is written by the thread that logs it, if nothing is queued before it: such a write
+//! never waits, spares the switch to the thread, and the last words of a process that dies are out. Entries for a file
+//! are noted in a place that outlives the process ([`Leaves`]) until they are written.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -25,27 +25,27 @@ use crate::entry::{Entry, LOST_WORDS};
 use crate::sink::{Destination, Sink};
 use crate::{error_log, former, messages};
 
-/// How long a log that does not take what is queued is waited for when its server or process ends.
+/// How long the end of a server or a process waits for a log that does not take what is queued.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long its thread is waited for after that, to say how much of its chunk is written.
+/// How long the log's thread is waited for after that, to say how much of its chunk is written.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often it is told at most that the access log loses lines.
+/// How often the loss of access log lines is told at most.
 const TELL_EVERY_MS: u64 = 60_000;
 
-/// Room that is enough for the entry that says what was lost.
+/// Room that is enough for the entry that tells a loss.
 const LOSS_BYTES: usize = 512;
 
-/// The stack of its thread, which writes and tells, and no more.
+/// The stack of the log's thread, which writes and tells, and no more.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Where entries are noted until they are written, which outlives this process.
+/// A place outside this process where entries are noted until they are written.
 pub trait Leaves: Send {
-    /// Notes one.
+    /// Notes an entry.
     fn push(&mut self, entry: &[u8]);
 
-    /// All are written.
+    /// Forgets all entries: they are written.
     fn clear(&mut self);
 }
 
@@ -56,7 +56,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// That in this cell.
+    /// Names the number in `cell` of `board`.
     pub fn new(board: Arc<Board>, cell: usize) -> Self {
         Self { board, cell }
     }
@@ -66,17 +66,17 @@ impl Counter {
     }
 }
 
-/// What follows when a log is open again.
+/// A function to call when a log is open again.
 pub(crate) type Then = Box<dyn FnOnce() + Send>;
 
-/// What is written in one go.
+/// Bytes that are written in one go.
 struct Chunk {
-    /// While the thread writes it, other threads can see what is lost if it hangs.
+    /// The bytes are shared: while the thread writes them, other threads can see how much is lost if it hangs.
     bytes: Arc<Vec<u8>>,
-    /// How much of it is written.
+    /// Bytes that are written.
     done: usize,
     kind: Kind,
-    /// Dropped when it is done with.
+    /// A value to drop when the chunk is written or lost.
     left: Option<Box<dyn Send>>,
 }
 
@@ -84,7 +84,7 @@ struct Chunk {
 enum Kind {
     Lines,
     Entry,
-    /// The entry that says how many were lost.
+    /// The entry that says how many entries were lost.
     Loss(u64),
 }
 
@@ -99,13 +99,13 @@ impl Chunk {
         Self::new(bytes, Kind::Loss(lost))
     }
 
-    /// What is lost if no more of it is written.
+    /// Returns the part that is lost if no more of the chunk is written.
     fn rest(&self) -> Rest {
         Rest { bytes: Arc::clone(&self.bytes), done: self.done, kind: self.kind }
     }
 }
 
-/// What is not written of a chunk.
+/// The part of a chunk that is not written.
 struct Rest {
     bytes: Arc<Vec<u8>>,
     done: usize,
@@ -113,28 +113,29 @@ struct Rest {
 }
 
 impl Rest {
-    /// How many lines, or entries, are lost with it. Counted only then: it costs as much as all else about a batch.
+    /// Returns how many lines, or entries, are lost with this rest. They are counted only then: it costs as much as all
+    /// else about a batch.
     fn count(&self) -> u64 {
         match self.kind {
             Kind::Lines => memchr::memchr_iter(b'\n', &self.bytes[self.done..]).count() as u64,
             Kind::Entry => 1,
-            // They were counted when they were lost.
+            // The entries of this number were counted when they were lost.
             Kind::Loss(_) => 0,
         }
     }
 }
 
-/// What the thread is at.
+/// The work that the thread is doing.
 #[derive(Default)]
 enum Activity {
-    /// Nothing.
+    /// No work.
     #[default]
     Empty,
-    /// A chunk, of which this was not written when it was taken.
+    /// Writing a chunk, of which this rest was not written when it was taken.
     Chunk(Rest),
-    /// A chunk that is not waited for any more.
+    /// Writing a chunk that is not waited for any more.
     GivenUp,
-    /// A file that it opens.
+    /// Opening a file.
     File,
 }
 
@@ -144,7 +145,7 @@ impl Activity {
     }
 }
 
-/// Which log it is.
+/// Which of the logs.
 enum Which {
     Access(Access),
     Errors,
@@ -158,7 +159,7 @@ struct Access {
     told: Mutex<LastTold>,
 }
 
-/// When something was told last, on the monotonic clock.
+/// When failures and losses were told last, on the monotonic clock.
 #[derive(Default)]
 struct LastTold {
     failure_ms: Option<u64>,
@@ -168,19 +169,19 @@ struct LastTold {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Chunk>,
-    /// What is in the queue, and what the thread writes.
+    /// Bytes in the queue, and of the chunk that the thread writes.
     bytes: usize,
-    /// Where chunks go, while the thread writes none.
+    /// The log's output, while the thread writes no chunk.
     sink: Option<Sink>,
     activity: Activity,
     is_asleep: bool,
     is_renamed: bool,
-    /// To be called when the file is open that has the name now.
+    /// Functions to call when the file is open that has the name now.
     then: Vec<Then>,
     has_ended: bool,
     /// A buffer for the next batch.
     spare: Vec<u8>,
-    /// How much was lost and not told.
+    /// Lines or entries that were lost and not told.
     lost: u64,
     leaves: Option<Box<dyn Leaves>>,
 }
@@ -189,7 +190,7 @@ impl State {
     /// Keeps the buffer of a batch for the next one.
     fn recycle(&mut self, chunk: Chunk) {
         if matches!(chunk.kind, Kind::Lines) {
-            // No other thread has it any more.
+            // No other thread has the buffer any more.
             self.spare = Arc::try_unwrap(chunk.bytes).unwrap_or_default();
             self.spare.clear();
         }
@@ -200,15 +201,15 @@ struct Shared {
     which: Which,
     bytes_max: usize,
     state: Mutex<State>,
-    /// Something is to be done.
+    /// Signalled when there is work.
     work: Condvar,
-    /// Everything is done.
+    /// Signalled when all work is done.
     rest: Condvar,
-    /// The thread is not to wait for a reader any more: there is another file, or no time.
+    /// Set when the thread must not wait for a reader any more: there is another file, or no time.
     is_pressed: AtomicBool,
-    /// What it writes is given up.
+    /// Set when the chunk that the thread writes is given up.
     is_over: AtomicBool,
-    /// How much was lost in all.
+    /// Lines or entries lost in all.
     lost: AtomicU64,
     counter: OnceLock<Counter>,
 }
@@ -220,18 +221,18 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The access log at `destination`, of which `bytes_max` may wait to be written.
+    /// Opens the access log at `destination`, of which `bytes_max` may wait to be written.
     ///
     /// # Errors
     ///
-    /// It cannot be opened, or the process may not have another thread.
+    /// The log cannot be opened, or the process may not have another thread.
     pub fn access(destination: &Destination, bytes_max: usize) -> io::Result<Self> {
         let sink = Sink::open(destination)?;
         Self::start(Self::of_access(destination, false), Some(sink), bytes_max)
     }
 
-    /// The same for a process that seldom writes there: it is opened when something is to be written, by its thread, and a
-    /// file is closed again.
+    /// Makes the access log at `destination` for a process that seldom writes there: its thread opens it when there are
+    /// lines to write, and closes a file again.
     ///
     /// # Errors
     ///
@@ -244,7 +245,7 @@ impl Journal {
         Which::Access(Access { destination: destination.clone(), is_passing, told: Mutex::default() })
     }
 
-    /// The error log.
+    /// Makes the queue of the error log.
     pub(crate) fn errors(sink: Sink, bytes_max: usize) -> io::Result<Self> {
         Self::start(Which::Errors, Some(sink), bytes_max)
     }
@@ -270,7 +271,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The process may not have another one.
+    /// The process may not have another thread.
     pub(crate) fn begin(&self) -> io::Result<()> {
         let mut thread = lock(&self.thread);
         if thread.is_none() {
@@ -284,35 +285,35 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends the thread, once everything is written; what is not in time is lost.
+    /// Ends the thread, once everything is written; chunks that are not in time are lost.
     pub(crate) fn end(&self) {
         self.settle(END_PATIENCE);
         let mut state = self.shared.lock();
         state.has_ended = true;
-        // One that hangs in a write ends when that does.
+        // A thread that hangs in a write ends when the write does.
         self.shared.is_over.store(!state.activity.is_empty(), Ordering::SeqCst);
         self.shared.wake(&mut state);
         let is_free = state.activity.is_empty();
         drop(state);
         if is_free && let Some(thread) = lock(&self.thread).take() {
-            // It only fails when the thread has panicked, which its own message has said.
+            // Joining only fails when the thread has panicked, which its own message has said.
             let _ = thread.join();
         }
     }
 
-    /// Counts there, too, what is lost from now on.
+    /// Counts later losses in `counter`, too.
     pub fn count_in(&self, counter: Counter) {
-        // There is one for the whole life.
+        // A journal has one counter for its whole life.
         let _ = self.shared.counter.set(counter);
     }
 
-    /// How much was lost in all.
+    /// Returns how many lines or entries were lost in all.
     pub fn lost(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }
 
-    /// Gives whole lines to the thread, and takes a buffer for the next ones. What is `left` is dropped when they are done
-    /// with.
+    /// Gives whole lines to the thread, and returns a buffer for the next ones. `left` is dropped when the lines are
+    /// written or lost.
     pub fn put_lines(&self, bytes: Vec<u8>, left: Option<Box<dyn Send>>) -> Vec<u8> {
         let mut state = self.shared.lock();
         let spare = std::mem::take(&mut state.spare);
@@ -322,7 +323,7 @@ impl Journal {
         spare
     }
 
-    /// Writes an entry, now or in its turn. Gives it back if there is no thread.
+    /// Writes an entry, at once or in its turn. Returns it if there is no thread.
     pub(crate) fn put_entry(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         let mut state = self.shared.lock();
         if state.has_ended {
@@ -337,17 +338,17 @@ impl Journal {
         None
     }
 
-    /// Notes entries from now on where they outlive this process.
+    /// Notes entries from now on in `leaves`, which outlive this process.
     pub(crate) fn leave_in(&self, leaves: Box<dyn Leaves>) {
         self.shared.lock().leaves = Some(leaves);
     }
 
-    /// Has the thread open the file again, under its name: it was renamed.
+    /// Has the thread open the file again, under the same name, after it was renamed.
     pub fn reopen(&self) {
         self.reopen_then(Box::new(|| ()));
     }
 
-    /// The same; `then` is called when that is done, or has failed.
+    /// Has the thread open the file again like [`Journal::reopen`]; `then` is called when it is done, or has failed.
     pub(crate) fn reopen_then(&self, then: Then) {
         let mut state = self.shared.lock();
         state.then.push(then);
@@ -356,7 +357,7 @@ impl Journal {
         self.shared.wake(&mut state);
     }
 
-    /// Waits until everything is written, for at most `patience`; what is not by then is lost.
+    /// Waits until everything is written, for at most `patience`; chunks that are not by then are lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
         let has_rest =
@@ -375,7 +376,7 @@ impl Journal {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
-        // A write that hangs may come to its end after all, but not while a thread waits for it.
+        // A write that hangs may end after all, but not while a thread waits for it.
         if let Activity::Chunk(rest) = &state.activity {
             let missing = rest.count();
             state.activity = Activity::GivenUp;
@@ -383,7 +384,7 @@ impl Journal {
         }
         shared.rest(&mut state);
         drop(state);
-        // What comes from now on has its own chance.
+        // Later chunks have their own chance.
         shared.is_over.store(false, Ordering::SeqCst);
         shared.bewail(Some(why), false);
         shared.tell_loss(true);
@@ -424,7 +425,7 @@ impl Shared {
         }
     }
 
-    /// Puts a chunk behind the others, if there is room. One alone always has.
+    /// Puts a chunk behind the others, if there is room. A chunk alone always has room.
     fn add(&self, state: &mut State, chunk: Chunk) -> io::Result<()> {
         if state.bytes > 0 && chunk.bytes.len() > self.bytes_max.saturating_sub(state.bytes) {
             self.lose(state, &chunk);
@@ -440,7 +441,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes an entry if nothing is before it and its reader need not be waited for.
+    /// Writes an entry at once if nothing is before it and its reader need not be waited for.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
         let is_next = state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
@@ -466,7 +467,7 @@ impl Shared {
         }
     }
 
-    /// Has the entry that says what was lost go before the next one.
+    /// Queues the entry that tells a loss before the next entry.
     fn regain(&self, state: &mut State) -> Option<io::Error> {
         state.lost += error_log::take_lost();
         if state.lost == 0 || state.bytes + LOSS_BYTES > self.bytes_max {
@@ -476,7 +477,7 @@ impl Shared {
         self.write_or_add(state, Chunk::of_loss(lost)).err()
     }
 
-    /// Counts what is lost with a chunk.
+    /// Counts the rest of a chunk as lost.
     fn lose(&self, state: &mut State, chunk: &Chunk) {
         if let Kind::Loss(lost) = chunk.kind {
             state.lost += lost;
@@ -492,7 +493,7 @@ impl Shared {
         }
     }
 
-    /// Says that something is lost, but not all the time; `may_wait`: wherever that is said.
+    /// Tells that something is lost, but not too often; `may_wait` says whether telling it may wait.
     fn bewail(&self, why: Option<io::Error>, may_wait: bool) {
         let Some(why) = why else { return };
         match &self.which {
@@ -508,7 +509,8 @@ impl Shared {
         }
     }
 
-    /// Says how many lines of the access log were lost, when it takes lines again, but not all the time; `at_last`: now.
+    /// Tells how many lines of the access log were lost, when it takes lines again, but not too often, unless it is
+    /// `at_last`.
     fn tell_loss(&self, at_last: bool) {
         let Which::Access(access) = &self.which else { return };
         let mut state = self.lock();
@@ -523,7 +525,7 @@ impl Shared {
         );
     }
 
-    /// The thread.
+    /// Runs the thread until the log ends.
     fn run(&self) {
         let mut state = self.lock();
         loop {
@@ -553,12 +555,12 @@ impl Shared {
     /// Waits for something to do.
     fn sleep<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if matches!(&self.which, Which::Access(access) if access.is_passing) {
-            // What waits in a pipe for a reader would be gone with the last descriptor of it.
+            // A pipe would lose the data that waits for its reader with its last descriptor, so streams stay open.
             state.sink.take_if(|sink| !sink.is_stream());
         }
         self.rest(&mut state);
         state.is_asleep = true;
-        // What was lost and may not be told yet is told later, although nothing else happens.
+        // A loss that may not be told yet is told later, although nothing else happens.
         let patience = Duration::from_millis(TELL_EVERY_MS);
         if state.lost > 0 && matches!(self.which, Which::Access(_)) {
             state = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
@@ -611,7 +613,7 @@ impl Shared {
         }
     }
 
-    /// Nothing is queued.
+    /// Notes that nothing is queued.
     fn rest(&self, state: &mut State) {
         if let Some(leaves) = &mut state.leaves {
             leaves.clear();
@@ -619,7 +621,7 @@ impl Shared {
         self.rest.notify_all();
     }
 
-    /// A chunk is done with: written, or lost.
+    /// Finishes a chunk, which is written or lost.
     fn finish<'s>(
         &'s self,
         mut state: MutexGuard<'s, State>,
@@ -633,7 +635,7 @@ impl Shared {
         if is_written {
             if state.queue.is_empty() && state.lost > 0 && matches!(self.which, Which::Errors) {
                 let lost = std::mem::take(&mut state.lost);
-                // Nothing is queued, so there is room.
+                // The queue is empty, so there is room.
                 let _ = self.add(&mut state, Chunk::of_loss(lost));
             }
         } else if !is_given_up {
@@ -653,7 +655,7 @@ impl Shared {
         state
     }
 
-    /// The file that has the name now; the former one if there is none. What fails is told.
+    /// Opens the file that has the name now; keeps the former one if there is none. A failure is told.
     fn opened_again(&self, former: Option<Sink>) -> Option<Sink> {
         let sink = self.open_again(former);
         let then = std::mem::take(&mut self.lock().then);
@@ -666,7 +668,7 @@ impl Shared {
     fn open_again(&self, former: Option<Sink>) -> Option<Sink> {
         match &self.which {
             Which::Errors => error_log::open_again().map(Sink::of_entries).or(former),
-            // The next one is opened in any case.
+            // A passing log is opened anew for its next lines in any case.
             Which::Access(Access { is_passing: true, .. }) => None,
             Which::Access(access) => match Sink::open(&access.destination) {
                 Ok(sink) => Some(sink),
@@ -682,14 +684,14 @@ impl Shared {
     }
 }
 
-/// An entry is written.
+/// Tells, when the entry about a loss is written, that the log can be written again.
 fn done_with(chunk: &Chunk) {
     if let Kind::Loss(lost) = chunk.kind {
         former::regained(lost);
     }
 }
 
-/// Whether something may be told; then it is told now.
+/// Whether something may be told now, which counts as told from then on.
 fn is_due(told_ms: &mut Option<u64>) -> bool {
     let now_ms = clock::monotonic_ms();
     let is_due = told_ms.is_none_or(|told_ms| now_ms.saturating_sub(told_ms) >= TELL_EVERY_MS);
@@ -719,10 +721,10 @@ mod tests {
     /// The writing thread gets a CPU within this time, however busy the machine is.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// More than a pipe takes.
+    /// More bytes than a pipe takes.
     const PIPE_BYTES: usize = 1 << 20;
 
-    /// A log with the reader of its pipe.
+    /// Makes a log, and the reader of its pipe.
     fn piped(is_access: bool) -> (PipeReader, Journal) {
         let (reader, writer) = io::pipe().unwrap();
         let file = Arc::new(File::from(OwnedFd::from(writer)));
@@ -743,7 +745,7 @@ mod tests {
         format!("{number} {}\n", "x".repeat(200)).into_bytes()
     }
 
-    /// What is written are whole lines in their order, and all that are not there were counted.
+    /// Lines are written whole and in their order, and the missing ones were counted.
     #[test]
     fn lines_are_written_or_counted() {
         let (reader, journal) = piped(true);
@@ -764,7 +766,7 @@ mod tests {
         assert_eq!(count.next_multiple_of(100), numbers.len() + usize::try_from(lost).unwrap());
     }
 
-    /// Where entries are missing stands how many, once, and nothing else is missing.
+    /// An entry stands in the place of missing ones and says their number, once, and nothing else is missing.
     #[test]
     fn entries_are_written_or_counted() {
         let (reader, journal) = piped(false);
@@ -787,7 +789,7 @@ mod tests {
         assert_eq!((lost, count), (told, there + usize::try_from(lost).unwrap()));
     }
 
-    /// What is not read does not keep the process from its end, and is counted.
+    /// Lines that nobody reads do not delay the end of the process, and are counted.
     #[test]
     fn a_reader_that_stands_does_not_keep_the_end_waiting() {
         let (reader, journal) = piped(true);
@@ -804,7 +806,7 @@ mod tests {
         assert_eq!(4 * (PIPE_BYTES / 200), there + usize::try_from(lost).unwrap());
     }
 
-    /// An entry that can be written is out when the call returns, and without the log's thread the caller gets it back.
+    /// An entry that can be written is out when the call returns; without the log's thread the caller gets it back.
     #[test]
     fn entries_are_out_at_once() {
         let (mut reader, journal) = piped(false);
@@ -824,7 +826,7 @@ mod tests {
         assert_eq!(None, journal.put_entry(b"entry\n".to_vec()));
     }
 
-    /// What a batch has left elsewhere is dropped when it is written, or lost, and not before.
+    /// The value that a batch carries is dropped when the batch is written or lost, and not before.
     #[test]
     fn what_is_left_goes_with_its_batch() {
         struct Says(std::sync::mpsc::Sender<()>);

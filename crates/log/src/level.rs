@@ -4,24 +4,24 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// What helps to find a fault: each refused request, each connection that ended early.
+    /// Details that help to find a fault: each refused request, each connection that ended early.
     Debug,
-    /// What the server does of its own accord.
+    /// Actions of the server of its own accord.
     #[default]
     Info,
-    /// Something that is probably not meant so.
+    /// A condition that is probably not meant so.
     Warning,
-    /// A request, or more, was not served as it should be.
+    /// A failure to serve one or more requests as they should be.
     Error,
 }
 
 impl Level {
-    /// The level with this name.
+    /// Returns the level with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Debug, Self::Info, Self::Warning, Self::Error].into_iter().find(|level| level.name() == name)
     }
 
-    /// `debug`, `info`, `warning` or `error`.
+    /// Returns `debug`, `info`, `warning` or `error`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",

@@ -1,4 +1,4 @@
-//! The server's messages: each has a code that stays, whatever its words become.
+//! The server's messages: each has a code that never changes, whatever its words become.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use crate::level::Level::{self, Debug, Error, Info, Warning};
 #[derive(Debug)]
 pub struct Message {
     number: u16,
-    /// How much it matters.
+    /// The message's importance.
     pub level: Level,
-    /// What has happened, for the reference.
+    /// The event, in words for the reference.
     meaning: &'static str,
-    /// What to do.
+    /// The advice to the reader of the reference.
     remedy: &'static str,
 }
 
 impl Message {
-    /// Its code, such as `ADY101`.
+    /// Returns the code, such as `ADY101`.
     pub fn code(&self) -> String {
         format!("ADY{}", self.number)
     }
@@ -31,7 +31,7 @@ macro_rules! messages {
                 Message { number: $number, level: $level, meaning: $meaning, remedy: $remedy };
         )*)*
 
-        /// All of them, under their headings.
+        /// All messages, under their headings.
         pub static ALL: &[(&str, &[&Message])] = &[$(($heading, &[$(&$name),*])),*];
     };
 }
@@ -218,7 +218,7 @@ What the error log says of the server has a code, which stays the same when the 
 [Logs](../logs.md) tells where they go, and what an entry looks like.
 ";
 
-/// The whole of `docs/reference/messages.md`.
+/// Returns the whole of `docs/reference/messages.md`.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (heading, messages) in ALL {
@@ -238,7 +238,7 @@ pub fn reference() -> String {
 mod tests {
     use super::*;
 
-    /// Codes are in order, each once, under the heading of their hundred; and the page is the one that is committed.
+    /// Codes are in order, each once, under the heading of their hundred; and the page is the committed one.
     #[test]
     fn codes() {
         let mut last = 0;

@@ -1,4 +1,4 @@
-//! What the application writes to its standard streams: collected to whole lines, one line for each thread.
+//! The application's output to its standard streams: collected to whole lines, one line for each thread.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use crate::error_log::put;
 /// A line that does not end becomes an entry at this length.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Lines that have begun, of both streams.
+/// Unfinished lines of both streams.
 struct Begun([String; 2]);
 
 impl Drop for Begun {
@@ -25,7 +25,7 @@ impl Begun {
             None => ("", text),
         };
         if whole.len() < text.len() - rest.len() {
-            // What one call writes stays together.
+            // The text of one call stays together.
             begun.push_str(whole);
             put(&Source::Stream(stream), begun);
             begun.clear();
@@ -38,10 +38,10 @@ impl Begun {
         }
     }
 
-    /// Nothing more will come.
+    /// Writes unfinished lines, because nothing more will come.
     #[inline]
     fn end(&mut self) {
-        // Mostly there is nothing, and each request asks.
+        // Each request calls this, and mostly there is nothing.
         if self.0.iter().any(|begun| !begun.is_empty()) {
             self.put_lines();
         }
@@ -61,16 +61,16 @@ thread_local! {
     static BEGUN: RefCell<Begun> = const { RefCell::new(Begun([String::new(), String::new()])) };
 }
 
-/// Writes text of the application's, as one entry for all whole lines; a line without its end waits for it.
+/// Writes text of the application's, as one entry for all whole lines; an unfinished line waits for its end.
 pub fn put_out(stream: Stream, text: &str) {
-    // A thread that is ending writes what it still says as it comes.
+    // A thread that is ending has no place for unfinished lines: its text is written as it comes.
     if BEGUN.try_with(|begun| begun.borrow_mut().put(stream, text)).is_err() && !text.is_empty() {
         put(&Source::Stream(stream), text.trim_end_matches('\n'));
     }
 }
 
-/// Nothing more will come on this thread, or nothing soon: what it has begun is a line.
+/// Writes the unfinished lines of this thread, because nothing more will come on it, or nothing soon.
 pub fn end_lines() {
-    // As above.
+    // A thread that is ending has no unfinished lines.
     let _ = BEGUN.try_with(|begun| begun.borrow_mut().end());
 }

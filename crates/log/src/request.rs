@@ -1,21 +1,21 @@
-//! Which request a thread serves: what it writes down meanwhile belongs to that.
+//! The request that a thread serves, to which the entries that it writes meanwhile belong.
 
 use crate::output;
 pub use crate::request_id::{GIVEN_BYTES_MAX, RequestId, RequestIds};
 use crate::request_id::{clear_current, set_current, with_current};
 
-/// This thread serves that request from now on.
+/// Notes that this thread serves request `id` from now on.
 pub fn enter(id: &RequestId) {
     set_current(id);
 }
 
-/// This thread serves no request any more.
+/// Notes that this thread serves no request any more.
 pub fn leave() {
     output::end_lines();
     clear_current();
 }
 
-/// The id of the request that this thread serves.
+/// Returns the id of the request that this thread serves.
 pub fn current() -> Option<String> {
     with_current(|id| id.map(ToString::to_string))
 }

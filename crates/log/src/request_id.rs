@@ -1,4 +1,4 @@
-//! Names of requests in all logs, and that of the request that a thread serves.
+//! The names of requests in all logs, and the name of the request that a thread serves.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::sync::Arc;
 /// The longest id of a client's that is taken over.
 pub const GIVEN_BYTES_MAX: usize = 128;
 
-/// Name of a request in all logs. A clone is cheap: each call of the application is noted with it, where its own thread
-/// and other threads look.
+/// The name of a request in all logs. A clone is cheap: each call of the application is noted with it, for its own
+/// thread and for other threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId {
     number: u64,
-    /// Names that come from elsewhere, if there are any.
+    /// Names from outside the server, if there are any.
     others: Option<Arc<Names>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct Names {
-    /// What the client, or a proxy, calls it.
+    /// The name that the client, or a proxy, has given it.
     given: Option<Box<str>>,
-    /// The trace that it is part of.
+    /// The trace that the request is part of.
     trace: Option<Box<str>>,
 }
 
@@ -28,24 +28,24 @@ impl RequestId {
     /// The name of no request.
     pub const NONE: Self = Self { number: 0, others: None };
 
-    /// The server's own number for it, which names it if the client or a proxy does not.
+    /// Returns the server's own number of the request, which names it if the client or a proxy does not.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The trace that the request is part of: 32 hexadecimal digits (W3C Trace Context, section 3.2.2.3).
+    /// Returns the trace that the request is part of: 32 hexadecimal digits (W3C Trace Context, section 3.2.2.3).
     pub fn trace(&self) -> Option<&str> {
         self.others.as_ref().and_then(|others| others.trace.as_deref())
     }
 
-    /// What it was given from elsewhere.
+    /// Returns the name that the client, or a proxy, has given it.
     pub fn given(&self) -> Option<&str> {
         self.others.as_ref().and_then(|others| others.given.as_deref())
     }
 }
 
 impl fmt::Display for RequestId {
-    /// What it was given, or 16 hexadecimal digits.
+    /// Writes the given name, or 16 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.given() {
             Some(given) => f.write_str(given),
@@ -54,20 +54,20 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Makes ids. No two of one maker are the same, and those of different seeds are hardly ever.
+/// A maker of ids. No two ids of one maker are the same, and ids of different seeds hardly ever.
 #[derive(Debug)]
 pub struct RequestIds {
     state: u64,
 }
 
 impl RequestIds {
-    /// Begins anywhere.
+    /// Makes a maker that begins at any seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// The next id. `given` is the value of the field that names the request, `traceparent` that of the field of W3C
-    /// Trace Context; what is malformed counts for nothing.
+    /// Returns the next id. `given` is the value of the field that names the request, `traceparent` the value of the
+    /// field of W3C Trace Context; a malformed value is ignored.
     #[inline]
     pub fn next(&mut self, given: Option<&[u8]>, traceparent: Option<&[u8]>) -> RequestId {
         // SplitMix64 (Steele, Lea, Flood 2014): a permutation, so nothing comes twice.
@@ -82,14 +82,14 @@ impl RequestIds {
     }
 }
 
-/// An id that can stand in a log and in a field as it is.
+/// Returns an id that can stand in a log and in a field as it is; `None` for any other.
 fn take_over(given: &[u8]) -> Option<Box<str>> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=:@".contains(byte);
     let fits = (1..=GIVEN_BYTES_MAX).contains(&given.len()) && given.iter().all(is_plain);
     if fits { std::str::from_utf8(given).ok().map(Into::into) } else { None }
 }
 
-/// The trace-id of `00-TRACE-PARENT-FLAGS`; later versions may have more behind it.
+/// Returns the trace-id of `00-TRACE-PARENT-FLAGS`; later versions may have more behind it.
 fn trace_of(traceparent: &[u8]) -> Option<Box<str>> {
     let is_hex = |part: &[u8]| part.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let mut parts = traceparent.split(|&byte| byte == b'-');
@@ -114,7 +114,7 @@ pub(crate) fn set_current(id: &RequestId) {
     CURRENT.with_borrow_mut(|current| *current = Some(id.clone()));
 }
 
-/// This thread serves no request.
+/// Notes that this thread serves no request.
 #[inline]
 pub(crate) fn clear_current() {
     CURRENT.with_borrow_mut(|current| *current = None);
@@ -124,7 +124,7 @@ pub(crate) fn clear_current() {
 pub(crate) fn with_current<R>(run: impl FnOnce(Option<&RequestId>) -> R) -> R {
     let mut run = Some(run);
     let found = CURRENT.try_with(|current| run.take().map(|run| run(current.borrow().as_ref())));
-    // A thread that is ending serves nothing.
+    // A thread that is ending serves no request.
     match (found, run) {
         (Ok(Some(made)), _) => made,
         (_, Some(run)) => run(None),
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The examples of W3C Trace Context, and what is not allowed there.
+    /// The examples of W3C Trace Context are read, and values that it does not allow are not.
     #[test]
     fn traces() {
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");

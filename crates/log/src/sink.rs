@@ -1,4 +1,4 @@
-//! Where lines go: a file, standard output or syslog, each of which may fail without stopping the server.
+//! The outputs of logs: a file, standard output or syslog, each of which may fail without stopping the server.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -18,7 +18,7 @@ use crate::files;
 use crate::level::Level;
 use crate::stamp::Stamp;
 
-/// Where a log goes.
+/// The output that a log goes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// Standard output for the access log, standard error for the error log.
@@ -26,11 +26,11 @@ pub enum Destination {
     Standard,
     /// A file, which is appended to.
     File(PathBuf),
-    /// A program that collects the logs of many.
+    /// A program that collects the logs of many programs.
     Syslog(SyslogAddress),
 }
 
-/// Where syslog listens.
+/// The address of syslog.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SyslogAddress {
     /// A datagram socket of this machine, such as `/dev/log`.
@@ -40,7 +40,7 @@ pub enum SyslogAddress {
 }
 
 impl Destination {
-    /// A number by which processes that know it find it: the same in each process of a program.
+    /// Returns a number that stands for this destination: the same in each process of a program.
     pub fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -49,7 +49,7 @@ impl Destination {
 }
 
 impl fmt::Display for Destination {
-    /// As the settings write it.
+    /// Writes the destination as the settings do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Standard => f.write_str("-"),
@@ -60,10 +60,11 @@ impl fmt::Display for Destination {
     }
 }
 
-/// Where a log is written, on the thread that may wait for it.
+/// The output of a log, on the thread that may wait for it.
 pub(crate) struct Sink {
     way: Way,
-    /// Whether what comes is lines, as many of which as a pipe takes whole are written in one piece; else one piece.
+    /// Whether the bytes are lines, of which as many as a pipe takes whole are written in one piece; otherwise all
+    /// bytes are one piece.
     is_lines: bool,
     /// Whether the last write that got through ended inside a line.
     is_within: bool,
@@ -84,7 +85,7 @@ impl Way {
     }
 }
 
-/// As many whole lines from the beginning as a pipe takes in one piece; a longer line goes in several.
+/// Returns as many whole lines from the beginning as a pipe takes in one piece; a longer line goes in several.
 fn whole_lines(bytes: &[u8]) -> &[u8] {
     let most = &bytes[..bytes.len().min(WHOLE_BYTES_MAX)];
     let end = most.iter().rposition(|&byte| byte == b'\n').map_or(most.len(), |at| at + 1);
@@ -92,11 +93,11 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 }
 
 impl Sink {
-    /// Opens it for lines.
+    /// Opens an output for lines.
     ///
     /// # Errors
     ///
-    /// Those of open(2), and of dup(2) for standard output.
+    /// The errors of open(2), and of dup(2) for standard output.
     pub(crate) fn open(destination: &Destination) -> io::Result<Self> {
         let way = match destination {
             Destination::Standard => Way::to(files::stdout()?),
@@ -106,12 +107,12 @@ impl Sink {
         Ok(Self::new(way, true))
     }
 
-    /// For entries, each of which is written in one piece.
+    /// Makes an output for entries, each of which is written in one piece.
     pub(crate) fn of_entries(file: Arc<File>) -> Self {
         Self::new(Way::to(file), false)
     }
 
-    /// For lines, to a file that is open.
+    /// Makes an output for lines, to a file that is open.
     #[cfg(test)]
     pub(crate) fn of_lines(file: Arc<File>) -> Self {
         Self::new(Way::to(file), true)
@@ -126,15 +127,15 @@ impl Sink {
         matches!(self.way, Way::Stream(_))
     }
 
-    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of
-    /// other processes.
+    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from the writes
+    /// of other processes.
     ///
     /// # Errors
     ///
-    /// `WouldBlock`: a reader that is behind may take the rest in a moment. Else as write(2).
+    /// `WouldBlock` if a reader that is behind may take the rest in a moment; else the errors of write(2).
     pub(crate) fn write(&mut self, bytes: &[u8], done: &mut usize) -> io::Result<()> {
         if self.is_cut {
-            // What comes now is not the rest of the line that a failure has cut.
+            // A line feed keeps these bytes apart from the line that a failure has cut.
             self.write_some(b"\n")?;
             self.is_cut = false;
         }
@@ -144,7 +145,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What was not written never will be.
+    /// Notes that the bytes not written are lost.
     pub(crate) fn lose(&mut self) {
         self.is_cut = self.is_within;
     }
@@ -178,10 +179,10 @@ impl Sink {
     }
 }
 
-/// A connection to syslog. What it has no room for is lost, or tried again: the server does not wait for it.
+/// A connection to syslog. A line that it has no room for is lost, or tried again: the server does not wait for it.
 pub(crate) struct Syslog {
     address: SyslogAddress,
-    /// Where a remote one is: looked up once, because that may take long.
+    /// Address of a remote collector: looked up once, because that may take long.
     remote: Option<SocketAddr>,
     socket: Option<Socket>,
 }
@@ -213,17 +214,19 @@ impl Socket {
 }
 
 impl Destination {
-    /// Whether it can be spoken to now: a server that starts says so, and one that runs goes on without.
+    /// Checks whether the destination can be written to now: a server that starts reports it, and one that runs goes on
+    /// without.
     ///
     /// # Errors
     ///
-    /// As connect(2), and as open(2) of a file that is there. Of one that is not, its folder is looked at: it is not made.
+    /// The errors of connect(2), and of open(2) for an existing file. A missing file is not made; only its folder is
+    /// looked at.
     pub fn check(&self) -> io::Result<()> {
         match self {
             Self::Standard => Ok(()),
             Self::File(path) => match path.metadata() {
                 Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(|_| ()),
-                // The reader of a pipe would take the close for its end.
+                // The reader of a pipe would take the close for the pipe's end.
                 Ok(_) => Ok(()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     std::path::absolute(path)?.parent().map_or(Ok(()), |folder| folder.metadata().map(|_| ()))
@@ -245,9 +248,9 @@ impl SyslogAddress {
 }
 
 impl Syslog {
-    /// A connection; while no collector listens there, entries are lost.
+    /// Opens a connection; while no collector listens there, entries are lost.
     pub(crate) fn open(address: &SyslogAddress) -> Self {
-        // What fails now is told with the first entry.
+        // A failure at this point is told with the first entry.
         let remote = address.look_up().ok().flatten();
         let socket = Socket::open(address, remote).ok();
         Self { address: address.clone(), remote, socket }
@@ -263,9 +266,9 @@ impl Syslog {
         };
         let (priority, process) = (DAEMON * 8 + severity, process::id());
         let mut datagram = match &self.address {
-            // As syslog(3) writes it, without the time, which the collector knows.
+            // This is the form of syslog(3), without the time, which the collector knows.
             SyslogAddress::Local(_) => format!("<{priority}>adyton[{process}]: "),
-            // RFC 5424 section 6.
+            // This is the form of RFC 5424 section 6.
             SyslogAddress::Remote(_) => {
                 let stamp = Stamp::at(clock::unix_seconds());
                 let (time, code) = (stamp.rfc3339().escape_ascii(), code.unwrap_or("-"));
@@ -296,7 +299,7 @@ impl Syslog {
         sent.map(|_| ())
     }
 
-    /// Sends the first of these lines, and says how long it was.
+    /// Sends the first of these lines, and returns its length.
     fn send_line(&mut self, lines: &[u8]) -> io::Result<usize> {
         let line = lines.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
         self.send(Level::Info, None, line.strip_suffix(b"\n").unwrap_or(line))?;
@@ -304,13 +307,13 @@ impl Syslog {
     }
 }
 
-/// How long what a reader has no room for waits until it is tried again, if nothing says before that there is room.
+/// How long a line waits for its next try when its reader has no room, unless the reader reports room earlier.
 const RETRY_MS: u64 = 20;
 
 /// The facility of system daemons (RFC 5424 section 6.2.1).
 const DAEMON: u32 = 3;
 
-/// What one datagram carries at most: collectors cut longer ones themselves, at 1 KiB to 8 KiB.
+/// Bytes of a datagram at most: collectors cut longer ones themselves, at 1 KiB to 8 KiB.
 const DATAGRAM_BYTES_MAX: usize = 32 << 10;
 
 #[cfg(test)]
@@ -327,7 +330,7 @@ mod tests {
         (reader, Sink::of_lines(Arc::new(File::from(OwnedFd::from(writer)))))
     }
 
-    /// How much of it is taken now.
+    /// Writes bytes, and returns how many are taken now.
     fn write(sink: &mut Sink, bytes: &[u8]) -> usize {
         let mut done = 0;
         match sink.write(bytes, &mut done) {
@@ -341,7 +344,7 @@ mod tests {
     fn a_cut_line_is_ended_before_the_next() {
         let (mut reader, mut sink) = piped();
         write(&mut sink, b"whole\n");
-        // As a disk that is full takes part of a line.
+        // A full disk takes part of a line, too.
         write(&mut sink, b"part of a li");
         sink.lose();
         write(&mut sink, b"next\n");
@@ -353,7 +356,7 @@ mod tests {
         assert_eq!("whole\npart of a li\nnext\nafter\n", text);
     }
 
-    /// Without a reader nothing waits, and no line comes twice or in parts when it is read again.
+    /// Without a reader no write waits, and no line comes twice or in parts when it is read again.
     #[test]
     fn a_full_pipe_takes_the_rest_later() {
         let (mut reader, mut sink) = piped();
@@ -377,8 +380,8 @@ mod tests {
         assert_eq!(lines, text.join().unwrap().unwrap());
     }
 
-    /// Each line is a datagram with its priority, in the order in which they were written, and one that waits too long
-    /// for its reader is lost rather than waited for.
+    /// Each line is a datagram with its priority, in the order in which they were written, and a line that waits too
+    /// long for its reader is lost.
     #[test]
     fn syslog() {
         let folder = std::env::temp_dir().join(format!("adyton-syslog-{}", process::id()));

@@ -11,7 +11,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// A second since 1970.
+    /// Makes the stamp of a second since 1970.
     pub fn at(unix_seconds: u64) -> Self {
         let mut stamp =
             Self { unix_seconds, http: String::new(), apache: String::new(), rfc3339: String::new() };
@@ -19,12 +19,12 @@ impl Stamp {
         stamp
     }
 
-    /// As HTTP has it (RFC 9110 section 5.6.7): `Fri, 20 Nov 2026 10:55:52 GMT`.
+    /// Returns the time as HTTP has it (RFC 9110 section 5.6.7): `Fri, 20 Nov 2026 10:55:52 GMT`.
     pub fn http(&self) -> &str {
         &self.http
     }
 
-    /// Tells it the time.
+    /// Sets the time.
     #[inline]
     pub fn set(&mut self, unix_seconds: u64) {
         if unix_seconds != self.unix_seconds {
@@ -33,13 +33,13 @@ impl Stamp {
         }
     }
 
-    /// As Apache's `%t`: `[20/Nov/2026:10:55:52 +0000]`.
+    /// Returns the time like Apache's `%t`: `[20/Nov/2026:10:55:52 +0000]`.
     #[inline]
     pub fn apache(&self) -> &[u8] {
         self.apache.as_bytes()
     }
 
-    /// As RFC 3339 has it: `2026-11-20T10:55:52Z`.
+    /// Returns the time as RFC 3339 has it: `2026-11-20T10:55:52Z`.
     #[inline]
     pub fn rfc3339(&self) -> &[u8] {
         self.rfc3339.as_bytes()

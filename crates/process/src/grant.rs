@@ -1,29 +1,29 @@
-//! What the kernel grants this process: CPUs and memory, within its control group (cgroups(7)).
+//! The CPUs and the memory that the kernel grants this process, within its control group (cgroups(7)).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use adyton_sys::process;
 
-/// Memory that a worker is expected to need when nothing else is known.
+/// Memory that a worker is expected to need when nothing more is known.
 const WORKER_BYTES: u64 = 128 << 20;
 
-/// What is granted, and by what.
+/// The granted CPU time and memory, and what limits the CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
     /// CPU time for each second.
     pub cpus: f64,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// What limits the CPU time.
+    /// The limit of the CPU time.
     limited_by: LimitedBy,
 }
 
-/// What limits the CPUs.
+/// The limits that CPU time can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitedBy {
     Machine,
-    /// An affinity or a cpuset: some CPUs only, of this number in all.
+    /// An affinity or a cpuset, which allows only some of this number of CPUs.
     Affinity(u32),
     /// The quota of a control group.
     Group,
@@ -32,7 +32,7 @@ enum LimitedBy {
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
-        // The standard library's number has the quota in it already, rounded down.
+        // The number of the standard library has the quota in it already, rounded down.
         let cpus = (process::cpus_allowed(), process::cpus_of_the_machine());
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
@@ -55,7 +55,7 @@ impl Grant {
         }
     }
 
-    /// How many workers that is, and why.
+    /// Returns how many workers the grant is enough for, and why.
     pub fn workers(&self) -> (usize, String) {
         #[expect(
             clippy::cast_possible_truncation,
@@ -78,14 +78,15 @@ impl Grant {
     }
 }
 
-/// The folders of this process's group and of those above it, the nearest first.
+/// Returns the folders of this process's group and of the groups above it, the nearest first.
 fn folders(root: &Path, group: &str) -> Vec<PathBuf> {
     let group = Path::new(group.trim_start_matches('/'));
-    // Inside a container the group's own path may not be there: then its root is what is mounted.
+    // Inside a container the group's own path may not be there: then its root is mounted.
     group.ancestors().map(|part| root.join(part)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// The path of the group in the hierarchy of a controller; in the second version they share one, without a name.
+/// Returns the path of the group in the hierarchy of a controller; in the second version all controllers share one,
+/// which has no name.
 fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -98,7 +99,8 @@ fn number(path: &Path) -> Option<f64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// The least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` of the first version.
+/// Returns the least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` of the first
+/// version.
 fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let of_second = second.iter().filter_map(|folder| {
@@ -114,7 +116,7 @@ fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     of_second.chain(of_first).filter(|cpus| *cpus > 0.0).reduce(f64::min)
 }
 
-/// The least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` of the first version.
+/// Returns the least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` of the first version.
 fn memory_limit(root: &Path, groups: &str) -> Option<u64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let first =
@@ -153,12 +155,12 @@ mod tests {
 
     impl Drop for Tree {
         fn drop(&mut self) {
-            // What is left is in the folder for what may be left.
+            // A tree that cannot be removed stays in the folder for temporary files.
             let _ = fs::remove_dir_all(&self.0);
         }
     }
 
-    /// In the second version the narrowest of the groups above counts, too.
+    /// In the second version the narrowest limit of all groups above counts.
     #[test]
     fn second_version() -> std::io::Result<()> {
         let files = [
@@ -192,7 +194,7 @@ mod tests {
         Ok(())
     }
 
-    /// A part of a CPU is a worker, and memory counts as well.
+    /// A fraction of a CPU counts as a worker, and memory counts as well.
     #[test]
     fn workers() {
         let grant = |quota, memory_bytes| Grant::of((8, 8), quota, memory_bytes).workers();

@@ -26,8 +26,8 @@
 //! | `control/` | questions and orders from outside |
 //! | `view/` | the state of a server, for people and programs |
 //!
-//! Decisions are made without I/O, in `workers/` and `versions/`: they are told what has happened, and return what is to be done;
-//! `supervisor/` tells them, and does it.
+//! Decisions are made without I/O, in `workers/` and `versions/`: these take events and return actions. `supervisor/`
+//! hears the events, and carries the actions out.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a supervisor is to do.
+//! The plan of a supervisor.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,72 +18,73 @@ use crate::versions::note::Note;
 use crate::workers::demand::Bounds;
 use crate::workers::limits::Limits;
 
-/// What a supervisor is to do.
+/// The plan of a supervisor: its workers, sockets, limits and logs.
 pub struct Plan {
     /// The program that becomes a worker.
     pub program: Program,
-    /// Its further arguments: what the user typed.
+    /// Further arguments of the program, as the user typed them.
     pub arguments: Vec<OsString>,
     /// Whether workers are forked from a process that has imported the application.
     pub preload: bool,
-    /// How many workers serve.
+    /// Number of workers that serve.
     pub processes: usize,
-    /// Between which numbers that may change by itself.
+    /// Bounds between which that number may change by itself.
     pub bounds: Bounds,
-    /// How many may be started at once to replace others.
+    /// Number of workers that may be started at once to replace others.
     pub pace: Pace,
-    /// When a worker is replaced, and how long it may take for what.
+    /// When a worker is replaced, and how long each step may take.
     pub limits: Limits,
-    /// Whether each worker may listen at the sockets of the others, too: all their addresses can be shared.
+    /// Whether each worker may listen at the sockets of the others, too, which needs addresses that can all be shared.
     pub shares: bool,
     /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
     pub open: Box<dyn Fn() -> io::Result<Sockets>>,
     /// Sockets for the first slots, from an earlier life of this supervisor or opened already.
     pub sockets: Vec<Sockets>,
-    /// Where programs ask how things stand, and give orders.
+    /// The control socket, where programs ask for the state and give orders.
     pub control: Option<OwnedFd>,
-    /// Where monitors ask how things stand.
+    /// The admin listener, where monitors ask for the state.
     pub admin: Option<OwnedFd>,
-    /// Which requests are answered there.
+    /// The requests that are answered there.
     pub access: Access,
-    /// Told, once, when the first worker serves: with what it serves.
+    /// Called once, when the first worker serves, with the application that it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
-    /// What workers are handed of what they serve, if they do not find it by themselves.
+    /// The file of sites for workers, if they have one.
     pub edition: Option<Edition>,
     /// Sockets of groups that an earlier life of this supervisor has left.
     pub group_sockets: Vec<Arc<GroupSocket>>,
-    /// What the door's listeners are called, for groups.
+    /// Names and ports of the door's listeners, for groups.
     pub entrances: Vec<Entrance>,
-    /// For the supervisor of a group.
+    /// The parts of the supervisor of a group.
     pub branch: Option<BranchPlan>,
     /// Files whose change is a reload.
     pub touch: Vec<PathBuf>,
     /// Whether a change of the application's own files is a reload: in development.
     pub develops: bool,
-    /// What an earlier life of this supervisor has left.
+    /// The note that an earlier life of this supervisor has left.
     pub note: Option<Note>,
-    /// Where requests are logged, for the lines that a dead worker has left.
+    /// The outputs of access logs, for the lines that a dead worker has left.
     pub access_logs: Vec<Destination>,
-    /// How many bytes may wait until a log takes them.
+    /// Bytes that may wait until a log takes them.
     pub log_queue_bytes_max: usize,
-    /// From a graceful stop's beginning to its first act.
+    /// Time between the beginning of a graceful stop and its first act.
     pub drain_delay_ms: u64,
 }
 
-/// How many workers are replaced at the same time, once one of the new ones has shown that it can serve.
+/// The pace at which workers are replaced, once one of the new ones has shown that it can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// One after the other.
+    /// One worker after the other.
     One,
-    /// All.
+    /// All workers at the same time.
     All,
 }
 
-/// Variables of the environment that no process gets but supervisors of the server.
+/// Variables of the environment that only supervisors of the server get, and no other process.
 pub(crate) const OWN_VARIABLES: [&str; 1] = ["ADYTON_ADMIN_TOKEN"];
 
 impl Plan {
-    /// The arguments of a program that this supervisor starts: what it is to be, what it is told, what the user typed.
+    /// Returns the arguments of a program that this supervisor starts: its role, what it is told, and those that the
+    /// user typed.
     pub(crate) fn arguments_of(&self, command: &str, told: String) -> Vec<OsString> {
         [command.into(), told.into()].into_iter().chain(self.arguments.iter().cloned()).collect()
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use adyton_http::bytes::number;
 
-/// Where somebody is.
+/// The address of somebody, perhaps with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeAddress {
     /// The address; an IPv4 address mapped into IPv6 is that IPv4 address.
@@ -27,7 +27,7 @@ impl NodeAddress {
     }
 }
 
-/// An IPv4 address, or an IPv6 address in brackets, and what stands behind a colon, if there is one.
+/// Splits an IPv4 address, or an IPv6 address in brackets, from the text behind a colon, if there is one.
 pub(crate) fn split_port(text: &[u8]) -> Option<(IpAddr, Option<&[u8]>)> {
     let (ip, behind) = if let [b'[', inner @ ..] = text {
         let end = inner.iter().position(|&byte| byte == b']')?;
@@ -43,12 +43,12 @@ pub(crate) fn split_port(text: &[u8]) -> Option<(IpAddr, Option<&[u8]>)> {
     }
 }
 
-/// `port` of RFC 7239 section 6: at most five digits.
+/// Reads `port` of RFC 7239 section 6: at most five digits.
 pub(crate) fn read_port(digits: &[u8]) -> Option<u16> {
     if digits.len() > 5 { None } else { number(digits)?.try_into().ok() }
 }
 
-/// An address alone. The standard library is strict: no leading zeros in IPv4, no zones, no blanks.
+/// Reads an address alone. The standard library is strict: no leading zeros in IPv4, no zones, no blanks.
 pub(crate) fn parse<A: FromStr>(text: &[u8]) -> Option<A> {
     str::from_utf8(text).ok()?.parse().ok()
 }

@@ -9,12 +9,12 @@ use adyton_http::bytes::{is_token, is_token_byte};
 
 use crate::address::{NodeAddress, read_port, split_port};
 
-/// What one proxy says of a request that it has received.
+/// The words of one proxy about a request that it has received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element<'r> {
-    /// `for`: who has sent the request to it.
+    /// `for`: the sender of the request.
     pub sender: Option<Node>,
-    /// `by`: where it has received the request.
+    /// `by`: the address at which the proxy has received the request.
     pub by: Option<Node>,
     /// `proto`: the scheme of the request.
     pub proto: Option<Cow<'r, [u8]>>,
@@ -22,14 +22,14 @@ pub struct Element<'r> {
     pub host: Option<Cow<'r, [u8]>>,
 }
 
-/// Somebody on the way, section 6.
+/// A party on the way, section 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// One with an address. A port that is a made-up name is no port.
+    /// A party with an address. A port that is a made-up name is no port.
     Address(NodeAddress),
     /// `unknown`.
     Unknown,
-    /// One whose name is made up, such as `_secret`.
+    /// A party whose name is made up, such as `_secret`.
     Hidden,
 }
 
@@ -97,7 +97,7 @@ fn is_made_up(name: &[u8]) -> bool {
     name.len() > 1 && name.starts_with(b"_") && name.iter().all(is_allowed)
 }
 
-/// `forwarded-pair` of section 4, and what stands behind it.
+/// `forwarded-pair` of section 4, and the text behind it.
 struct Pair<'r> {
     name: &'r [u8],
     value: Cow<'r, [u8]>,
@@ -114,13 +114,13 @@ impl<'r> Pair<'r> {
             let end = value.iter().position(|&byte| !is_token_byte(byte)).unwrap_or(value.len());
             (Cow::Borrowed(&value[..end]), &value[end..])
         };
-        // An empty token is none; a quoted string may be empty.
+        // An empty token is no value; a quoted string may be empty.
         let is_value = !value.is_empty() || bytes.get(equals + 1) == Some(&b'"');
         (is_token(name) && is_value).then_some(Pair { name, value, behind })
     }
 }
 
-/// What stands between quotes (RFC 9110 section 5.6.4), and behind them, if `quoted` begins behind the first one.
+/// The text between quotes (RFC 9110 section 5.6.4), and the text behind them, if `quoted` begins behind the first one.
 fn unquoted(quoted: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
     let end = quoted.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
     let (plain, mut rest) = quoted.split_at(end);
@@ -257,7 +257,7 @@ mod tests {
             (r#"a="x\",y",b"#, Some(9)),
             (r#"a=",\\\",y""#, None),
             (r#"a="x\\",y"#, Some(7)),
-            // What does not close its quotes ends at the next element all the same.
+            // An element that does not close its quotes ends at the next one all the same.
             (r#"for=",for=a"#, Some(5)),
             (r#"for="x,for="a,b""#, Some(6)),
         ] {

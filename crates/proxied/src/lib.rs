@@ -1,12 +1,13 @@
-//! Who the client is, as trusted proxies tell it, without I/O: the PROXY protocol, and the fields of requests.
+//! The client as trusted proxies tell of it, without I/O: the PROXY protocol, and the fields of requests.
 //!
 //! Behind a proxy all connections come from the proxy. It tells of its clients in front of the first request
 //! ([`proxy_protocol::read`]), or in fields of each ([`Trust::told`]). Anyone can send either, so both are believed
-//! only from those that the settings name, and a field that is not believed must not reach the application, which
+//! only from proxies that the settings name, and a field that is not believed must not reach the application, which
 //! could believe it.
 //!
 //! Proxies append to what they were sent. So a list is read from its end, where the nearest proxy has written, and no
-//! further than to the first word that was not a trusted proxy's. What a client makes up stands to the left of it.
+//! further than to the first word that was not a trusted proxy's. Anything that a client makes up stands to the left of
+//! it.
 
 #![forbid(unsafe_code)]
 

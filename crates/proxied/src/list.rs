@@ -5,31 +5,31 @@ use std::borrow::Cow;
 use adyton_http::bytes::trim;
 
 /// The most elements that are looked at, empty ones included: each is a proxy on the way to here, of which there are
-/// two or three. What is left of them counts as a claim.
+/// two or three. Elements to the left of these count as claims.
 pub(crate) const ELEMENTS_MAX: usize = 100;
 
-/// Where the last element of a list begins: behind this comma.
+/// Finds the comma behind which the last element of a list begins.
 pub(crate) type LastComma = fn(&[u8]) -> Option<usize>;
 
-/// What an element means for those to its left.
+/// The meaning of an element for those to its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It is true, and so may be the next.
+    /// The element is true, and so may be the next.
     On,
-    /// It is true, and whoever has written it cannot vouch for more.
+    /// The element is true, and whoever has written it cannot vouch for more.
     Stop,
-    /// It is nothing, and neither are those to its left.
+    /// The element is nothing, and neither are those to its left.
     Drop,
 }
 
-/// What is left of a list.
+/// The part of a list that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept<'r> {
     /// Nothing.
     None,
     /// The fields as they are.
     All,
-    /// This, instead of all of the fields.
+    /// This value, instead of all of the fields.
     Part(Cow<'r, [u8]>),
 }
 
@@ -64,7 +64,7 @@ struct Place<'r> {
     text: &'r [u8],
     /// How many fields stand behind the one that it is in.
     fields_behind: usize,
-    /// What of the field stands in front of it, with a comma at the end; perhaps nothing.
+    /// The part of the field in front of the element, with a comma at the end; perhaps nothing.
     before: &'r [u8],
     /// The field from the element on.
     from_here: &'r [u8],
@@ -83,7 +83,7 @@ fn from_end(line: &[u8], comma: LastComma, fields_behind: usize) -> impl Iterato
     })
 }
 
-/// The list from `first` on. Only what spans several fields is copied.
+/// The list from `first` on. A list is only copied if it spans several fields.
 fn keep<'r>(lines: impl Iterator<Item = &'r [u8]> + Clone, first: Place<'r>) -> Kept<'r> {
     let count = lines.clone().count();
     if first.fields_behind + 1 == count && first.before.iter().all(|byte| b", \t".contains(byte)) {
@@ -98,12 +98,12 @@ fn keep<'r>(lines: impl Iterator<Item = &'r [u8]> + Clone, first: Place<'r>) -> 
     Kept::Part(Cow::Owned(parts.join(&b", "[..])))
 }
 
-/// For lists whose elements hold no comma.
+/// Finds the last comma of a list whose elements hold none.
 pub(crate) fn last_comma(list: &[u8]) -> Option<usize> {
     list.iter().rposition(|&byte| byte == b',')
 }
 
-/// For a value that is no list.
+/// Finds no comma, for a value that is no list.
 pub(crate) fn no_comma(_: &[u8]) -> Option<usize> {
     None
 }

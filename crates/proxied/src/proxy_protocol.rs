@@ -1,4 +1,4 @@
-//! The PROXY protocol: what a proxy says of its client in front of all else that a connection carries.
+//! The PROXY protocol: a proxy tells of its client in front of all else that a connection carries.
 //!
 //! Nothing here guesses whether a connection begins with such a header: only settings may say that, or every client
 //! could choose its address. The rules are those of `doc/proxy-protocol.txt` in the sources of `HAProxy`.
@@ -11,8 +11,8 @@ pub const HEADER_BYTES_MAX: usize = v2::HEAD_BYTES + v2::BLOCK_BYTES_MAX;
 
 /// Reads the header, of version 1 or 2, at the start of `bytes`.
 ///
-/// What it says of some bytes, it says of them with more behind, unless it is [`Read::NeedMore`]. That is said only
-/// of the beginning of a header, and never of [`HEADER_BYTES_MAX`] bytes.
+/// Bytes have the same result with more bytes behind them, unless it is [`Read::NeedMore`]. That result is only for the
+/// beginning of a header, and never for [`HEADER_BYTES_MAX`] bytes.
 pub fn read(bytes: &[u8]) -> Read {
     if begins(bytes, v1::START) {
         v1::read(bytes)

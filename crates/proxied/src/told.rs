@@ -1,14 +1,15 @@
-//! What proxies have told of a request.
+//! Facts about a request that proxies have told.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 
 use adyton_http::Known;
 
-/// What proxies have told of a request, and what they must not tell the application: see [`crate::Trust::told`].
+/// Facts about a request that proxies have told, and fields that the application must not see: see
+/// [`crate::Trust::told`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told<'r> {
-    /// Where the client is; `None` is where the connection comes from.
+    /// The client's address; `None` if it is where the connection comes from.
     pub client: Option<IpAddr>,
     /// The client's port; only with a client.
     pub client_port: Option<u16>,
@@ -25,7 +26,7 @@ pub struct Told<'r> {
     pub script_name: Option<&'r [u8]>,
     /// The names of fields that must not reach the application, made of [`Known::bit`]. Not all of them need be there.
     pub stripped: u128,
-    /// Values that stand for all fields of a name together: what is left when claims are dropped. Mostly there is none.
+    /// Values that replace all fields of a name together: the rest when claims are dropped. Mostly there is none.
     pub rewritten: Vec<(Known, Cow<'r, [u8]>)>,
 }
 

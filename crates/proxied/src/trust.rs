@@ -27,10 +27,10 @@ pub struct Trust {
     watched: u128,
 }
 
-/// How a field tells.
+/// The way in which a field tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Addresses, to which each proxy appends where it was asked from.
+    /// Addresses, to which each proxy appends the one it was asked from.
     Chain,
     Address,
     Scheme,
@@ -64,7 +64,7 @@ const FIELDS: [(Known, Form); 16] = [
     (Known::XForwardedScriptName, Form::ScriptName),
 ];
 
-/// What fields speak of, a bit for each.
+/// The topics that fields speak of, a bit for each.
 const CLIENT: u8 = 1;
 const SCHEME: u8 = 2;
 const HOST: u8 = 4;
@@ -129,12 +129,13 @@ impl Trust {
         find(Known::find(name.as_bytes())).map(|(known, _)| known)
     }
 
-    /// Whether a client with this address is a proxy that is trusted; `None` is one of a unix socket.
+    /// Whether a client with this address is a proxy that is trusted; `None` is a client of a unix socket.
     pub fn has(&self, address: Option<IpAddr>) -> bool {
         self.proxies.has(address)
     }
 
-    /// What `request` tells of its client, when it came from `peer`; `None` is the client of a unix socket.
+    /// The facts about its client that `request` tells, when it came from `peer`; `None` is the client of a unix
+    /// socket.
     ///
     /// Costs one comparison of bits where the request has no field that is watched.
     pub fn told<'r>(&self, peer: Option<IpAddr>, request: Request<'r>) -> Told<'r> {
@@ -146,8 +147,8 @@ impl Trust {
         if self.proxies.has(peer) {
             let mut open = u8::MAX;
             for &(known, form) in self.fields.iter().filter(|(known, _)| request.has(*known)) {
-                // The first that is there is believed, even if it says nothing of use. To go on to the next would be to
-                // ask the client, where a proxy sets the first and does not know the next.
+                // The first field that is there is believed, even if it says nothing of use. To go on to the next would
+                // be to ask the client, where a proxy sets the first and does not know the next.
                 self.hear(known, form, open, request, &mut told);
                 open &= !form.topics();
             }
@@ -155,7 +156,7 @@ impl Trust {
         told
     }
 
-    /// Takes from a field what it says of topics that are `open`, and says what is to become of it.
+    /// Takes the facts about topics that are `open` from a field, and says what is to become of it.
     fn hear<'r>(&self, known: Known, form: Form, open: u8, request: Request<'r>, told: &mut Told<'r>) {
         let fields = request.fields().iter().rev().filter(move |field| field.known == known);
         let lines = fields.map(move |field| request.value(field));
@@ -180,9 +181,9 @@ impl Trust {
 
     /// Finds the client: the first address from the right that is not that of a trusted proxy.
     ///
-    /// What is no address ends the walk, and the client is then the last address that was good, a proxy's. Whatever
-    /// stands to the left of it nobody has vouched for, and to say that nothing is known would name the nearest proxy
-    /// as the client: the one that was reached last is closer to the truth.
+    /// An element that is no address ends the walk, and the client is then the last address that was good, a proxy's.
+    /// Nobody has vouched for the elements to the left of it, and to say that nothing is known would name the nearest
+    /// proxy as the client: the one that was reached last is closer to the truth.
     fn hear_chain<'r>(&self, lines: impl Iterator<Item = &'r [u8]> + Clone, told: &mut Told<'r>) -> Kept<'r> {
         walk(lines, last_comma, |element| match NodeAddress::read(element) {
             Some(address) => self.step(address, told),
@@ -195,9 +196,10 @@ impl Trust {
         if self.proxies.has(Some(address.ip)) { Step::On } else { Step::Stop }
     }
 
-    /// The same walk over elements that tell more: each one is by the proxy that the one to its right has named.
+    /// Walks like [`Trust::hear_chain`], over elements that tell more: each is by the proxy that the one to its right
+    /// has named.
     ///
-    /// Of scheme and host the leftmost one stands: that is how the client has asked, before proxies asked each other.
+    /// Of scheme and host the leftmost one stands: it says how the client has asked, before proxies asked each other.
     /// An element without an address is a proxy's word, too; only nobody knows whose the next one is.
     fn hear_forwarded<'r>(
         &self,
@@ -242,7 +244,7 @@ fn hear_element<'r>(element: Element<'r>, won: u8, told: &mut Told<'r>) -> bool 
     is_sound
 }
 
-/// Takes a value that is one word. Of several the last one counts, which the nearest proxy has added.
+/// Takes a value that is one word. Of several words the last one counts, which the nearest proxy has added.
 fn hear_one<'r>(lines: impl Iterator<Item = &'r [u8]> + Clone, form: Form, told: &mut Told<'r>) -> Kept<'r> {
     // A path may hold commas.
     let comma: LastComma = if form == Form::ScriptName { no_comma } else { last_comma };

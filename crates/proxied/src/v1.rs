@@ -8,7 +8,7 @@ use adyton_http::bytes::number;
 use crate::address::parse;
 use crate::header::{Client, Read};
 
-/// What every line begins with.
+/// The beginning of every line.
 pub(crate) const START: &[u8] = b"PROXY ";
 
 /// The longest line with its CRLF, as the specification counts it: `UNKNOWN`, two long IPv6 addresses, two ports.
@@ -28,13 +28,13 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
     said.map_or(Read::Wrong("has a malformed PROXY line"), |client| Read::Header { bytes: end + 2, client })
 }
 
-/// What stands between [`START`] and the end of the line: single spaces, nothing behind the ports.
+/// Reads the text between [`START`] and the end of the line: single spaces, nothing behind the ports.
 fn client(said: &[u8]) -> Option<Client> {
     let mut words = said.split(|&byte| byte == b' ');
     match words.next()? {
         b"TCP4" => addresses::<Ipv4Addr>(words),
         b"TCP6" => addresses::<Ipv6Addr>(words),
-        // What may follow it is to be ignored.
+        // Any text behind this word is to be ignored.
         b"UNKNOWN" => Some(Client::Unknown),
         _ => None,
     }
@@ -50,7 +50,7 @@ fn addresses<'b, A: FromStr + Into<IpAddr>>(mut words: impl Iterator<Item = &'b 
     words.next().is_none().then_some(client)
 }
 
-/// Without leading zeros, which could be taken for octal.
+/// Reads a port without leading zeros, which could be taken for octal.
 fn port(word: &[u8]) -> Option<u16> {
     let is_padded = word.len() > 1 && word.starts_with(b"0");
     if is_padded { None } else { number(word)?.try_into().ok() }

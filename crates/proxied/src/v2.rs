@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::header::{Client, Read};
 
-/// What every header begins with: bytes that no other protocol begins with.
+/// The beginning of every header: bytes that no other protocol begins with.
 pub(crate) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
 /// Signature, version and command, family and transport, and the length of what follows.
@@ -23,7 +23,7 @@ pub(crate) fn read(bytes: &[u8]) -> Read {
     read_head(bytes).unwrap_or_else(|read| read)
 }
 
-/// The same; an outcome before the end is an error, so that `?` can return it.
+/// Reads like [`read`]; an outcome before the end is an error, so that `?` can return it.
 fn read_head(bytes: &[u8]) -> Result<Read, Read> {
     let at = |place: usize| bytes.get(place).copied().ok_or(Read::NeedMore);
     let is_local = match at(12)? {
@@ -49,10 +49,10 @@ fn read_head(bytes: &[u8]) -> Result<Read, Read> {
     Ok(Read::Header { bytes: header.len(), client: shape.client(&header[HEAD_BYTES..]) })
 }
 
-/// What stands behind the head.
+/// The form of the block behind the head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Something that is to be passed over: the proxy speaks for itself, or does not say what the client speaks.
+    /// A block that is to be passed over: the proxy speaks for itself, or does not say what the client speaks.
     Nothing,
     /// Two IPv4 addresses and two ports.
     Inet,
@@ -63,7 +63,8 @@ enum Shape {
 }
 
 impl Shape {
-    /// For the byte with the family and the transport (unspecified, stream, datagram); `None` when it has no meaning.
+    /// The form for a byte with the family and the transport (unspecified, stream, datagram); `None` when it has no
+    /// meaning.
     fn of(byte: u8) -> Option<Shape> {
         match (byte >> 4, byte & 15) {
             (0, 0..=2) | (1..=3, 0) => Some(Shape::Nothing),
@@ -83,7 +84,7 @@ impl Shape {
         }
     }
 
-    /// What `block` says, which has at least [`Shape::bytes`].
+    /// The client that `block` tells of. The block has at least [`Shape::bytes`].
     fn client(self, block: &[u8]) -> Client {
         let addresses = match self {
             Shape::Inet => addresses::<4>(block),
@@ -110,7 +111,7 @@ where
     })
 }
 
-/// Passes over what stands behind the addresses: a type, a length of two bytes, a value, and so on to the end.
+/// Passes over the additions behind the addresses: a type, a length of two bytes, a value, and so on to the end.
 fn check_rest(header: &[u8], mut from: usize) -> Result<(), &'static str> {
     const MALFORMED: &str = "has a PROXY header with malformed additions";
     let mut checksum = None;

@@ -18,17 +18,17 @@ fn word(value: &[u8], yes: &[&[u8]], no: &[&[u8]]) -> Option<bool> {
     if is_one_of(yes) { Some(true) } else { is_one_of(no).then_some(false) }
 }
 
-/// Whether it is a host, perhaps with a port.
+/// Whether the value is a host, perhaps with a port.
 pub(crate) fn is_host(value: &[u8]) -> bool {
     authority::read(value).is_some()
 }
 
-/// Whether it is a host alone.
+/// Whether the value is a host alone.
 pub(crate) fn is_server_name(value: &[u8]) -> bool {
     authority::read(value) == Some(Authority::Host)
 }
 
-/// A port that something can listen on.
+/// Reads a port that something can listen on.
 pub(crate) fn port(value: &[u8]) -> Option<u16> {
     number(value)?.try_into().ok().filter(|&port| port > 0)
 }

@@ -1,4 +1,4 @@
-//! Functions of Python that know clients, as scripts of `mod_wsgi` have them.
+//! Python functions that know clients, like those of `mod_wsgi` authentication scripts.
 
 use adyton_log::messages;
 use adyton_server::{Authority, Call, Outcome};
@@ -11,19 +11,19 @@ use crate::interpreter::{forked, threads};
 use crate::values::payload;
 use crate::wsgi::Caller;
 
-/// A name goes into logs and environs; those of clients are no longer either.
+/// Longest name of a user or a group: names go into logs and environs.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// Groups of a user: enough for any directory.
 const GROUPS_MAX: usize = 10_000;
 
-/// The digits of an MD5.
+/// Hexadecimal digits of an MD5.
 const HASH_DIGITS: usize = 32;
 
-/// A function.
+/// A Python function that knows clients.
 pub(crate) struct Function {
     callable: Py<PyAny>,
-    /// Such as `site_auth.py:check_password`.
+    /// File and function, such as `site_auth.py:check_password`.
     name: String,
     caller: Caller,
 }
@@ -33,7 +33,7 @@ impl Function {
         Function { callable, name, caller }
     }
 
-    /// Calls it with an environ and these texts, and has `read` make of it what it says.
+    /// Calls the function with an environ and these texts, and has `read` convert its result.
     fn ask<T>(
         &self,
         call: &mut Call<'_>,
@@ -50,7 +50,7 @@ impl Function {
                 failure::log_as(&messages::ASKING_FAILED, py, &error, &what);
                 return Outcome::Failed;
             }
-            // Where it was is in the log already.
+            // The log already says where the function was.
             Outcome::TimedOut
         })
     }
@@ -70,8 +70,8 @@ impl Function {
     }
 }
 
-/// Takes what is not a function's affair that knows names: the body, which is the application's, and the password as it was
-/// sent.
+/// Removes entries that are no affair of a function that knows clients: the body, which is the application's, and the
+/// password as it was sent.
 fn hide(environ: &Bound<'_, PyDict>) -> PyResult<()> {
     for key in ["wsgi.input", "wsgi.input_terminated", "HTTP_AUTHORIZATION"] {
         if environ.contains(key)? {
@@ -81,7 +81,7 @@ fn hide(environ: &Bound<'_, PyDict>) -> PyResult<()> {
     Ok(())
 }
 
-/// A name that a function has made.
+/// Reads a name that a function has returned.
 fn name(text: &Bound<'_, PyString>) -> PyResult<String> {
     let name: String = text.extract()?;
     if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
@@ -130,7 +130,7 @@ impl Authority for Function {
 
     fn allows(&self, call: &mut Call<'_>, client: &str) -> Result<bool, Outcome> {
         self.ask(call, &[client], |said| match said.cast::<PyBool>() {
-            // Who says nothing leaves it to the others that are asked.
+            // A function that returns None leaves the decision to the other functions.
             _ if said.is_none() => Ok(true),
             Ok(is_allowed) => Ok(is_allowed.is_true()),
             Err(_) => Err(self.no_answer("True, False or None", said)),

@@ -15,14 +15,14 @@ pub(crate) fn request_line(request: Request<'_>) -> String {
     format!("{} {}", method.escape_ascii(), target.escape_ascii())
 }
 
-/// What an application's exception makes of its request; the log has it.
+/// Logs an application's exception, and returns the outcome of its request.
 pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Outcome {
     if threads::is_timeout(py, error) {
-        // Where it was is in the log already.
+        // The log already says where the application was.
         return Outcome::TimedOut;
     }
     if error.is_instance_of::<PyOSError>(py) && call.reply.is_abandoned() {
-        // `write()` has told the application that its client is gone, and that is not its fault.
+        // `write()` has raised because the client is gone, which is not the application's fault.
         log::write(
             &messages::APPLICATION_GAVE_UP,
             format_args!("an application gave up because its client is gone: {error}"),
@@ -38,13 +38,14 @@ pub(crate) fn log(py: Python<'_>, error: &PyErr, what: &str) {
     log_as(&messages::APPLICATION_FAILED, py, error, what);
 }
 
-/// The same, as a message of another kind.
+/// Logs an exception like [`log()`], as a message of another kind.
 pub(crate) fn log_as(message: &'static Message, py: Python<'_>, error: &PyErr, what: &str) {
     let text = traceback(py, error).unwrap_or_else(|_| error.to_string());
     log::write(message, format_args!("{what} failed:\n{}", text.trim_end()));
 }
 
-/// As the interpreter prints it, chained exceptions and notes included, without our frames above the application's.
+/// The traceback as the interpreter prints it, with chained exceptions and notes, without our frames above the
+/// application's.
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     let all: Option<Bound<'_, PyTraceback>> = error.traceback(py);
     let own = py.import("adyton._application.failed")?.call_method1("without_ours", (&all,))?;

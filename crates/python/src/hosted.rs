@@ -1,4 +1,5 @@
-//! What the loop needs of every kind of Python application: threads that come to the interpreter, and errors as answers.
+//! Interface of the loop to every kind of Python application: its threads attach to the interpreter, and errors become
+//! answers.
 
 use std::sync::Arc;
 
@@ -9,17 +10,17 @@ use crate::failure;
 use crate::interpreter::{attach, forked, held_stacks, signals, threads};
 use crate::values::payload;
 
-/// A kind of application.
+/// A kind of Python application.
 pub(crate) trait Callable: Send + Sync + 'static {
     /// Answers one request.
     ///
     /// # Errors
     ///
-    /// What the application has raised.
+    /// The exception that the application has raised.
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome>;
 }
 
-/// The interpreter, and the threads that come to it.
+/// The interpreter, and the threads that attach to it.
 struct Interpreter;
 
 impl Host for Interpreter {

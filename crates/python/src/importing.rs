@@ -8,7 +8,7 @@ use adyton_cli::Import;
 use adyton_import::{Found, Kind, Loss, import as import_text, matches};
 use adyton_sys::stdio;
 
-/// The largest file that is read: what is larger is no configuration.
+/// The largest file that is read: a larger one is no configuration.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Places that a pattern has on the way to its files.
@@ -71,7 +71,7 @@ fn tell(losses: &[Loss]) {
     }
 }
 
-/// A new file, unless one may be written over: one that appears meanwhile is kept.
+/// Writes a new file. Without `replace`, a file that appears meanwhile is kept.
 fn write(path: &Path, replace: bool, text: &str) -> std::io::Result<()> {
     if replace {
         return fs::write(path, text);
@@ -88,11 +88,12 @@ fn read(path: &Path) -> Result<String, String> {
         return Err(format!("a configuration has at most {} MiB", FILE_BYTES_MAX >> 20));
     }
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    // What is no UTF-8 is mostly in a comment.
+    // Bytes that are not UTF-8 are mostly in a comment.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The files of a pattern, in the order of their names; a folder is all that is in it, as Apache has it, and `**` any folders.
+/// The files of a pattern, in the order of their names. As in Apache, a folder stands for all its files, and `**` for
+/// any folders.
 fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     let mut paths = vec![PathBuf::new()];
     for part in folder.join(pattern).components() {
@@ -120,11 +121,12 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// Folders, and all that are in them at any depth. What begins with a dot is never served, but for `.well-known`.
+/// Folders, and all folders in them at any depth. A name that begins with a dot is never served, except `.well-known`.
 ///
 /// # Errors
 ///
-/// There are more than anybody means to serve, or a link leads back, so that there is no end of them.
+/// The folders are more than anybody means to serve, or a link leads to a folder around it, so that the search would
+/// not end.
 fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     let mut found = folders;
     let mut at = 0;
@@ -144,7 +146,7 @@ fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Whether a link in a folder is one to that folder, or to one around it.
+/// Whether a link in a folder leads to that folder, or to one around it.
 fn leads_back(link: &Path, folder: &Path) -> bool {
     let (Ok(target), Ok(folder)) = (link.canonicalize(), folder.canonicalize()) else { return true };
     folder.starts_with(target)

@@ -74,7 +74,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
             Ok(status) => return status,
             Err(failure) => Err(failure),
         },
-        // What the user has typed stands behind the command and its note.
+        // The arguments that the user has typed stand behind the command and its note.
         Ok(Command::Succeed(note, settings)) => {
             match serving::supervise(py, &settings, &args[2..], Life::Next(&note)) {
                 Ok(status) => return status,
@@ -115,12 +115,12 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
     }
 }
 
-/// Prints what a command was asked for.
+/// Prints the output of a command.
 fn print(text: &str) -> Result<(), Failure> {
     stdio::print(text).map_err(|error| Failure::Said(error.to_string(), 1))
 }
 
-/// Writes a first file of sites, where there is none.
+/// Writes a first file of sites, unless the file exists.
 fn init(file: &Path, text: &str) -> Result<(), Failure> {
     let shown = file.display();
     let written = File::create_new(file).and_then(|mut made| made.write_all(text.as_bytes()));
@@ -135,7 +135,7 @@ fn init(file: &Path, text: &str) -> Result<(), Failure> {
     ))
 }
 
-/// An argument, of which everything here takes text.
+/// Converts an argument, which must be text.
 fn text(arg: OsString) -> Result<String, String> {
     arg.into_string().map_err(|arg| {
         format!(
@@ -145,19 +145,19 @@ fn text(arg: OsString) -> Result<String, String> {
     })
 }
 
-/// Says why nothing is done; returns the exit status.
+/// Says why the program does nothing, and returns the exit status.
 fn refuse(program: &str, why: &str, status: u8) -> u8 {
     refuse_all(program, &[why.to_owned()], status)
 }
 
-/// Says all that is wrong, a line for each.
+/// Prints everything that is wrong, one line each.
 fn refuse_all(program: &str, sentences: &[String], status: u8) -> u8 {
     let lines = sentences.iter().map(|why| format!("{program}: {}\n", one_line(why)));
     log::complain(&messages::CANNOT_START, &lines.collect::<String>());
     status
 }
 
-/// The end of a server that has run in this process.
+/// Ends the Python side of a server that has run in this process.
 fn end(py: Python<'_>, done: bool) {
     for call in ["forget_children", "end_timers"] {
         if let Err(error) = py.import("adyton._process.ending").and_then(|module| module.call_method0(call)) {
@@ -174,7 +174,7 @@ fn end(py: Python<'_>, done: bool) {
 fn command(py: Python<'_>, module: &str, words: Vec<String>) -> u8 {
     let status = py.import(module).and_then(|module| module.call_method1("main", (words,))?.extract());
     status.unwrap_or_else(|error: PyErr| {
-        // `argparse` ends the process so, and has said why.
+        // `argparse` has said why, and ends the process with `SystemExit`.
         if let Ok(status) = error.value(py).getattr("code").and_then(|code| code.extract()) {
             return status;
         }
@@ -183,10 +183,10 @@ fn command(py: Python<'_>, module: &str, words: Vec<String>) -> u8 {
     })
 }
 
-/// Asks a server that runs; the exit status is 0 if it has done what it was told.
+/// Sends an order to a running server; the exit status is 0 if the server has done it.
 fn order(py: Python<'_>, client: &Client, color: bool) -> u8 {
     let Client { order, about, control, json } = client.clone();
-    // Ctrl-C ends a live view, not only the call that it is in.
+    // Ctrl-C ends a live view, not only its current call.
     let default = py.import("signal").and_then(|signal| {
         signal.call_method1("signal", (signal.getattr("SIGINT")?, signal.getattr("SIG_DFL")?))
     });
@@ -198,7 +198,7 @@ fn order(py: Python<'_>, client: &Client, color: bool) -> u8 {
     })
 }
 
-/// Has this process end when its parent does.
+/// Makes this process end when its parent does.
 #[pyfunction]
 fn end_with_parent() -> std::io::Result<()> {
     adyton_sys::child::end_with_parent()
@@ -240,7 +240,7 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
     )
 }
 
-/// What the server of this process has done so far; zeros without one.
+/// The counters of this process's server; zeros without one.
 #[pyfunction]
 fn counters(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let counters = threads::running().map(|server| server.counters()).unwrap_or_default();
@@ -261,7 +261,7 @@ fn counters(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// What the kernel grants this process: CPU time for each second, and bytes of memory.
+/// The CPU time per second and the bytes of memory that the kernel grants this process.
 #[pyfunction]
 fn granted() -> (f64, u64) {
     let grant = Grant::ask();
@@ -274,7 +274,7 @@ fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<
     serving::examine(py, object, &name, interface)
 }
 
-/// Keywords of a call as settings take them: a list for each.
+/// Converts keywords of a call to settings: a list of texts for each.
 fn keywords(settings: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Vec<String>)>> {
     settings
         .iter()

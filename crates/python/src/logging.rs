@@ -8,10 +8,10 @@ use adyton_log::{Level, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// Whether the application's streams end in the error log.
+/// Whether the application's streams go to the error log.
 static CAPTURES: AtomicBool = AtomicBool::new(false);
 
-/// From now on they do.
+/// Sends the application's streams to the error log from now on.
 #[pyfunction]
 pub(crate) fn begin_capture() {
     CAPTURES.store(true, Ordering::Relaxed);
@@ -20,14 +20,14 @@ pub(crate) fn begin_capture() {
 /// Whether this process is about to end.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Threads that have let go of the interpreter in order to write.
+/// Number of threads that have detached from the interpreter in order to write.
 static ASIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// How long those that still write are waited for.
+/// Time that the end of the process waits for threads that still write.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// From now on no thread lets go of the interpreter in order to write: one that has done so when the interpreter is taken
-/// down cannot come back. Waits for those that have.
+/// Keeps threads attached while they write from now on, and waits for those that have detached: a detached thread
+/// cannot attach again once the interpreter is taken down.
 pub(crate) fn end(py: Python<'_>) {
     ENDS.store(true, Ordering::SeqCst);
     let start = Instant::now();
@@ -36,7 +36,7 @@ pub(crate) fn end(py: Python<'_>) {
     }
 }
 
-/// Runs something that may take its time: it keeps this thread only.
+/// Runs a write that may block; only this thread waits for it.
 fn aside(py: Python<'_>, write: impl FnOnce() + Send) {
     ASIDE.fetch_add(1, Ordering::SeqCst);
     if ENDS.load(Ordering::SeqCst) {
@@ -47,7 +47,7 @@ fn aside(py: Python<'_>, write: impl FnOnce() + Send) {
     ASIDE.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Makes entries of the lines that this thread has begun.
+/// Ends the unfinished lines of this thread, so that they become entries.
 #[pyfunction]
 pub(crate) fn end_lines(py: Python<'_>) {
     aside(py, adyton_log::end_lines);
@@ -83,13 +83,13 @@ pub(crate) fn relay(
     Ok(())
 }
 
-/// What the request that this thread serves is called in the logs; `None` elsewhere.
+/// The id of the request that this thread serves, as the logs have it; `None` elsewhere.
 #[pyfunction]
 pub(crate) fn request_id() -> Option<String> {
     adyton_log::request::current()
 }
 
-/// Text for `wsgi.errors`.
+/// Writes text of `wsgi.errors`.
 pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<()> {
     if CAPTURES.load(Ordering::Relaxed) {
         return put_out(py, 2, text);
@@ -100,7 +100,7 @@ pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<
     Ok(())
 }
 
-/// The text; what cannot be encoded is escaped.
+/// The text, with characters that cannot be encoded escaped.
 fn text_of<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Cow<'t, str>> {
     if let Ok(text) = text.to_str() {
         return Ok(Cow::Borrowed(text));

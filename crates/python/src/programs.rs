@@ -1,12 +1,12 @@
-//! The small process that starts CGI scripts: this program once more, without an application.
+//! The small process that starts CGI scripts: this program started again, without an application.
 //!
-//! It runs no more Python than it takes to find this library.
+//! The process runs only as much Python as finding this library takes.
 
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// Finds this library by its path, in an interpreter without folders to import from, and never comes back from it.
+/// Finds this library by its path, in an interpreter without folders to import from, and never returns from it.
 const CODE: &str = "\
 import sys, _imp
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
@@ -16,7 +16,7 @@ _imp.exec_dynamic(core)
 core.start_programs()
 ";
 
-/// What is run to have such a process.
+/// The command line of the process that starts programs.
 pub(crate) fn command(py: Python<'_>) -> PyResult<Vec<OsString>> {
     let program: OsString = py.import("sys")?.getattr("executable")?.extract()?;
     let library: OsString = py.import("adyton._core")?.getattr("__file__")?.extract()?;
@@ -24,7 +24,7 @@ pub(crate) fn command(py: Python<'_>) -> PyResult<Vec<OsString>> {
     Ok([program].into_iter().chain(words).chain([library]).collect())
 }
 
-/// Starts programs for the server at the other end of standard input, until that ends.
+/// Starts programs for the server at the other end of standard input, until standard input ends.
 #[pyfunction]
 pub(crate) fn start_programs(py: Python<'_>) -> PyResult<()> {
     py.detach(adyton_spawn::serve)?;

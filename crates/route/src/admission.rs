@@ -1,34 +1,34 @@
-//! Which clients may use a route: by their addresses, and beside that with a password.
+//! Clients that may use a route: by their addresses, and beside that with a password.
 
 use std::net::IpAddr;
 
 use crate::networks::Networks;
 
-/// Which clients may use a route, by their addresses.
+/// The clients that may use a route, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
-    /// Those that may; if there are none, all that `deny` does not name.
+    /// Addresses that may; if there are none, all that `deny` does not name.
     pub allow: Networks,
-    /// Those that may not, even if `allow` has them.
+    /// Addresses that may not, even if `allow` has them.
     pub deny: Networks,
-    /// Whether those of `allow` need no password, and others may use it with one.
+    /// Whether clients with an address of `allow` need no password, and others may use the route with one.
     pub replaces_password: bool,
 }
 
-/// What a client has to do to use a route.
+/// The condition on which a client may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// Nothing.
+    /// The client may use it as it is.
     Open,
-    /// To say who it is.
+    /// The client has to say who it is.
     Password,
-    /// It may not.
+    /// The client may not use it.
     Closed,
 }
 
 impl Admission {
-    /// What a client with this address has to do; `None` is a client of a unix socket. `is_guarded`: the route asks for
-    /// passwords.
+    /// The condition for a client with this address; `None` is a client of a unix socket. `is_guarded`: the route asks
+    /// for passwords.
     pub fn door(&self, is_guarded: bool, client: Option<IpAddr>) -> Door {
         let is_allowed = self.allow.has(client);
         match is_guarded {
@@ -41,7 +41,7 @@ impl Admission {
         }
     }
 
-    /// Whether it keeps nobody out, and lets nobody in without a password.
+    /// Whether this keeps nobody out, and lets nobody in without a password.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
     }
@@ -65,7 +65,8 @@ mod tests {
         use Door::{Closed, Open, Password};
 
         let (ten, one) = (&["10.0.0.0/8"][..], &["10.0.0.1"][..]);
-        // Allowed, denied, whether that replaces a password; what 10.0.0.1, 10.0.0.2 and 192.0.2.1 find without and with one.
+        // Allowed, denied, whether that replaces a password; what 10.0.0.1, 10.0.0.2 and 192.0.2.1 find without and
+        // with one.
         for (allow, deny, replaces_password, bare, guarded) in [
             (&[][..], &[][..], false, [Open, Open, Open], [Password, Password, Password]),
             (ten, &[], false, [Open, Open, Closed], [Password, Password, Closed]),

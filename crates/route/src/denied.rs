@@ -6,7 +6,7 @@ use crate::path::PathPattern;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeniedPaths(Vec<PathPattern>);
 
-/// What the name of a file that was compressed beforehand adds to the file's: its content is the file's.
+/// Endings that a file compressed beforehand adds to the name of the original, whose content it has.
 pub const COMPRESSED_ENDS: [&str; 3] = [".br", ".zst", ".gz"];
 
 impl DeniedPaths {
@@ -27,8 +27,8 @@ impl DeniedPaths {
 
     /// The pattern that refuses a path in its one spelling ([`crate::spelled`]).
     ///
-    /// What is beneath a path is refused with it: a script answers for what stands behind its name. So is what a file is
-    /// called once it is compressed.
+    /// A path beneath a refused path is refused with it: a script answers for the path behind its name. So is the name
+    /// that a file has once it is compressed.
     pub fn find(&self, path: &[u8]) -> Option<&PathPattern> {
         let mut name = path;
         let compressed = std::iter::from_fn(|| {

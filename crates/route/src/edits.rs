@@ -1,4 +1,4 @@
-//! What a route changes in the heads of its answers.
+//! Changes that a route makes to the heads of its answers.
 
 use adyton_http::bytes::is_token;
 
@@ -20,7 +20,7 @@ impl HeadEdits {
     ///
     /// # Errors
     ///
-    /// It is the server's; it is no name of a field.
+    /// The field is the server's, or the name is no field name.
     pub fn remove(&mut self, name: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err("this field is the server's own, which knows how long an answer is and how it ends");
@@ -36,7 +36,7 @@ impl HeadEdits {
     ///
     /// # Errors
     ///
-    /// It is the server's; it is no field.
+    /// The field is the server's, or it is no field.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err("this field is the server's own, which knows how long an answer is and how it ends");
@@ -51,12 +51,12 @@ impl HeadEdits {
         Ok(())
     }
 
-    /// Whether it changes nothing.
+    /// Whether these edits change nothing.
     pub fn is_empty(&self) -> bool {
         self.removed.is_empty() && self.lines.is_empty()
     }
 
-    /// These, and then those of something inside, which say the last word on each field.
+    /// Joins these edits with those of something inside, which have the last word on each field.
     #[must_use]
     pub fn followed_by(&self, inner: &HeadEdits) -> HeadEdits {
         let is_left = |line: &&[u8]| !inner.removes(line);
@@ -67,7 +67,8 @@ impl HeadEdits {
         }
     }
 
-    /// Whether it puts in a field with this name that has this element in its list, as `Cache-Control` with `no-store`.
+    /// Whether these edits put in a field with this name that has this element in its list, as `Cache-Control` with
+    /// `no-store`.
     pub fn adds(&self, name: &str, element: &str) -> bool {
         self.lines.split(|&byte| byte == b'\n').any(|line| {
             let mut parts = line.splitn(2, |&byte| byte == b':');
@@ -107,7 +108,7 @@ impl HeadEdits {
         out[kept..lines_end].copy_from_slice(&self.lines);
     }
 
-    /// Whether it takes out this line.
+    /// Whether these edits take out this line.
     fn removes(&self, line: &[u8]) -> bool {
         self.removed
             .iter()
@@ -144,7 +145,7 @@ mod tests {
         );
     }
 
-    /// To apply both at once is to apply one after the other.
+    /// Applying both at once is like applying one after the other.
     #[test]
     fn edits_that_follow_others() {
         let (mut outer, mut inner) = (HeadEdits::default(), HeadEdits::default());

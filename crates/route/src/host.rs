@@ -8,18 +8,18 @@ use foldhash::fast::RandomState;
 /// A host name that a site has, without a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HostPattern {
-    /// This name, or this address, in lower case.
+    /// One name, or one address, in lower case.
     Exact(Box<[u8]>),
-    /// Every name that ends in this, which begins with a dot: `*.example.org` has `.example.org`.
+    /// Every name that ends in this text, which begins with a dot: `*.example.org` has `.example.org`.
     Wildcard(Box<[u8]>),
 }
 
-/// Why something is no host pattern, or cannot be one of these.
+/// Reason why a text is no host pattern, or why patterns cannot stand together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostError {
-    /// It is empty, has a port, or has a `*` elsewhere than as its first label.
+    /// The text is empty, has a port, or has a `*` elsewhere than as its first label.
     Malformed(String),
-    /// Two sites have it.
+    /// Two sites have this pattern.
     Repeated(HostPattern),
 }
 
@@ -72,7 +72,7 @@ impl std::error::Error for HostError {}
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     exact: Table,
-    /// By what stands behind the first label, with its dot.
+    /// Wildcards by the part behind their first label, with its dot.
     wildcards: Table,
 }
 
@@ -83,7 +83,7 @@ type Table = HashMap<Box<[u8]>, usize, RandomState>;
 const NAME_BYTES_MAX: usize = 254;
 
 impl Hosts {
-    /// The table of sites whose names are these, in their order.
+    /// The table of the sites with these names, in their order.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// The site that a request is for whose host, perhaps with a port, is this; the first site where no name matches.
+    /// The site for requests with this host, perhaps with a port; the first site where no name matches.
     pub fn find(&self, host: Option<&[u8]>) -> usize {
         self.matching(host).unwrap_or(0)
     }
@@ -123,7 +123,7 @@ impl Hosts {
         if self.wildcards.is_empty() {
             return None;
         }
-        // The end behind each dot but one at the beginning: the longest first.
+        // The end behind each dot, but for one at the beginning, is looked for, the longest first.
         let dots = name.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'.');
         dots.into_iter().find_map(|(at, _)| self.wildcards.get(&name[at..]).copied())
     }

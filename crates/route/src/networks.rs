@@ -11,21 +11,21 @@ pub struct Networks {
     has_unix: bool,
 }
 
-/// Those addresses whose first bits are these. An IPv4 address counts as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2).
+/// The addresses with the same first bits. An IPv4 address counts as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     bits: u128,
     mask: u128,
 }
 
-/// Why a text is no range of addresses.
+/// Reason why a text is no range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkError {
-    /// It is neither an address nor an address with a length.
+    /// The text is neither an address nor an address with a length.
     Malformed,
-    /// Its length is more than the bits of an address.
+    /// The range's length is more than the bits of an address.
     TooLong(u8),
-    /// Bits behind its length are set: this range was meant.
+    /// Bits behind the range's length are set: this range was meant.
     HostBits(String),
 }
 

@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
-/// Which paths a route is for; case matters.
+/// The paths that a route is for; case matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathPattern {
-    /// This path alone.
+    /// One path alone.
     Exact(Box<[u8]>),
-    /// This path, without a slash at its end, and all beneath it: `/app` has `/app` and `/app/x`, and not `/apple`.
-    /// The empty one has everything.
+    /// A path, without a slash at its end, and all beneath it: `/app` has `/app` and `/app/x`, and not `/apple`. The
+    /// empty one has everything.
     Prefix(Box<[u8]>),
-    /// Every path that ends in this, such as `.php`.
+    /// Every path that ends in this text, such as `.php`.
     Suffix(Box<[u8]>),
 }
 
@@ -32,13 +32,13 @@ impl PathPattern {
         }
     }
 
-    /// How much of a path that matches is the route's own, and not a name beneath it.
+    /// How many bytes of a path that matches are the route's own, and not a name beneath it.
     #[inline]
     pub fn prefix_bytes(&self) -> usize {
         if let PathPattern::Prefix(prefix) = self { prefix.len() } else { 0 }
     }
 
-    /// Whether it may be for a file of this name, and not for the folder that the file is in.
+    /// Whether the pattern may be for a file of this name, and not for the folder that the file is in.
     pub fn knows_file(&self, name: &[u8]) -> bool {
         let is_its = |path: &[u8]| path.strip_suffix(name).is_some_and(|folder| folder.ends_with(b"/"));
         match self {
@@ -47,7 +47,8 @@ impl PathPattern {
         }
     }
 
-    /// Whether it may be for files whose names end in one of these, and not for all that is beneath their folder.
+    /// Whether the pattern may be for files whose names end in one of these, and not for all that is beneath their
+    /// folder.
     pub fn knows_end(&self, ends: [&[u8]; 2]) -> bool {
         ends.iter().any(|end| match self {
             PathPattern::Exact(path) | PathPattern::Prefix(path) => path.ends_with(end),
@@ -55,7 +56,7 @@ impl PathPattern {
         })
     }
 
-    /// What is tried first is less; patterns that are equal are neighbours.
+    /// The order of patterns: one that is tried first is less, and patterns that are equal are neighbours.
     fn rank(&self) -> (u8, Reverse<usize>, &[u8]) {
         match self {
             PathPattern::Exact(path) => (0, Reverse(path.len()), path),
@@ -78,10 +79,10 @@ pub struct Routes<A> {
     everything: Range<usize>,
 }
 
-/// Which routes have a path as their own.
+/// The routes that have a path as their own.
 type Table = HashMap<Box<[u8]>, Range<usize>, RandomState>;
 
-/// Of fewer routes each is tried: that takes less than a look into a table.
+/// Number of routes up to which each is tried: that takes less than a look into a table.
 const FEW: usize = 4;
 
 impl<A> Routes<A> {
@@ -126,7 +127,7 @@ impl<A> Routes<A> {
             .map(|(number, (pattern, action))| (number, pattern, action))
     }
 
-    /// Apart, so that the search among few is small enough to be compiled into its caller.
+    /// Kept apart, so that the search among few is small enough to be compiled into its caller.
     #[inline(never)]
     fn first_of_many(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         self.of(path).next()
@@ -155,21 +156,21 @@ impl<A> Routes<A> {
     }
 }
 
-/// What [`Routes::of`] gives.
+/// The routes that [`Routes::of`] returns.
 #[derive(Debug)]
 pub struct Tries<'r, 'p, A> {
     routes: &'r Routes<A>,
     path: &'p [u8],
     stage: Stage,
-    /// Routes of this stage that are still to be tried.
+    /// Routes of the present stage that are still to be tried.
     range: Range<usize>,
 }
 
-/// Which routes are tried next.
+/// The routes that are tried next.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Exact,
-    /// Those with the prefix of this length, by its number.
+    /// Routes with the prefix of a length, by the number of that length.
     Prefix(usize),
     Suffix,
     Everything,
@@ -291,7 +292,7 @@ mod tests {
         for chosen in 0..1_usize << patterns.len() {
             let picked = patterns.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
             let mut given: Vec<(PathPattern, usize)> = picked.map(|(at, one)| (one.clone(), at)).collect();
-            // Each twice, so that there are enough for tables, and neighbours that are equal.
+            // Each pattern is given twice, so that there are enough for tables, and neighbours that are equal.
             given.extend(given.clone().into_iter().map(|(one, at)| (one, at + 100)));
             let routes = Routes::new(given);
             for path in &paths {

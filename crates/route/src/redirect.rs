@@ -1,4 +1,4 @@
-//! Where a redirect leads: a text with places for parts of the request.
+//! The target of a redirect: a text with places for parts of the request.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ enum Piece {
     Host,
     /// `{path}`: the path as it was sent.
     Path,
-    /// `{rest}`: what of the path stands behind the route's own.
+    /// `{rest}`: the path behind the route's own part.
     Rest,
     /// `{query}`: the query with its question mark, if there is one.
     Query,
 }
 
 impl fmt::Display for Location {
-    /// As [`Location::read`] takes it.
+    /// Writes the target as [`Location::read`] takes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| match piece {
             Piece::Text(text) => write!(f, "{}", text.escape_ascii()),
@@ -43,8 +43,8 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// Half a sentence: it is empty or relative, it has another scheme than those of HTTP or no host, there is another place in it, or
-    /// a byte that no field may have.
+    /// Half a sentence: the target is empty or relative, it has another scheme than those of HTTP or no host, another
+    /// place, or a byte that no field may have.
     pub fn read(text: &str) -> Result<Location, String> {
         if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
             return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());
@@ -76,7 +76,7 @@ impl Location {
         if is_whole { Ok(Location(pieces)) } else { Err(NO_BEGINNING.to_owned()) }
     }
 
-    /// Where this request is sent; the route's own part of its path has `prefix_bytes`.
+    /// The URL or path to which this request is sent; the route's own part of its path has `prefix_bytes`.
     pub fn of(&self, request: Request<'_>, prefix_bytes: usize) -> Vec<u8> {
         let path = if request.path().is_empty() { b"/" } else { request.path() };
         let mut out = Vec::new();
@@ -116,8 +116,9 @@ impl Location {
 const NO_BEGINNING: &str =
     "a target begins with https:// or http:// and a host, with one slash, or with {path}";
 
-/// Whether a target may begin with this text, with a place behind it or nothing: a path of this host, or a URL with a host of its
-/// own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a backslash is a slash (URL standard).
+/// Whether a target may begin with this text, with a place behind it or nothing: a path of this host, or a URL with a
+/// host of its own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a backslash
+/// is a slash (URL standard).
 fn is_beginning(text: &[u8], next: Option<&Piece>) -> bool {
     const SLASHES: [u8; 2] = *b"/\\";
     if let Some(path) = text.strip_prefix(b"/") {
@@ -160,7 +161,7 @@ mod tests {
             ("/{host}", "/anything", "", "/shop.example"),
             ("/", "/anything", "", "/"),
             ("HTTPS://new.example", "/anything", "", "HTTPS://new.example"),
-            // None of these leads to another host.
+            // No target here leads to another host.
             ("{path}{query}", "//evil.example/a", "", "/evil.example/a"),
             ("/{rest}", "/old//evil.example/a", "/old", "/evil.example/a"),
             ("/{rest}", "/old/a", "/old", "/a"),
@@ -192,7 +193,7 @@ mod tests {
             ("https:///new.example", NO_BEGINNING),
             ("https://\\new.example", NO_BEGINNING),
             ("https://?a", NO_BEGINNING),
-            // The path would say the host.
+            // The request's path would say the host.
             ("https://{path}", NO_BEGINNING),
             ("https://{rest}", NO_BEGINNING),
             ("/{name}", "{name} is none of the places {host}, {path}, {rest} and {query}"),

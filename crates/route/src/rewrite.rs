@@ -12,7 +12,7 @@ pub struct Rewrites(Vec<Rewrite>);
 /// One rule.
 #[derive(Clone, Debug)]
 struct Rewrite {
-    /// As it was written, by which two are compared.
+    /// The rule as it was written, by which two are compared.
     text: String,
     from: From,
     path: Vec<Piece>,
@@ -20,27 +20,27 @@ struct Rewrite {
     query: Vec<Piece>,
 }
 
-/// Which paths a rule is for.
+/// The paths that a rule is for.
 #[derive(Clone, Debug)]
 enum From {
-    /// One, or all beneath one.
+    /// One path, or all beneath one.
     Path(PathPattern),
-    /// Those that an expression is found in.
+    /// The paths that an expression is found in.
     Expression(Regex),
 }
 
 /// A part of a path or of a query.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// As it stands in the rule.
+    /// Text as it stands in the rule.
     Text(Vec<u8>),
-    /// What this group of the expression has found.
+    /// The text that this group of the expression has found.
     Group(usize),
-    /// What stands behind the path of the rule.
+    /// The text behind the path of the rule.
     Rest,
 }
 
-/// The longest expression. Those of real configurations have a tenth of it.
+/// The longest expression. Expressions of real configurations have a tenth of it.
 const EXPRESSION_BYTES_MAX: usize = 1024;
 
 /// The most memory that an expression may take compiled, and as much again while it is matched.
@@ -58,8 +58,8 @@ impl PartialEq for Rewrite {
 impl Eq for Rewrite {}
 
 impl Rewrites {
-    /// Adds a rule for a path, or for all beneath one: then `to` takes the place of its beginning, if it ends with a slash,
-    /// or of the whole path, if it does not.
+    /// Adds a rule for a path, or for all beneath one: then `to` takes the place of the path's beginning, if `to` ends
+    /// with a slash, or of the whole path, if it does not.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Rewrites {
         if let (PathPattern::Prefix(_), true, true) = (&from, to.ends_with('/'), query.is_empty())
             && let Some(Piece::Text(text)) = path.last_mut()
         {
-            // What stands behind the path of the rule begins with a slash, or is nothing.
+            // The rest behind the path of the rule begins with a slash, or is nothing.
             text.pop();
             path.push(Piece::Rest);
         }
@@ -77,8 +77,8 @@ impl Rewrites {
         Ok(())
     }
 
-    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` are what its groups have found. It
-    /// takes time in proportion to the path, whatever the two are.
+    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` stand for what its groups have
+    /// found. The search takes time in proportion to the path, whatever the two are.
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl Rewrites {
         self.0.is_empty()
     }
 
-    /// The target in the place of a path in its one spelling ([`crate::spelled`]) with this query, if a rule fits: escaped,
-    /// so that it is decoded to what the rule has made.
+    /// The target that replaces a path in its one spelling ([`crate::spelled`]) with this query, if a rule fits:
+    /// escaped, so that it is decoded to what the rule has made.
     pub fn target(&self, path: &[u8], query: &[u8]) -> Option<Vec<u8>> {
         self.0.iter().find_map(|rule| rule.target(path, query))
     }
@@ -142,7 +142,7 @@ impl Rewrite {
             }
         };
         let new = joined(&self.path, found.as_ref(), rest, <[u8]>::to_vec);
-        // Two slashes in front would name a host to those who read it.
+        // Two slashes in front would name a host to whoever reads the target.
         let slashes = new.iter().take_while(|&&byte| byte == b'/').count();
         let mut target = escaped(&new[slashes.saturating_sub(1)..]);
         if target.is_empty() {
@@ -157,7 +157,7 @@ impl Rewrite {
     }
 }
 
-/// Puts pieces together; what comes from the request passes `escape` on its way.
+/// Puts pieces together; text from the request passes `escape` on its way.
 fn joined(
     pieces: &[Piece],
     found: Option<&Captures<'_>>,
@@ -178,7 +178,7 @@ fn joined(
     out
 }
 
-/// What a path holds, as a name or value of a query.
+/// Escapes a piece of a path for a name or value of a query.
 fn escaped_part(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in text.split_inclusive(|&byte| byte == b'/') {
@@ -189,7 +189,7 @@ fn escaped_part(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads what a path becomes: its pieces, and those of its query. `group` finds the number of a group.
+/// Reads the new path of a rule: its pieces, and those of its query. `group` finds the number of a group.
 fn template(text: &str, group: &dyn Fn(&str) -> Option<usize>) -> Result<(Vec<Piece>, Vec<Piece>), String> {
     if !text.starts_with('/') {
         return Err("what a path becomes begins with a slash".to_owned());
@@ -274,7 +274,7 @@ mod tests {
             ("/user/17", "", Some("/profile?id=17")),
             ("/user/17x", "", None),
             ("/de/a/b", "x", Some("/a/b?lang=de&x")),
-            // What was decoded once is not decoded again.
+            // A path that was decoded once is not decoded again.
             ("/raw/%2e%2e/a", "", Some("/%252e%252e/a")),
             ("/raw/a b?c#d", "", Some("/a%20b%3Fc%23d")),
             ("/raw//evil.example/", "", Some("/evil.example/")),
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// It is decoded to what the rule has made, whatever was in the path.
+    /// A target is decoded to what the rule has made, whatever was in the path.
     #[test]
     fn any_byte() {
         let mut rules = Rewrites::default();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A path has a `.` or a `..` as one of its segments, however it is escaped.
+/// A `.` or a `..` as one of the segments of a path, however it is escaped.
 ///
 /// Browsers and libraries resolve these before they send (RFC 3986 section 5.2.4). Two programs that resolve them
 /// differently, or one that does not, take a path for different things.
@@ -64,7 +64,7 @@ pub fn escaped(path: &[u8]) -> Vec<u8> {
     out
 }
 
-/// How much of a path as it was sent stands for the first `bytes` of what [`spelled`] makes of it.
+/// How many bytes of a path, as it was sent, stand for the first `bytes` of its spelling by [`spelled`].
 #[inline(never)]
 pub fn raw_bytes(path: &[u8], bytes: usize) -> usize {
     if path.get(..bytes).is_some_and(is_plain) { bytes } else { counted_bytes(path, bytes) }

@@ -1,4 +1,4 @@
-//! When a route is taken, beside its path.
+//! Conditions of a route, beside its path.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use percent_encoding::percent_decode;
 
 use crate::networks::Networks;
 
-/// What a request has to be to take a route: all of it. An empty list asks for nothing.
+/// The conditions that a request must meet to take a route: all of them. An empty list asks for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
-    /// One of these methods, as they are sent; `GET` is for `HEAD`, too.
+    /// Methods, as they are sent, of which the request has one; `GET` is for `HEAD`, too.
     pub methods: Vec<Box<[u8]>>,
-    /// It has these fields.
+    /// Fields that the request has.
     pub fields: Vec<Wanted>,
-    /// Its query has these parameters, decoded.
+    /// Parameters that its query has, decoded.
     pub query: Vec<Wanted>,
-    /// Its client has one of these addresses.
+    /// Addresses of which its client has one.
     pub remote: Networks,
 }
 
@@ -32,9 +32,9 @@ pub struct Wanted {
 /// Whether a request takes a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It does.
+    /// The request takes the route.
     Yes,
-    /// With another method it would.
+    /// With another method the request would take it.
     OtherMethod,
     /// A field, a parameter or the client's address is another one.
     No,
@@ -47,7 +47,7 @@ impl Wanted {
 }
 
 impl When {
-    /// Whether this request, from a client with this address, is such a one; `None` is a client of a unix socket.
+    /// Whether a request, from a client with this address, meets the conditions; `None` is a client of a unix socket.
     pub fn takes(&self, request: Request<'_>, client: Option<IpAddr>) -> Taken {
         let has_field = |field: &Wanted| request.all_named(&field.name).any(|value| field.is(value));
         let is_near = self.remote.is_empty() || self.remote.has(client);

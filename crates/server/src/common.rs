@@ -1,4 +1,4 @@
-//! What every part of a server needs: its settings, its counters, and whether it is to stop.
+//! The parts that a server's loops and threads share: its settings, its counters, and whether it is to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -10,13 +10,13 @@ use crate::board::tally::Tally;
 use crate::cache::store::Cache;
 use crate::config::Config;
 
-/// How a server ends, once what runs is done.
+/// The way a server ends, once running requests are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Connections that idle have seconds, and not just a moment, to send one more request: a client that does it when
-    /// it is closed would not know whether it was served.
+    /// Whether idle connections have seconds, and not just a moment, to send one more request: a client that sends one
+    /// just as the connection is closed would not know whether it was served.
     pub is_patient: bool,
-    /// No other process has the listeners: connections that the kernel has accepted are served here, or never.
+    /// Whether no other process has the listeners: connections that the kernel has accepted are served here, or never.
     pub takes_queue: bool,
 }
 
@@ -25,7 +25,7 @@ impl Ending {
     pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
 }
 
-/// Whether a clean stop was asked for, and which.
+/// Says whether a clean stop was asked for, and which.
 pub type Asked = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
 
 /// Settings, counters, and the question whether to stop.
@@ -40,6 +40,6 @@ pub(crate) struct Common {
     pub(crate) compress_room: Arc<Room>,
     /// Answers that are kept for other clients.
     pub(crate) cache: Arc<Cache>,
-    /// Whether a clean stop was asked for, and which.
+    /// Says whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
 }

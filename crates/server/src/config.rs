@@ -1,4 +1,4 @@
-//! The limits and timeouts that hold for all sites of a server; the settings that fill them have their reasons.
+//! The limits and timeouts that hold for all sites of a server; the reasons are with the settings that fill them.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -25,67 +25,69 @@ pub enum HandOver {
     Never,
 }
 
-/// What a server allows whatever site a client wants. Bytes are bytes, `_ms` are milliseconds.
+/// Limits of a server, whatever site a client wants. Bytes are bytes, `_ms` are milliseconds.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Limits of a request head.
     pub head: Limits,
-    /// The field that carries a request's id, both ways; empty: none does.
+    /// The field that carries a request's id, both ways; empty for none.
     pub request_id_field: Vec<u8>,
     /// Whether the logs have a place for traces (W3C Trace Context).
     pub logs_traces: bool,
-    /// Refuse requests with `_` in a field's name, rather than hide the field from the application.
+    /// Whether to refuse requests with `_` in a field's name, rather than hide the field from the application.
     pub refuse_underscores: bool,
-    /// Memory for all bodies together; what finds none goes to a file.
+    /// Memory for all bodies together; a body that finds none goes to a file.
     pub body_memory: Arc<BodyMemory>,
-    /// Disk space for all bodies in files together; more is a 503.
+    /// Disk space for all bodies in files together; a body that finds none is answered 503.
     pub body_files: Arc<Quota>,
-    /// Where the unlinked files are made.
+    /// The folder in which the unlinked files are made.
     pub temp_dir: PathBuf,
-    /// From accept to the first byte.
+    /// Time from accept to the first byte.
     pub first_byte_timeout_ms: u64,
-    /// From a head's first byte to its last, in all.
+    /// Time from a head's first byte to its last, in all.
     pub head_timeout_ms: u64,
     /// How long a client may keep the server waiting for a request while others wait for its place.
     pub crowded_timeout_ms: u64,
-    /// Connections at once; past it, new ones wait in the kernel's queue.
+    /// Most connections at once; further ones wait in the kernel's queue.
     pub connections_max: usize,
-    /// Connections of one client address at once; one more is closed. 0 is no limit.
+    /// Most connections of one client address at once; one more is closed. 0 is no limit.
     pub connections_per_address_max: u32,
     /// How much of an unread body is read and thrown away to spare the client a reset.
     pub drain_bytes_max: u64,
-    /// How long that may take.
+    /// How long reading and throwing away may take.
     pub linger_timeout_ms: u64,
     /// How long running requests may take once the server was asked to stop.
     pub graceful_timeout_ms: u64,
-    /// Threads inside the application at most, from 1 on.
+    /// Most threads inside the application, at least 1.
     pub threads: usize,
     /// When a loop changes hands.
     pub hand_over: HandOver,
-    /// How much less of a busy CPU threads get that run slow requests: steps of nice(2).
+    /// How many steps of nice(2) a thread is lowered that runs slow requests.
     pub nice: u8,
-    /// Requests that may wait for a thread; more are a 503.
+    /// Most requests that wait for a thread; further ones are answered 503.
     pub queue_max: usize,
-    /// How long each may wait; then it is a 503.
+    /// How long each request may wait before it is answered 503.
     pub queue_timeout_ms: u64,
-    /// How many bodies are read so at once, each by a thread that may wait; further ones are read by the loop.
+    /// Most bodies that are streamed to the application at once, each by a thread that may wait; the loop reads further
+    /// ones.
     pub stream_body_threads_max: usize,
-    /// Scripts that run at once, from 1 on.
+    /// Most scripts that run at once, at least 1.
     pub scripts_max: usize,
-    /// What is run to have a process that starts scripts ([`adyton_spawn::serve`]): a program and its arguments. Empty: there is none.
+    /// The command of the process that starts scripts ([`adyton_spawn::serve`]): a program and its arguments. Empty for
+    /// none.
     pub spawn_command: Vec<OsString>,
-    /// Bytes of answers that wait for their clients, together; past it each waits earlier.
+    /// Bytes of answers that wait for their clients, together; past it each answer waits earlier.
     pub output_bytes_max: u64,
-    /// Memory of all compressors together, in bytes; where there is no more, answers go as they are.
+    /// Memory of all compressors together, in bytes; where no more is left, answers go uncompressed.
     pub compress_memory_max: u64,
     /// Bytes of answers that are kept for other clients, with all that belongs to them.
     pub cache_memory_max: u64,
-    /// Which proxies are believed, and what of what they say.
+    /// The proxies that are believed, and which of their statements.
     pub trust: Option<Trust>,
-    /// Whether their connections begin with a header of the PROXY protocol.
+    /// Whether connections of these proxies begin with a header of the PROXY protocol.
     pub proxy_headers: bool,
-    /// What the connections are sealed with that go to groups, so that they are known when they come back. Those who have none
-    /// believe whatever comes through their passage.
+    /// The key that seals connections to groups, so that they are known when they come back. A process without it
+    /// believes whatever comes through its passage.
     pub seal_key: Option<SealKey>,
     /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,
@@ -97,7 +99,7 @@ impl Config {
         self.trust.as_ref().is_some_and(|trust| trust.has(peer.map(|peer| peer.ip())))
     }
 
-    /// The lines that are added to a head of the application's: it may have told the client the id itself.
+    /// The lines to add to a head of the application: none if it has told the client the id itself.
     pub(crate) fn lines_for<'l>(&self, head: &ResponseHead<'_>, start: usize, lines: &'l [u8]) -> &'l [u8] {
         if lines.is_empty() || head.has(start, &self.request_id_field) { b"" } else { lines }
     }

@@ -1,4 +1,4 @@
-//! A server: loops, the threads that drive them and run the application, and what they share.
+//! A server: loops, the threads that drive them and run the application, and all that they share.
 
 use std::error::Error;
 use std::io;
@@ -23,7 +23,7 @@ use crate::threads::driver::Driver;
 use crate::threads::shared::Shared;
 use crate::threads::watch;
 
-/// How often what has happened.
+/// Counts of a server's events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Calls that ran on the loop's thread to their end.
@@ -59,12 +59,12 @@ pub struct Server {
 
 impl Server {
     /// Makes a server of one loop for each of `parts`; they have the same configuration, and serve the same plan, whose
-    /// applications run in `host`. What happens is counted in `tally`.
+    /// applications run in `host`. Events are counted in `tally`.
     ///
     /// # Errors
     ///
-    /// The process is out of descriptors, memory or threads; `InvalidInput`, with a sentence, when the plan names a folder
-    /// that the parts do not have.
+    /// The process is out of descriptors, memory or threads; `InvalidInput`, with a sentence, when the plan names a
+    /// folder that the parts do not have.
     pub fn new(
         config: Config,
         plan: Plan,
@@ -104,11 +104,11 @@ impl Server {
     /// application, to which it is known as `thread`. It comes, and leaves, detached. A fault of our own outside any
     /// connection's work ends the process: a loop without a thread would keep its clients waiting for ever.
     pub fn work(&self, enters: bool, thread: u64) {
-        // A page that waits is answered, and another let in, the moment that its time is over.
+        // The kernel wakes this thread on time: a waiting page is answered, and another let in, at once.
         process::wake_on_time();
         let work = || Driver::new(&self.shared, enters, thread).work();
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
-            // The panic's own message is in the log already.
+            // The log has the panic's own message already.
             log::write(
                 &messages::THREAD_FAILED,
                 format_args!("a thread of the server failed; the process ends"),
@@ -119,7 +119,7 @@ impl Server {
     }
 
     /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application, nor
-    /// about to interrupt one that was. Says whether none is.
+    /// about to interrupt one that was. Returns whether none is.
     pub fn wait(&self, patience: Duration) -> bool {
         let mut ended = lock(&self.shared.ended);
         while ended.len() < self.loops {
@@ -151,11 +151,11 @@ impl Server {
         }
     }
 
-    /// Has the thread that waits for the end attend to something else, and each loop see whether its host has something for
-    /// it to discard ([`Host::remains`]).
+    /// Has the thread that waits for the end attend to something else, and each loop see whether its host has something
+    /// for it to discard ([`Host::remains`]).
     pub fn summon(&self) {
         self.summoned.store(true, Ordering::SeqCst);
-        // Not between that thread's look and its wait.
+        // Taking the lock keeps the notification from falling between that thread's look and its wait.
         drop(lock(&self.shared.ended));
         self.shared.has_ended.notify_all();
         for inbox in &self.shared.inboxes {
@@ -178,7 +178,7 @@ impl Server {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);
             handle.thread().unpark();
-            // It only fails when the watch panicked, which its own message has said.
+            // The watch only fails when it panicked, which its own message has said.
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
@@ -208,20 +208,20 @@ impl Server {
         running
     }
 
-    /// Has the access log opened again, under the name that it had: the file was renamed. What fails is told, and
-    /// the old one stays.
+    /// Has the access log opened again under its name, as the file was renamed. A failure is told, and the old file
+    /// stays.
     pub fn reopen_log(&self) {
         let plan = self.shared.plan();
         plan.logs().for_each(|log| lock(log).reopen());
     }
 
-    /// Serves another plan, from each loop's next request on: `folders` has those of each loop. Answers that have begun
-    /// end as they have begun, and so do requests that an application has.
+    /// Serves another plan, from each loop's next request on: `folders` has the folders of each loop. Answers that have
+    /// begun end as they have begun, and so do requests that an application has.
     ///
     /// # Errors
     ///
-    /// `InvalidInput`, with a sentence, when the plan names a folder that there is not, or has applications and the server
-    /// was made for none. Nothing changes then.
+    /// `InvalidInput`, with a sentence, when the plan names a folder that does not exist, or has applications and the
+    /// server was made for none. Nothing changes then.
     pub fn swap(&self, plan: Plan, folders: Vec<Vec<Folder>>) -> io::Result<()> {
         plan.check_folders(folders.iter().map(Vec::len).min().unwrap_or(0)).map_err(unfit)?;
         if folders.len() != self.loops {
@@ -239,14 +239,14 @@ impl Server {
             inbox.put_plan(Arc::clone(&plan), folders);
             inbox.wake.wake();
         }
-        // The new sites have other numbers: what is kept for the old ones would only take room.
+        // The new sites have other numbers: answers kept for the old ones would only take room.
         self.shared.cache.clear();
-        // What a loop holds back of a log that is no longer ticked.
+        // A loop may hold back lines of a log that is no longer ticked.
         old.logs().for_each(|log| lock(log).flush());
         Ok(())
     }
 
-    /// Each loop goes to another thread at its next wait for the kernel, if one is idle.
+    /// Has each loop go to another thread at its next wait for the kernel, if one is idle.
     pub fn change_hands(&self) {
         self.shared.change.store(true, Ordering::SeqCst);
         for inbox in &self.shared.inboxes {
@@ -259,7 +259,7 @@ impl Server {
         self.shared.tally.get(Cell::Waits)
     }
 
-    /// What has happened so far.
+    /// The counts so far.
     pub fn counters(&self) -> Counters {
         self.shared.publish_threads();
         let tally = &self.shared.tally;
@@ -279,7 +279,7 @@ impl Server {
     }
 }
 
-/// What cannot be served, in a sentence.
+/// An error that says in a sentence what cannot be served.
 fn unfit(why: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }

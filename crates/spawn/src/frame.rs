@@ -1,4 +1,4 @@
-//! What is said over the line of a program.
+//! Messages over the line of a program.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use adyton_sys::child::Exit;
 /// The longest message.
 pub(crate) const FRAME_BYTES: usize = 5;
 
-/// What a server hears of a program.
+/// News of a program, as its server hears it.
 #[derive(Debug)]
 pub enum Heard {
-    /// It could not be started.
+    /// The program could not be started.
     NotStarted(io::Error),
-    /// It has ended; others of its group may go on.
+    /// The program has ended; others of its group may go on.
     Exit(Exit),
     /// Nothing of its group is left.
     Gone,
 }
 
-/// A message of the helper's.
+/// A message from the helper.
 pub(crate) enum Frame {
     NotStarted(i32),
     Exit(Exit),
@@ -37,7 +37,7 @@ impl Frame {
 }
 
 impl Heard {
-    /// What a message says. The end, and what makes no sense, say that nothing is left.
+    /// Reads a message. The end of the line, or a message that makes no sense, says that nothing is left.
     pub(crate) fn of(message: &[u8]) -> Heard {
         let Some((kind, number)) =
             message.split_first().and_then(|(kind, rest)| Some((kind, rest.try_into().ok()?)))

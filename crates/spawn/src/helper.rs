@@ -1,4 +1,4 @@
-//! The small process: starts what it is told to, waits for all of it, and ends what it is told to.
+//! The small process: starts programs as it is told, waits for all of them, and ends those that it is told to.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -16,7 +16,7 @@ use crate::order::Read;
 /// How long a program that was told to end may take for it, in ms.
 pub const GRACE_MS: u64 = 2_000;
 
-/// The token of the socket to the server; those of programs are twice their number, and one more for their lines.
+/// The token of the socket to the server. The token of a program is twice its number, and that of its line one more.
 const SERVER: u64 = u64::MAX;
 
 /// `EAGAIN`, errno(3): no more programs can be started for now.
@@ -25,7 +25,8 @@ const TOO_MANY: i32 = 11;
 /// The descriptors of an order: three streams, the line, and the order itself if it is long.
 const DESCRIPTORS: usize = 4;
 
-/// Starts programs for the server at the other end of standard input, until that closes it. The first message is its list.
+/// Starts programs for the server at the other end of standard input, until the server closes it. The first message is
+/// its list.
 ///
 /// # Errors
 ///
@@ -33,12 +34,12 @@ const DESCRIPTORS: usize = 4;
 pub fn serve() -> io::Result<()> {
     spawn::settle();
     stdio::occupy()?;
-    // Not for the programs, which have three descriptors.
+    // The socket is not for the programs, which have three descriptors.
     let server = std::io::stdin().as_fd().try_clone_to_owned()?;
     stdio::replace(std::io::stdin(), std::fs::File::open("/dev/null")?)?;
     process::raise_descriptors_max();
     process::set_name("adyton-cgi");
-    // Nothing here keeps a file system from being unmounted.
+    // In the root folder, this process keeps no file system from being unmounted.
     std::env::set_current_dir("/")?;
     let epoll = Epoll::new()?;
     epoll.add(&server, SERVER, Interest::Level)?;
@@ -53,7 +54,7 @@ pub fn serve() -> io::Result<()> {
             Err(error) => break Err(error),
         }
     };
-    // What is left ends at once: there is no server any more that could want an answer.
+    // The programs that are left end at once: there is no server any more that could want an answer.
     helper.programs.values().for_each(|program| program.group.kick(Kick::Kill));
     ended
 }
@@ -61,12 +62,12 @@ pub fn serve() -> io::Result<()> {
 /// A program that was started.
 struct Program {
     group: Group,
-    /// Its place in the list.
+    /// The program's place in the list.
     place: usize,
     line: OwnedFd,
-    /// The program itself has ended, and the server was told.
+    /// Whether the program itself has ended, and the server was told.
     has_ended: bool,
-    /// The server wants it to end.
+    /// Whether the server wants it to end.
     is_ending: bool,
     /// When it is killed, in ms of the monotonic clock.
     due_ms: Option<u64>,
@@ -107,7 +108,7 @@ impl Helper {
         Ok(true)
     }
 
-    /// Starts a program. What is no order is dropped, with its line.
+    /// Starts a program. A message that is no order is dropped, with its line.
     fn start(&mut self, mut bytes: Vec<u8>, mut descriptors: Vec<OwnedFd>) {
         if descriptors.len() == DESCRIPTORS + 1
             && let Some(long) = descriptors.pop()
@@ -156,20 +157,20 @@ impl Helper {
         }
     }
 
-    /// A program has ended by itself, or because it was told to.
+    /// Notes that a program has ended by itself, or because it was told to.
     fn see_exit(&mut self, number: u64) {
         let Some(program) = self.programs.get_mut(&number) else { return };
         let Ok(Some(exit)) = program.group.exit() else { return };
         tell(&program.line, &Frame::Exit(exit));
         program.has_ended = true;
-        // Its end makes no further events; that it is kept keeps its number from others.
+        // The end of the process makes no further events; keeping the group keeps its number from others.
         let _ = self.epoll.remove(&program.group);
         if program.is_ending {
             self.clear(number);
         }
     }
 
-    /// The server has said that a program is to end, or has closed its line.
+    /// Ends a program, as the server has said so or has closed its line.
     fn hear(&mut self, number: u64) {
         let Some(program) = self.programs.get_mut(&number) else { return };
         let mut buffer = [0; FRAME_BYTES];
@@ -179,23 +180,23 @@ impl Helper {
         if program.has_ended {
             return self.clear(number);
         }
-        // The line is at its end, maybe, and would be readable for ever.
+        // The line may be at its end, and would be readable for ever.
         let _ = self.epoll.remove(&program.line);
         program.is_ending = true;
         program.group.kick(Kick::Terminate);
-        // One that was stopped would not hear it.
+        // A program that was stopped would not hear it.
         program.group.kick(Kick::Continue);
         program.due_ms = Some(clock::monotonic_ms() + GRACE_MS);
     }
 
-    /// Ends what is left of a group whose first program has ended.
+    /// Ends the rest of a group whose first program has ended.
     fn clear(&mut self, number: u64) {
         if let Some(program) = self.programs.remove(&number) {
             self.end(program);
         }
     }
 
-    /// Ends a program with its group. It leaves the list before its number may be given to another process.
+    /// Ends a program with its group. The group leaves the list before its number may be given to another process.
     fn end(&mut self, program: Program) {
         program.group.kick(Kick::Kill);
         self.list.give_back(program.place);
@@ -203,7 +204,7 @@ impl Helper {
     }
 }
 
-/// Says something to the server, which may have gone.
+/// Sends a message to the server, which may have gone.
 fn tell(line: &OwnedFd, frame: &Frame) {
     let _ = pass::send_now(line, &frame.bytes(), &[]);
 }

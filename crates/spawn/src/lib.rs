@@ -1,10 +1,11 @@
-//! Programs that a small process starts for a server, which is large, has many threads, and has an application with children of
-//! its own in it.
+//! Programs that a small process starts for a server, which is large, has many threads, and has an application with
+//! children of its own in it.
 //!
-//! The server has a [`Spawner`], which starts another process ([`serve`]) and sends it an [`Order`] for each program, with the
-//! descriptors that it is to have. For each [`Program`] there is a line between the two, over which the server is told how it
-//! has ended, and can have it ended. Whoever closes its end of a line, by dying as well, ends the program with all of its group.
-//! If the small process dies, the server ends the groups that stand in its [`List`](list), and starts another one.
+//! The server has a [`Spawner`], which starts another process ([`serve`]) and sends it an [`Order`] for each program,
+//! with the descriptors that it is to have. For each [`Program`] there is a line between the two, over which the server
+//! is told how it has ended, and can have it ended. A side that closes its end of a line, by dying as well, ends the
+//! program with all of its group. If the small process dies, the server ends the groups that stand in its
+//! [`List`](list), and starts another one.
 //!
 //! | over a line | says |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! The groups that the small process has started, in memory that the server sees, too: whichever of the two outlives the other
-//! ends them.
+//! The groups that the small process has started, in memory that the server sees, too: whichever of the two outlives
+//! the other ends them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,7 +11,7 @@ use adyton_sys::{forks, spawn};
 /// The most programs that run or end at once: more than `cgi-processes` allows, with those that take their time to end.
 const PROGRAMS_MAX: usize = 16 << 10;
 
-/// The numbers of groups; 0 where there is none.
+/// The numbers of groups; 0 in a place without one.
 pub(crate) struct List {
     board: Board,
     /// Places that were used and are free again.
@@ -21,7 +21,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// An empty one.
+    /// An empty list.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl List {
     ///
     /// # Errors
     ///
-    /// The descriptor is none.
+    /// The descriptor is not that of a list.
     pub(crate) fn open(descriptor: OwnedFd) -> io::Result<List> {
         Ok(List { board: Board::open(descriptor, PROGRAMS_MAX)?, free: Vec::new(), unused: 0 })
     }
@@ -87,7 +87,7 @@ mod tests {
 
     use super::{List, PROGRAMS_MAX};
 
-    /// Places are given again, and none twice; both sides see what stands there.
+    /// A place that was given back is given again, but none is given twice; both sides see its number.
     #[test]
     fn places() -> io::Result<()> {
         let ours = List::new()?;

@@ -1,4 +1,4 @@
-//! What is to be started, as bytes.
+//! The order to start a program, as bytes.
 
 use std::ffi::CString;
 
@@ -21,7 +21,7 @@ pub struct Order {
     pub user_processes_max: u64,
 }
 
-/// The same, as the kernel takes it.
+/// An [`Order`], as the kernel takes it.
 pub(crate) struct Read {
     pub(crate) path: CString,
     pub(crate) may_be_link: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Read {
 }
 
 impl Order {
-    /// Three numbers, then four parts, each with a NUL behind every text in it, and its length in front.
+    /// Writes three numbers, then four parts, each with a NUL behind every text in it, and its length in front.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let ended = |text: &[u8]| [text, &[0]].concat();
         let arguments: Vec<u8> = self.arguments.iter().flat_map(|word| ended(word)).collect();
@@ -50,7 +50,7 @@ impl Order {
 }
 
 impl Read {
-    /// `None`: these bytes are no order.
+    /// Reads an order; `None`: these bytes are none.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Read> {
         let (memory, rest) = bytes.split_first_chunk()?;
         let (processes, rest) = rest.split_first_chunk()?;

@@ -18,22 +18,23 @@ use crate::order::Order;
 /// The stack of the thread that waits for the small process to end.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What starts programs for a server, by another process, which is started when it is needed first.
+/// Starts programs for a server, by another process, which is started when it is first needed.
 #[derive(Debug)]
 pub struct Spawner {
-    /// What is run to have that process call [`crate::serve`]: a program and its arguments.
+    /// The command of that process, which has to call [`crate::serve`]: a program and its arguments.
     command: Vec<OsString>,
     helper: Mutex<Option<Own>>,
 }
 
-/// A program that was started, or will be in a moment. When its line is dropped, the program ends with all of its group.
+/// A program that was started, or will be in a moment. When its line is dropped, the program ends with all of its
+/// group.
 #[derive(Debug)]
 pub struct Program {
-    /// What it writes to its standard output, to be read without waiting.
+    /// The program's standard output, to be read without waiting.
     pub output: Own,
-    /// What it writes to its standard error, likewise.
+    /// The program's standard error, to be read without waiting.
     pub errors: Own,
-    /// What is known of it.
+    /// The line over which the program's end is heard of, and asked for.
     pub line: Line,
 }
 
@@ -42,7 +43,7 @@ pub struct Program {
 pub struct Line(Own);
 
 impl Spawner {
-    /// One that starts its process by this command, with a socket as standard input.
+    /// A spawner that starts its process by this command, with a socket as standard input.
     pub fn new(command: Vec<OsString>) -> Spawner {
         Spawner { command, helper: Mutex::new(None) }
     }
@@ -51,7 +52,7 @@ impl Spawner {
     ///
     /// # Errors
     ///
-    /// It cannot be started.
+    /// The process cannot be started.
     pub fn begin(&self) -> io::Result<()> {
         let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
         if helper.is_none() {
@@ -60,7 +61,7 @@ impl Spawner {
         Ok(())
     }
 
-    /// Has a program started, with `input` as its standard input. That it cannot be run is heard later.
+    /// Has a program started, with `input` as its standard input. A failure to run it is heard later.
     ///
     /// # Errors
     ///
@@ -92,12 +93,13 @@ impl Spawner {
                 sent => return sent,
             }
         }
-        // Somebody has ended it.
+        // Somebody has ended the process.
         let socket = helper.insert(self.helper()?);
         pass::send_now(socket, bytes, descriptors)
     }
 
-    /// Starts the process: in a group of its own, so that a Ctrl-C that is for the server does not end what the server's requests wait for.
+    /// Starts the process in a group of its own, so that a Ctrl-C for the server does not end programs that its
+    /// requests wait for.
     fn helper(&self) -> io::Result<Own> {
         let (ours, theirs) = pass::pair()?;
         let ours = Own::new(ours);
@@ -117,7 +119,7 @@ impl Spawner {
     }
 }
 
-/// Has a thread wait for the small process to end, and end then what it has started.
+/// Has a thread wait for the small process to end, and then end the programs that it has started.
 fn end_with(mut helper: Child, list: List) -> io::Result<()> {
     let wait = move || {
         // The application may have waited for it: then it has ended, too.
@@ -135,7 +137,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 impl Line {
-    /// The next thing that is known of the program; `None` while there is nothing new.
+    /// The next news of the program; `None` while there is nothing new.
     pub fn hear(&self) -> Option<Heard> {
         let mut buffer = [0; FRAME_BYTES];
         match pass::receive_now(&self.0, &mut buffer) {
@@ -145,7 +147,7 @@ impl Line {
         }
     }
 
-    /// Has it end, with all of its group. That nothing is left is heard later.
+    /// Has the program end, with all of its group. That nothing is left of it is heard later.
     pub fn end(&self) {
         // The other process may have gone, and the program with it.
         let _ = pass::send_now(&self.0, b"E", &[]);
@@ -158,19 +160,19 @@ impl AsFd for Line {
     }
 }
 
-/// What is given to a program as its input.
+/// The standard input of a program.
 #[derive(Debug)]
 pub enum Input<'b> {
     /// Nothing.
     Empty,
-    /// These bytes.
+    /// Bytes, which are put into a file in memory.
     Bytes(&'b [u8]),
     /// A file, from its beginning.
     File(BorrowedFd<'b>),
 }
 
 impl Input<'_> {
-    /// A descriptor from which a program reads this, and nothing else.
+    /// Opens a descriptor from which a program reads this input, and nothing else.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use adyton_sys::socket::{Until, wait};
 /// A bound against hanging, in ms.
 const PATIENCE_MS: u64 = 60_000;
 
-/// What says that a process of this test is to be the small one.
+/// The variable that makes a process of this test the small one.
 const AS_HELPER: &str = "ADYTON_TEST_AS_HELPER";
 
 /// The small process: this test program, with this test alone.
@@ -91,7 +91,8 @@ fn much_arrives() -> io::Result<()> {
     Ok(())
 }
 
-/// What is told to end does, and what it has started with it, also if it would rather not; so does what is forgotten.
+/// A program that is told to end does so with all that it has started, even against its will; so does one whose line is
+/// dropped.
 #[test]
 fn one_ends() -> io::Result<()> {
     let spawner = spawner()?;
@@ -141,7 +142,7 @@ fn what_cannot_start_says_why() -> io::Result<()> {
     Ok(())
 }
 
-/// A program that may be no link is none: where one stands, nothing runs.
+/// An order that allows no link runs nothing where its path is a link.
 #[test]
 fn a_link_is_not_run() -> io::Result<()> {
     let spawner = spawner()?;

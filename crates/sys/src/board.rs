@@ -1,4 +1,4 @@
-//! Numbers in memory that processes share: one writes, another reads, and they outlive the writer.
+//! Numbers in memory that processes share: one process writes, another reads, and the numbers outlive the writer.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -40,7 +40,7 @@ impl Board {
     /// The descriptor is no memory of that size, or the process is out of memory.
     pub fn open(fd: OwnedFd, count: usize) -> io::Result<Self> {
         let bytes = count * size_of::<AtomicU64>();
-        // Past the end of what is behind the descriptor a touch would be a SIGBUS.
+        // A touch past the end of the descriptor's memory would be a SIGBUS.
         if rustix::fs::fstat(&fd)?.st_size < i64::try_from(bytes).unwrap_or(i64::MAX) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the board is too small"));
         }

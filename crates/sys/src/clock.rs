@@ -30,7 +30,7 @@ pub fn thread_us() -> u64 {
     us_of(ClockId::ThreadCPUTime)
 }
 
-/// How often this thread has given up the CPU in order to wait (getrusage(2), `ru_nvcsw`): a system call.
+/// Number of times that this thread has given up the CPU in order to wait (getrusage(2), `ru_nvcsw`): a system call.
 pub fn thread_waits() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: zeros are an `rusage`, which the call fills; it fails for no thread that calls it.

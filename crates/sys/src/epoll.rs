@@ -11,31 +11,31 @@ use crate::processes::forks;
 /// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
 const EVENTS_MAX: usize = 256;
 
-/// From this on, a wait need not be exact.
+/// Shortest wait that need not be exact.
 const COARSE_NS: u64 = 5_000_000;
 
-/// What a descriptor is watched for.
+/// Events for which a descriptor is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Readable, for as long as it is (level-triggered): wake-ups.
+    /// Readable, reported as long as it lasts (level-triggered): wake-ups.
     Level,
-    /// Readable, for as long as it is, and of several instances that watch the same only some are woken
+    /// Readable, reported as long as it lasts, to only some of several instances that watch the same descriptor
     /// (`EPOLLEXCLUSIVE`): listeners.
     Exclusive,
-    /// Each change to readable or writable, once (edge-triggered): connections, which are
-    /// registered a single time and never re-armed.
+    /// Each change to readable or writable, reported once (edge-triggered): connections, which are registered a single
+    /// time and never re-armed.
     Edge,
-    /// Each change to writable, once: passages that were full.
+    /// Each change to writable, reported once: passages that were full.
     Room,
 }
 
-/// One descriptor that became ready.
+/// A descriptor that became ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The number given at [`Epoll::add`].
     pub token: u64,
-    /// The peer has ended its side, or the connection is gone: after a short `recv` there is still
-    /// something to be learnt, and no further event will say so.
+    /// Whether the peer has ended its side or the connection is gone: after a short `recv` there is still something to
+    /// learn, and no further event will say so.
     pub ending: bool,
 }
 
@@ -95,7 +95,7 @@ impl Drop for Epoll {
 }
 
 impl Epoll {
-    /// Makes one: `epoll_create1(2)`.
+    /// Makes an instance: `epoll_create1(2)`.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// As `epoll_ctl(2)`: no memory, or the limit of watches is reached.
+    /// Errors of `epoll_ctl(2)`: no memory, or the limit of watches is reached.
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
         use epoll::EventFlags as Flags;
         let flags = match interest {
@@ -126,7 +126,7 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// As `epoll_ctl(2)`: `fd` was not watched.
+    /// Errors of `epoll_ctl(2)`: `fd` was not watched.
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.fd, fd)?)
     }
@@ -147,8 +147,8 @@ impl Epoll {
         }
     }
 
-    /// As [`Epoll::wait`], for at most `timeout_ns`; it may wake a millisecond early. Short waits cost a second system
-    /// call when nothing is ready yet, as epoll knows only milliseconds before Linux 5.11.
+    /// Waits like [`Epoll::wait`], for at most `timeout_ns`; it may wake a millisecond early. A short wait costs a
+    /// second system call when nothing is ready yet, because epoll knows only milliseconds before Linux 5.11.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Epoll {
         if events.is_empty() && timeout_ns > 0 {
             let timeout = Timespec {
                 tv_sec: 0,
-                // Below 10⁹, as it is below `COARSE_NS`.
+                // The value is below 10⁹, because `COARSE_NS` is.
                 tv_nsec: timeout_ns.cast_signed(),
             };
             match poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&timeout)) {

@@ -62,7 +62,7 @@ impl Drop for Pages {
 mod tests {
     use super::Pages;
 
-    /// It is zero, and keeps what is written.
+    /// New memory is zero, and keeps the bytes written to it.
     #[test]
     fn keeps_bytes() -> std::io::Result<()> {
         let mut pages = Pages::new(64 << 10)?;

@@ -14,7 +14,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Makes one.
+    /// Makes a wake-up.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Wake {
         let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
     }
 
-    /// Takes the pending wake-ups back.
+    /// Takes back the pending wake-ups.
     pub fn clear(&self) {
         let mut counter = [0; 8];
         // An empty counter would block, and then there is nothing to take.

@@ -3,13 +3,13 @@
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
-/// A hash that Digest is spoken with. The forms that end in `-sess` are not known: a server would have to remember the
+/// A hash that Digest is used with. The forms that end in `-sess` are not known: a server would have to remember the
 /// first request of each session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
     /// The better one, which is offered first.
     Sha256,
-    /// The one that every client knows. What breaks MD5 elsewhere, two texts with one hash, does not help here.
+    /// The one that every client knows. Collisions, by which MD5 is broken elsewhere, do not help here.
     Md5,
 }
 
@@ -17,7 +17,7 @@ impl Algorithm {
     /// All, in the order in which they are offered.
     pub const ALL: [Algorithm; 2] = [Algorithm::Sha256, Algorithm::Md5];
 
-    /// Its name in the parameter `algorithm`, which has no case.
+    /// The hash's name in the parameter `algorithm`, which has no case.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Sha256 => "SHA-256",

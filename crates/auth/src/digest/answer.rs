@@ -1,4 +1,4 @@
-//! What a client answers to a challenge of Digest (RFC 7616 section 3.4), and what must be in it.
+//! A client's answer to a challenge of Digest (RFC 7616 section 3.4), and the parameters that it must have.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,7 +25,7 @@ impl<'a> Answer<'a> {
     pub(crate) fn of(parameters: &'a Parameters<'_>) -> Result<Answer<'a>, DigestError> {
         let wanted = |name: &'static str| parameters.of(name.as_bytes()).ok_or(DigestError::Missing(name));
         let is = |value: &[u8], word: &str| value.eq_ignore_ascii_case(word.as_bytes());
-        // Without it, it is MD5 (RFC 7616 section 3.4).
+        // Without the parameter, the algorithm is MD5 (RFC 7616 section 3.4).
         let algorithm = parameters.of(b"algorithm").unwrap_or(b"MD5");
         let algorithm = Algorithm::ALL.into_iter().find(|known| is(algorithm, known.name()));
         let algorithm = algorithm.ok_or(DigestError::OtherAlgorithm)?;
@@ -51,8 +51,8 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// What only who knows the hash of the user can compute: of the request with its method, and of the answer to it with
-    /// an empty one (RFC 7616 sections 3.4.1 and 3.5).
+    /// The proof of a request, made with its method, or of the answer to it, made with an empty one: only whoever knows
+    /// the hash of the user can compute it (RFC 7616 sections 3.4.1 and 3.5).
     pub(crate) fn proof(&self, user_hash: &[u8], method: &[u8]) -> String {
         let request = self.algorithm.hash(&[method, self.uri]);
         self.algorithm.hash(&[user_hash, self.nonce, self.nc, self.cnonce, b"auth", request.as_bytes()])
@@ -103,31 +103,31 @@ fn nibble(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Why a request is from nobody.
+/// Reason why a request is from nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestError {
-    /// It is of another scheme: ask for this one.
+    /// The value is of another scheme: ask for this one.
     OtherScheme,
-    /// It is no list of parameters, or one of them is malformed.
+    /// The value is no list of parameters, or one of them is malformed.
     Malformed,
     /// This parameter is missing.
     Missing(&'static str),
-    /// It is for another realm.
+    /// The answer is for another realm.
     OtherRealm,
-    /// Its `uri` is not the target of the request.
+    /// The answer's `uri` is not the target of the request.
     OtherTarget,
-    /// Its `algorithm` is not known here.
+    /// The answer's `algorithm` is not known here.
     OtherAlgorithm,
-    /// Its `qop` is not `auth`.
+    /// The answer's `qop` is not `auth`.
     OtherQop,
-    /// It has the hash of a name instead of the name, which was not asked for.
+    /// The answer has the hash of a name, which was not asked for, instead of the name.
     UserHash,
-    /// There is no such user, or the password is another one.
+    /// No user has this name, or the password is another one.
     Wrong,
 }
 
 impl DigestError {
-    /// Whether it may be a guess at a password, which is what [`crate::Throttle`] counts.
+    /// Whether the request may be a guess at a password: [`crate::Throttle`] counts those.
     pub fn is_guess(self) -> bool {
         self == DigestError::Wrong
     }

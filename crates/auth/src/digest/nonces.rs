@@ -1,7 +1,7 @@
 //! Nonces of Digest (RFC 7616 section 3.3): signed, so that none is remembered before it was used.
 //!
-//! A nonce is its time, a serial number, and a signature of both and the realm. Of nonces that were used with a right
-//! password it is remembered which counts they came with, so that nothing is answered twice.
+//! A nonce is its time, a serial number, and a signature of both and the realm. If a nonce was used with a right
+//! password, the counts that it came with are remembered, so that nothing is answered twice.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ pub(crate) struct Nonces {
     /// Entries of `seen`.
     entries_max: usize,
     next_serial: u32,
-    /// The counts of those that were used, by their stamps, so that the oldest is the first.
+    /// The counts of used nonces, by their stamps, so that the oldest is the first.
     seen: BTreeMap<Stamp, Counts>,
-    /// The newest one whose counts were forgotten for want of room: it may have been used, and so may all before it.
+    /// The newest nonce whose counts were forgotten for want of room: it may have been used, and so may all before it.
     forgotten: Option<Stamp>,
 }
 
-/// The time that a nonce was made at, in milliseconds, and a number that tells those of one millisecond apart.
+/// The time at which a nonce was made, in milliseconds, and a number that tells apart the nonces of one millisecond.
 type Stamp = (u64, u32);
 
-/// Of the counts that a nonce came with, the highest, and which of the [`WINDOW`] that end with it: bit n is the
-/// highest less n. Requests that a browser sends at the same time on several connections overtake each other.
+/// The counts that a nonce came with: the highest, and which of the [`WINDOW`] that end with it: bit n is the highest
+/// less n. Requests that a browser sends at the same time on several connections overtake each other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     highest: u32,
@@ -38,7 +38,7 @@ struct Counts {
 /// How far behind the highest count another one may come.
 const WINDOW: u32 = u64::BITS;
 
-/// Of the signature, in bytes: as many bits as nobody guesses.
+/// Bytes that a nonce has of its signature: as many bits as nobody guesses.
 const SIGNATURE_BYTES: usize = 16;
 
 impl Nonces {
@@ -54,7 +54,8 @@ impl Nonces {
         self.written(stamp, realm)
     }
 
-    /// Whether this nonce was made here, for this realm, not too long ago, and comes with this count for the first time.
+    /// Whether this nonce was made here, for this realm, not too long ago, and comes with this count for the first
+    /// time.
     ///
     /// The password is known to be right: only that takes room.
     pub(crate) fn take(&mut self, nonce: &[u8], count: u32, realm: &Realm, now_ms: u64) -> bool {
@@ -85,7 +86,8 @@ impl Nonces {
         let text = str::from_utf8(nonce).ok()?;
         let made_ms = u64::from_str_radix(text.get(..16)?, 16).ok()?;
         let serial = u32::from_str_radix(text.get(16..24)?, 16).ok()?;
-        // Written again it is the same, with its signature: that also refuses other ways to write these numbers.
+        // A stamp of ours is the same when it is written again, with its signature: that also refuses other ways to
+        // write these numbers.
         let stamp = (made_ms, serial);
         let is_ours: bool = self.written(stamp, realm).as_bytes().ct_eq(nonce).into();
         is_ours.then_some(stamp)
@@ -149,7 +151,7 @@ mod tests {
             (u32::MAX - 63, 1099, true),
             (u32::MAX - 64, 1099, false),
             (u32::MAX - 1, 1100, false),
-            // A clock that another process reads a moment before.
+            // Another process may have read its clock a moment before.
             (u32::MAX - 2, 99, true),
         ] {
             assert_eq!(is_good, nonces.take(nonce.as_bytes(), count, &realm, now_ms), "{count} at {now_ms}");

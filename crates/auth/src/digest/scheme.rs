@@ -22,15 +22,16 @@ pub struct Digest {
 /// How long nonces are good, and how many are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestLimits {
-    /// How long after it was made a nonce is taken; see [`NONCE_MS`].
+    /// How long a nonce is taken after it was made; see [`NONCE_MS`].
     pub nonce_ms: u64,
     /// Nonces in use at a time; see [`NONCES_MAX`].
     pub nonces_max: usize,
 }
 
-/// Five minutes, as in Apache. A client then asks for another one, which costs a round trip and no question to anybody.
+/// Lifetime of a nonce: five minutes, as in Apache. A client then asks for another one, which costs a round trip and no
+/// question to anybody.
 pub const NONCE_MS: u64 = 5 * 60 * 1000;
-/// Some 60 bytes each. When there are more, the oldest is forgotten, and not taken any more.
+/// Nonces in use at a time, some 60 bytes each. When there are more, the oldest is forgotten, and not taken any more.
 pub const NONCES_MAX: usize = 4096;
 
 impl Default for DigestLimits {
@@ -50,11 +51,11 @@ pub struct DigestRequest<'a> {
     pub authorization: &'a [u8],
 }
 
-/// What came of a request.
+/// Result of checking a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// It is from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section 3.5), which
-    /// proves to the client that the server knows its password, too; a server may leave it out.
+    /// The request is from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section
+    /// 3.5), which proves to the client that the server knows its password, too; a server may leave it out.
     Good {
         /// The name of the user.
         user: Vec<u8>,
@@ -64,22 +65,22 @@ pub enum Checked {
     /// The password is right, but the nonce is too old, was used with this count before, or is not ours: the client is
     /// asked again with [`Asked::Stale`], and answers without asking anybody.
     Stale,
-    /// It is from nobody.
+    /// The request is from nobody.
     Bad(DigestError),
 }
 
-/// Why a client is asked.
+/// Reason why a client is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// It has not said who it is, or wrongly.
+    /// The client has not said who it is, or wrongly.
     First,
-    /// Its nonce is too old.
+    /// The client's nonce is too old.
     Stale,
 }
 
 impl Digest {
-    /// Asks in this realm. What the secret signs is good wherever the secret is the same; but which counts were used
-    /// is known here only, so that of several processes each takes a request once.
+    /// Asks in this realm. A signature is good wherever the secret is the same; but only this value knows which counts
+    /// were used, so that of several processes each takes a request once.
     pub fn new(realm: Realm, secret: Secret, limits: DigestLimits) -> Digest {
         Digest { realm, nonces: Nonces::new(secret, limits.nonce_ms, limits.nonces_max) }
     }
@@ -103,22 +104,22 @@ impl Digest {
         algorithms.iter().map(challenge).collect()
     }
 
-    /// Whom a request is from.
+    /// Finds the user whom a request is from.
     pub fn check(&mut self, passwords: &DigestPasswords, request: DigestRequest<'_>, now_ms: u64) -> Checked {
         let Digest { realm, nonces } = self;
-        // The memory for nonces is for those who know a password.
+        // The memory for nonces is only for clients that know a password.
         checked(realm, passwords, request, |nonce, count| nonces.take(nonce, count, realm, now_ms))
     }
 
-    /// Checks a request again that [`Digest::check`] found good a moment ago: its count is no new one, and was not used for
-    /// another request either.
+    /// Checks a request again that [`Digest::check`] found good a moment ago: its count is no new one, and was not used
+    /// for another request either.
     pub fn check_again(&self, passwords: &DigestPasswords, request: DigestRequest<'_>) -> Checked {
         checked(&self.realm, passwords, request, |_, _| true)
     }
 }
 
-/// Whom a request in a realm is from. `take`: whether its nonce comes with its count for the first time; only asked if all else
-/// is right.
+/// Finds the user whom a request in a realm is from. `take`: whether its nonce comes with its count for the first time;
+/// only asked if all else is right.
 fn checked(
     realm: &Realm,
     passwords: &DigestPasswords,
@@ -136,7 +137,7 @@ fn checked(
     } else if answer.uri != request.target {
         return Checked::Bad(DigestError::OtherTarget);
     }
-    // For an unknown user the same is computed, with what is nobody's.
+    // For an unknown user the same is computed, with the hash of nobody.
     let known = passwords.hash_of(&answer.user, realm, answer.algorithm);
     let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
     let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();
@@ -150,13 +151,14 @@ fn checked(
 }
 
 impl fmt::Debug for Digest {
-    /// Without the secret.
+    /// Shows no secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Digest").field("realm", &self.realm).finish_non_exhaustive()
     }
 }
 
-/// The user that a value of `Authorization` names, if it has all that Digest wants; whether it is true is another question.
+/// The user that a value of `Authorization` names, if it has all that Digest wants; whether it is true is another
+/// question.
 pub fn digest_user(authorization: &[u8]) -> Option<Vec<u8>> {
     let parameters = Parameters::read(of_scheme(authorization, b"Digest")?)?;
     Some(Answer::of(&parameters).ok()?.user.into_owned())
@@ -203,7 +205,7 @@ mod tests {
         digest.check(&passwords, request, now_ms)
     }
 
-    /// What a client answers to a challenge, with other parameters in the place of some.
+    /// A client's answer to a challenge, for this password and count.
     fn answer(challenge: &[u8], password: &str, nc: &str) -> String {
         let parameters = challenge.strip_prefix(b"Digest ").and_then(Parameters::read).unwrap_or_default();
         let of = |name: &str| parameters.of(name.as_bytes()).unwrap_or_default();
@@ -249,7 +251,7 @@ mod tests {
             assert!(text.ends_with("\", charset=UTF-8, userhash=false"), "{text}");
         }
         let [sha256, md5] = &challenges[..] else { unreachable!("two algorithms") };
-        // Both have one nonce, whose counts are counted together.
+        // The two challenges have one nonce, whose counts are counted together.
         for (challenge, password, nc, now_ms, expected) in [
             (md5, "Circle of Life", "00000001", 100, Some(true)),
             (md5, "Circle of Life", "00000001", 100, Some(false)),
@@ -384,7 +386,7 @@ mod tests {
 
     #[test]
     fn nobody_is_no_user() {
-        // Who computes with the hash that stands for nobody is refused as anybody else.
+        // A client that computes with the hash of nobody is refused as any other.
         let text = RFC_MD5.replace('\n', "").replace("Digest ", "").replace("Mufasa", "Scar");
         let parameters = Parameters::read(text.as_bytes()).unwrap_or_default();
         let proof =

@@ -5,13 +5,13 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-/// What signs: random bytes that the caller makes when it starts, and tells nobody.
+/// The secret that signs: random bytes that the caller makes when it starts, and tells nobody.
 pub type Secret = [u8; 32];
 
 /// The block of SHA-256, to which HMAC fills up shorter secrets with zeros.
 const BLOCK_BYTES: usize = 64;
 
-/// Signs texts one after the other, each with its length before it: "a", "bc" is not "ab", "c".
+/// Signs texts one after the other, each with its length before it, so that "a", "bc" is not "ab", "c".
 pub fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     let mut block = [0; BLOCK_BYTES];
     block[..secret.len()].copy_from_slice(secret);

@@ -9,7 +9,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, decoded};
 
-/// What `htpasswd` makes if not told otherwise, and `openssl passwd -apr1`.
+/// The form that `htpasswd` makes if not told otherwise, and `openssl passwd -apr1`.
 #[derive(Clone)]
 pub(crate) struct Apr1 {
     salt: Box<[u8]>,
@@ -19,14 +19,14 @@ pub(crate) struct Apr1 {
 const MAGIC: &[u8] = b"$apr1$";
 const ROUNDS: usize = 1000;
 
-/// What Apache takes; it leaves more out of the hash.
+/// The longest salt that Apache takes; it leaves more out of the hash.
 const SALT_BYTES_MAX: usize = 8;
 
-/// Which byte of the hash is written in which place.
+/// The byte of the hash that is written in each place.
 const ORDER: [usize; 16] = [12, 6, 0, 13, 7, 1, 14, 8, 2, 15, 9, 3, 5, 10, 4, 11];
 
 impl Apr1 {
-    /// Reads what stands behind `$apr1$`.
+    /// Reads the text behind `$apr1$`.
     pub(crate) fn read(rest: &str) -> Result<Apr1, Refused> {
         let (salt, hash) = rest.split_once('$').ok_or(Refused::Malformed)?;
         if salt.len() > SALT_BYTES_MAX {
@@ -63,7 +63,7 @@ impl Apr1 {
             md5.update(&inner[..taken]);
             left -= taken;
         }
-        // For each bit of the length, the lowest first: a zero byte, or the first one of the password.
+        // Each bit of the length, the lowest first, adds a zero byte, or the first one of the password.
         let mut bits = password.len();
         while bits > 0 {
             md5.update(if bits & 1 == 1 { &[0] } else { &password[..1] });

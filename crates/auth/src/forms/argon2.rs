@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, number};
 
-/// What the `argon2` program makes, and the libraries of most languages.
+/// The form that the `argon2` program makes, and the libraries of most languages.
 #[derive(Clone)]
 pub(crate) struct Argon2 {
     kind: Algorithm,
@@ -18,25 +18,26 @@ pub(crate) struct Argon2 {
     hash: Box<[u8]>,
 }
 
-/// Each verification takes this memory while it runs. RFC 9106 section 4 recommends 64 MiB where 2 GiB are too much,
-/// and libraries take at most that if not told.
+/// Most memory of a verification while it runs. RFC 9106 section 4 recommends 64 MiB where 2 GiB are too much, and
+/// libraries take at most that if not told.
 const MEMORY_KIB_MAX: u32 = 128 * 1024;
 
-/// Memory, in KiB, times the passes over it: less than a second of a core, though lanes are run one after the other here.
+/// Memory, in KiB, times the passes over it: less than a second of a core, though lanes are run one after the other
+/// here.
 const MEMORY_PASSES_MAX: u32 = 1024 * 1024;
 
 /// Lanes, which cost threads elsewhere and nothing here: more than any library takes if not told.
 const LANES_MAX: u32 = 64;
 
-/// RFC 9106 section 3.1 asks for 8 bytes of salt at least. Of the hash it allows 4 to 2^32 - 1; less than 16 is a
-/// guess in too few, and libraries make 32.
+/// RFC 9106 section 3.1 asks for 8 bytes of salt at least. It allows 4 to 2^32 - 1 bytes of hash; fewer than 16 are too
+/// easy to guess, and libraries make 32.
 const SALT_BYTES: RangeInclusive<usize> = 8..=64;
 const HASH_BYTES: RangeInclusive<usize> = 16..=64;
 
 impl Argon2 {
-    /// Reads what stands behind `$argon2id$` or another kind.
+    /// Reads the text behind `$argon2id$` or another kind.
     pub(crate) fn read(kind: Algorithm, rest: &str) -> Result<Argon2, Refused> {
-        // Without a version it is the first one, from before it was written.
+        // A hash without a version is of the first one, from before versions were written.
         let (version, rest) = match rest.strip_prefix("v=") {
             None => (Version::V0x10, rest),
             Some(rest) => match rest.split_once('$').ok_or(Refused::Malformed)? {

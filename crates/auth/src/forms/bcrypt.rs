@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, decoded};
 
-/// What `htpasswd -B` makes.
+/// The form that `htpasswd -B` makes.
 #[derive(Clone)]
 pub(crate) struct Bcrypt {
     cost: u32,
@@ -15,14 +15,14 @@ pub(crate) struct Bcrypt {
     hash: [u8; HASH_BYTES],
 }
 
-/// Of the 24 bytes that the algorithm makes, all implementations leave out the last.
+/// Bytes of a hash: of the 24 that the algorithm makes, all implementations leave out the last.
 const HASH_BYTES: usize = 23;
 
-/// Costs, powers of two. Below 4 the algorithm is not defined. 15 is some 2 seconds of a core, and each more is
+/// Costs, powers of two. Below 4 the algorithm is not defined. 15 takes some 2 seconds of a core, and each more takes
 /// twice that; `htpasswd` makes 5 if not told, and at most 17, which is a way to stop a server with a few requests.
 const COSTS: RangeInclusive<u32> = 4..=15;
 
-/// What the algorithm looks at: more of a password is ignored, as by everything that makes such hashes.
+/// Bytes of a password that the algorithm looks at: more is ignored, as by everything that makes such hashes.
 const KEY_BYTES_MAX: usize = 72;
 
 impl Bcrypt {

@@ -1,6 +1,6 @@
 //! The forms of password hashes, one file each.
 //!
-//! Each has `read`, which is given what stands behind the form's name, and `verify`; and says by `work` what a
+//! Each has `read`, which is given the text behind the form's name, and `verify`; and says by `work` what a
 //! verification costs, roughly in microseconds of one core, so that forms can be compared.
 
 mod apr1;

@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use super::text::{Refused, number};
 
-/// What `openssl passwd -6` and the `crypt` of most systems make.
+/// The form that `openssl passwd -6` and the `crypt` of most systems make.
 #[derive(Clone)]
 pub(crate) struct ShaCrypt {
     width: Width,
@@ -19,24 +19,24 @@ pub(crate) struct ShaCrypt {
     hash: Box<str>,
 }
 
-/// The hash that it is made of.
+/// The hash that the form is made of.
 #[derive(Clone, Copy)]
 pub(crate) enum Width {
     Sha256,
     Sha512,
 }
 
-/// The C library raises what is below 1000, so that no hash says less. At the most a password of usual length takes some
-/// half a second of a core, and one of 255 bytes four times that. Passlib makes 656,000 if not told; the C library would
-/// take 999,999,999.
+/// Rounds. The C library raises a number below 1000, so that no hash says less. With the most rounds, a password of
+/// usual length takes some half a second of a core, and one of 255 bytes four times that. Passlib makes 656,000 if not
+/// told; the C library would take 999,999,999.
 const ROUNDS: RangeInclusive<u32> = 1_000..=2_000_000;
 const ROUNDS_DEFAULT: u32 = 5_000;
 
-/// The C library ignores what is more, and leaves it out of the hash.
+/// The longest salt: the C library ignores more, and leaves it out of the hash.
 const SALT_BYTES_MAX: usize = 16;
 
 impl ShaCrypt {
-    /// Reads what stands behind `$6$` or `$5$`.
+    /// Reads the text behind `$6$` or `$5$`.
     pub(crate) fn read(width: Width, rest: &str) -> Result<ShaCrypt, Refused> {
         let (rounds, rest) = match rest.strip_prefix("rounds=") {
             None => (ROUNDS_DEFAULT, rest),

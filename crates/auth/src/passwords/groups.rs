@@ -15,7 +15,7 @@ impl Groups {
     ///
     /// # Errors
     ///
-    /// What is wrong: the first twenty mistakes.
+    /// The first twenty mistakes of the text.
     pub fn read(text: &str) -> Result<Groups, Vec<Wrong>> {
         let mut groups = Groups::default();
         each_line(text, |_, words| groups.add(words))?;
@@ -35,7 +35,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Has this user be in this group, too.
+    /// Adds a user to a group.
     pub fn add_member(&mut self, group: &str, user: &[u8]) {
         self.members.entry(group.into()).or_default().insert(user.into());
     }

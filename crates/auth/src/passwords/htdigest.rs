@@ -7,11 +7,11 @@ use crate::digest::algorithm::Algorithm;
 use crate::passwords::wrong::{Wrong, each_line, user_name};
 use crate::realm::Realm;
 
-/// Users with what Digest wants to know of their passwords. Who has that can speak as these users in their realm, without
-/// knowing the passwords: such a file is as secret as the passwords are.
+/// Users with their hashes for Digest. Whoever has these can speak as these users in their realm, without knowing the
+/// passwords: such a file is as secret as the passwords are.
 #[derive(Clone, Default)]
 pub struct DigestPasswords {
-    /// By `user:realm`, which is one text for one pair: names of users have no colons.
+    /// Hashes by `user:realm`, which is one text for one pair: names of users have no colons.
     users: HashMap<Box<[u8]>, Hashes>,
 }
 
@@ -22,28 +22,28 @@ type Hashes = [Option<Hash>; Algorithm::ALL.len()];
 struct Hash {
     /// `H(user ":" realm ":" password)` in hexadecimal, in small letters: this text is what is hashed further.
     hex: Box<[u8]>,
-    /// The line that it stands in.
+    /// The line that the hash stands in.
     line: usize,
 }
 
 impl DigestPasswords {
-    /// Reads lines of `user:realm:hash`, in which 32 digits are MD5, and 64 are SHA-256; comments begin with `#`. A user may
-    /// have a line for each algorithm and realm.
+    /// Reads lines of `user:realm:hash`, in which 32 digits are MD5, and 64 are SHA-256; comments begin with `#`. A
+    /// user may have a line for each algorithm and realm.
     ///
     /// # Errors
     ///
-    /// What is wrong: the first twenty mistakes.
+    /// The first twenty mistakes of the text.
     pub fn read(text: &str) -> Result<DigestPasswords, Vec<Wrong>> {
         let mut passwords = DigestPasswords::default();
         each_line(text, |line, words| passwords.add(line, words))?;
         Ok(passwords)
     }
 
-    /// One user alone, with its hash in hexadecimal.
+    /// Passwords of one user alone, with its hash in hexadecimal.
     ///
     /// # Errors
     ///
-    /// Why no line of a file could say so.
+    /// The reason why no line of a file could say so.
     pub fn of_one(user: &str, realm: &str, hash: &str) -> Result<DigestPasswords, String> {
         if user.contains(':') {
             return Err("a name has no colon".to_owned());
@@ -69,8 +69,9 @@ impl DigestPasswords {
         Ok(())
     }
 
-    /// The algorithms to offer in this realm, the best first: those that all of its users have. If there is none, it is
-    /// those that some have; the others then cannot log in with a client that takes the first that it knows.
+    /// The algorithms to offer in this realm, the best first: those for which all of its users have a hash. If there is
+    /// none, those for which some have one; the others then cannot log in with a client that takes the first algorithm
+    /// that it knows.
     pub fn algorithms(&self, realm: &Realm) -> Vec<Algorithm> {
         let is_here = |place: &[u8]| {
             let colon = place.iter().position(|&byte| byte == b':');
@@ -85,7 +86,7 @@ impl DigestPasswords {
         if all.is_empty() { some } else { all }
     }
 
-    /// The realms that users have a password for, in the order of the alphabet.
+    /// The realms that users have a password for, in alphabetical order.
     pub fn realms(&self) -> Vec<String> {
         let realm = |place: &[u8]| {
             let colon = place.iter().position(|&byte| byte == b':')?;
@@ -102,8 +103,9 @@ impl DigestPasswords {
         Algorithm::ALL.into_iter().any(|algorithm| self.hash_of(user.as_bytes(), realm, algorithm).is_some())
     }
 
-    /// Users whom one of the algorithms does not help that are offered in this realm: a client that knows it and takes it
-    /// cannot let them in. Each with the algorithm and the line of its other hash, in the order of the file.
+    /// Users who lack a hash for one of the algorithms that are offered in this realm: a client that knows that
+    /// algorithm and takes it cannot let them in. Each comes with the algorithm and the line of its other hash, in the
+    /// order of the file.
     pub fn lacking(&self, realm: &Realm) -> Vec<(String, Algorithm, usize)> {
         let offered = self.algorithms(realm);
         let end = format!(":{}", realm.as_str()).into_bytes();
@@ -135,7 +137,7 @@ impl DigestPasswords {
 const FORM: &str = "write user:realm:hash, as htdigest does";
 
 impl fmt::Debug for DigestPasswords {
-    /// Without the hashes: they must not get into a log.
+    /// Shows no hashes: they must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DigestPasswords").field("users", &self.users.len()).finish_non_exhaustive()
     }

@@ -10,14 +10,14 @@ use crate::passwords::wrong::{Wrong, each_line, user_name};
 #[derive(Clone, Debug, Default)]
 pub struct Passwords {
     users: HashMap<Box<[u8]>, User>,
-    /// The hash that takes longest, which the password of an unknown user is verified against.
+    /// The hash that takes longest: the password of an unknown user is verified against it.
     decoy: Option<PasswordHash>,
 }
 
 #[derive(Clone, Debug)]
 struct User {
     hash: PasswordHash,
-    /// The line that it stands in.
+    /// The line that the user stands in.
     line: usize,
 }
 
@@ -26,7 +26,7 @@ impl Passwords {
     ///
     /// # Errors
     ///
-    /// What is wrong: the first twenty mistakes.
+    /// The first twenty mistakes of the text.
     pub fn read(text: &str) -> Result<Passwords, Vec<Wrong>> {
         let mut users = HashMap::new();
         each_line(text, |line, words| add(&mut users, line, words))?;
@@ -37,8 +37,8 @@ impl Passwords {
 
     /// Whether this is the password of this user.
     ///
-    /// It takes as long as the form of the user's hash wants, and for an unknown user as long as the costliest hash of
-    /// the file: in a file whose hashes are all of one form and cost, nobody learns from the time who is in it.
+    /// The check takes as long as the form of the user's hash wants, and for an unknown user as long as the costliest
+    /// hash of the file: in a file whose hashes are all of one form and cost, nobody learns from the time who is in it.
     pub fn verify(&self, user: &[u8], password: &[u8]) -> bool {
         if let Some(user) = self.users.get(user) {
             return user.hash.verify(password);
@@ -164,7 +164,7 @@ mod tests {
             times.min().unwrap_or_default()
         };
 
-        // They are the same but for noise; the time of the cheap hash is a thousandth of it.
+        // The two times are the same but for noise; that of the cheap hash is a thousandth of them.
         assert!(best_of_five(b"carl") * 20 > best_of_five(b"ann"));
     }
 

@@ -19,22 +19,22 @@ enum Form {
     Sha1(Sha1),
 }
 
-/// Longer passwords are never right. `htpasswd` refuses to hash more than 255 bytes; and the cost of some forms grows
-/// with the length, which a client chooses.
+/// The longest password; longer ones are never right. `htpasswd` refuses to hash more than 255 bytes; and the cost of
+/// some forms grows with the length, which a client chooses.
 pub const PASSWORD_BYTES_MAX: usize = 255;
 
-/// Why a text is no hash that passwords are verified against.
+/// Reason why a text is no hash that passwords are verified against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HashError {
-    /// It is no hash at all.
+    /// The text is no hash at all.
     Plain,
-    /// It may be one of the C library's oldest form, which has 8 characters of the password and 56 bits.
+    /// The text may be a hash of the C library's oldest form, which has 8 characters of the password and 56 bits.
     Des,
-    /// It is of a form that is not known here.
+    /// The hash is of a form that is not known here.
     Unknown,
-    /// It begins as this form, but goes on otherwise.
+    /// The text begins as this form, but goes on otherwise.
     Malformed(&'static str),
-    /// It is of this form, and to verify it costs too much: which of its numbers, and the most that is taken.
+    /// The hash is of this form, but to verify it costs too much: which of its numbers, and the most that is taken.
     TooCostly(&'static str, &'static str, u32),
 }
 
@@ -68,7 +68,7 @@ impl PasswordHash {
     ///
     /// # Errors
     ///
-    /// [`HashError`]; afterwards nothing can be wrong with it.
+    /// [`HashError`]; afterwards nothing can be wrong with the hash.
     pub fn read(text: &str) -> Result<PasswordHash, HashError> {
         let Some((name, rest)) = split_form(text) else {
             let is_des_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'/';
@@ -93,11 +93,11 @@ impl PasswordHash {
         })
     }
 
-    /// Whether it was made of this password. Takes as long as its form wants, from microseconds to seconds, and
+    /// Whether the hash was made of this password. Takes as long as its form wants, from microseconds to seconds, and
     /// as long for a wrong password as for the right one.
     pub fn verify(&self, password: &[u8]) -> bool {
-        // What makes hashes is given C strings. Bcrypt repeats its key, with a zero byte between, so that "a" and
-        // "a\0a" would be the same to it.
+        // Programs that make hashes are given C strings. Bcrypt repeats its key, with a zero byte between, so that "a"
+        // and "a\0a" would be the same to it.
         if password.len() > PASSWORD_BYTES_MAX || password.contains(&0) {
             return false;
         }
@@ -110,12 +110,12 @@ impl PasswordHash {
         }
     }
 
-    /// Whether who sees the file that it is in has the password soon: such a hash is fast, and has no salt.
+    /// Whether anyone who sees the hash's file soon has the password: such a hash is fast, and has no salt.
     pub fn is_weak(&self) -> bool {
         matches!(self.0, Form::Sha1(_))
     }
 
-    /// What a verification costs, roughly in microseconds of one core.
+    /// The cost of a verification, roughly in microseconds of one core.
     pub(crate) fn work(&self) -> u64 {
         match &self.0 {
             Form::Bcrypt(hash) => hash.work(),
@@ -128,13 +128,14 @@ impl PasswordHash {
 }
 
 impl fmt::Debug for PasswordHash {
-    /// Without the hash: it must not get into a log.
+    /// Shows no hash: it must not get into a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PasswordHash").finish_non_exhaustive()
     }
 }
 
-/// The name of a form, of `$NAME$...` or `{NAME}...` the latter with its braces, and what stands behind it.
+/// The name of a form, and the text behind it: of `$NAME$...`, or of `{NAME}...`, where the braces are part of the
+/// name.
 fn split_form(text: &str) -> Option<(&str, &str)> {
     if let Some(rest) = text.strip_prefix('$') {
         return rest.split_once('$');

@@ -1,4 +1,4 @@
-//! What is wrong with a file, line by line.
+//! Mistakes in a file, line by line.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Wrong {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it: part of a sentence, without anything secret.
+    /// The mistake: part of a sentence, without anything secret.
     pub what: String,
 }
 
@@ -19,16 +19,17 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// Mistakes that are told of one file: whoever gives a file of another kind need not read a line for each of its lines.
+/// Most mistakes that are told of one file: whoever gives a file of another kind need not read a line for each of its
+/// lines.
 pub(crate) const WRONGS_MAX: usize = 20;
 
-/// Gives each line that says something to `read`, and collects what is wrong.
+/// Gives each line that says something to `read`, and collects the mistakes.
 ///
-/// Lines that begin with `#` and those without anything say nothing; blanks at the end of a line do not count.
+/// Empty lines, and those that begin with `#`, say nothing; blanks at the end of a line do not count.
 ///
 /// # Errors
 ///
-/// What `read` found wrong, [`WRONGS_MAX`] at most.
+/// The mistakes that `read` found, [`WRONGS_MAX`] at most.
 pub(crate) fn each_line<'a>(
     text: &'a str,
     mut read: impl FnMut(usize, &'a str) -> Result<(), String>,
@@ -40,11 +41,11 @@ pub(crate) fn each_line<'a>(
     if wrongs.is_empty() { Ok(()) } else { Err(wrongs) }
 }
 
-/// Looks at the name of a user, as files have it: RFC 7617 section 2 allows neither colons nor control characters.
+/// Checks the name of a user, as files have it: RFC 7617 section 2 allows neither colons nor control characters.
 ///
 /// # Errors
 ///
-/// Why it is none.
+/// The reason why it is no name.
 pub(crate) fn user_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         Err("the name of the user is missing".to_owned())

@@ -5,31 +5,32 @@ use adyton_http1::{BodyFraming, Chunked, Oddities, Received, Refusal};
 use crate::generator::random::Random;
 use crate::plan::{Check, Statuses};
 
-/// With [`Check::Sample`], the bytes of one body in this many are compared: comparing costs little then, and a wrong body
-/// that comes ten times a second is still seen within two seconds on average.
+/// With [`Check::Sample`], one body in this many is compared byte by byte: that costs little, and a wrong body that
+/// comes ten times a second is still seen within two seconds on average.
 pub(crate) const SAMPLE: usize = 16;
 
-/// What is right.
+/// The right answer to a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) statuses: Statuses,
     pub(crate) check: Check,
     /// The right body.
     pub(crate) body: Vec<u8>,
-    /// The answers have no body, whatever their heads say.
+    /// Whether the answers have no body, whatever their heads say.
     pub(crate) to_head: bool,
-    /// The length that the heads of such answers must tell, if they tell one; `None`: any.
+    /// The length that the heads of answers without a body must tell, if they tell one; `None`: any.
     pub(crate) told_bytes: Option<u64>,
 }
 
-/// What an answer turned out to be.
+/// The judgement of a complete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// Right in all that is checked.
+    /// The answer is right in all that is checked.
     Right,
-    /// The status is not one of the right ones; its body is of no interest then.
+    /// The status is not one of the right ones; the body is of no interest then.
     WrongStatus,
-    /// The status is right, and the body is longer or shorter than the right one, or is said to be in an answer to HEAD.
+    /// The status is right, and the body is longer or shorter than the right one, or is said to be in an answer to
+    /// HEAD.
     WrongLength,
     /// Status and length are right, the bytes are not.
     WrongBytes,
@@ -40,41 +41,41 @@ pub(crate) enum Judgement {
 pub(crate) struct JudgedAnswer {
     pub(crate) judgement: Judgement,
     pub(crate) status: u16,
-    /// Every byte of the body was compared.
+    /// Whether every byte of the body was compared.
     pub(crate) compared: bool,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
-    /// What its Content-Length says.
+    /// The length that the answer's Content-Length tells.
     pub(crate) told_bytes: Option<u64>,
-    /// The server takes further requests on this connection.
+    /// Whether the server takes further requests on this connection.
     pub(crate) keep_alive: bool,
-    /// Interim answers (1xx) that came before it.
+    /// Interim answers (1xx) that came before this one.
     pub(crate) interim: u32,
-    /// The rules that its head breaks, and that clients overlook.
+    /// The rules that the head breaks, and that clients overlook.
     pub(crate) oddities: Oddities,
 }
 
-/// What a wrong answer looks like.
+/// A wrong answer, as it is shown to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Looks {
-    /// Its head, of at most [`HEAD_BYTES_MAX`].
+    /// The head, of at most [`HEAD_BYTES_MAX`].
     pub(crate) head: Vec<u8>,
-    /// In what its body is wrong.
+    /// The fault of the body, in words.
     pub(crate) body: String,
 }
 
-/// What is shown of a head.
+/// Bytes of a head that are shown at most.
 pub(crate) const HEAD_BYTES_MAX: usize = 2048;
 
-/// What is shown of a body where it is another than the right one.
+/// Bytes of a body that are shown where it differs from the right one.
 const SHOWN_BYTES: usize = 24;
 
-/// What has come of an answer that is not whole.
+/// The part of an answer that has come, if it is not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Came {
-    /// There was no connection yet.
+    /// Nothing, because there was no connection yet.
     NoConnection,
-    /// The server has not taken the whole request, and said nothing.
+    /// Nothing, because the server has not taken the whole request.
     Unsent,
     /// Nothing.
     Nothing,
@@ -91,16 +92,16 @@ pub(crate) enum Came {
 /// Reads the answers of one connection, in any pieces in which they come.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// What has come of a head that is not complete.
+    /// Bytes of a head that is not complete.
     held: Vec<u8>,
     body: Option<InBody>,
-    /// The head of the answer under way, if its body came later: a wrong answer is shown with it.
+    /// The head of the answer under way, if the body came later: a wrong answer is shown with its head.
     head: Vec<u8>,
-    /// Interim answers since the last that was whole.
+    /// Interim answers since the last complete answer.
     pub(crate) interim: u32,
-    /// What the last wrong answer looks like, until it is taken.
+    /// The last wrong answer as it is shown, until it is taken.
     pub(crate) looks: Option<Box<Looks>>,
-    /// Which bodies are compared, if not all are.
+    /// Draws the bodies that are compared, if not all are.
     sample: Random,
 }
 
@@ -110,25 +111,25 @@ struct InBody {
     chunked: Chunked,
     /// Bytes of the body that have come.
     bytes: u64,
-    /// Its bytes are compared.
+    /// Whether the bytes of the body are compared.
     compared: bool,
-    /// Where they are first another than the right ones, as far as they are compared, and what is there.
+    /// Where the body first differs from the right one, as far as it is compared, and the bytes there.
     differs: Option<(u64, Vec<u8>)>,
 }
 
 impl Reader {
-    /// A reader that draws from `seed` which bodies it compares.
+    /// Makes a reader that draws from `seed` which bodies it compares.
     pub(crate) fn new(seed: u64) -> Self {
         let sample = Random::new(seed);
         Self { held: Vec::new(), body: None, head: Vec::new(), interim: 0, looks: None, sample }
     }
 
-    /// Whether nothing of the next answer has come.
+    /// Whether no byte of the next answer has come.
     pub(crate) fn is_between(&self) -> bool {
         self.held.is_empty() && self.body.is_none()
     }
 
-    /// What has come of an answer that is not whole, in words; nothing if nothing has.
+    /// Tells in words how much of an answer has come that is not whole; `None` if nothing has.
     pub(crate) fn come(&self) -> Option<String> {
         if let Some(body) = &self.body {
             let bytes = body.bytes;
@@ -140,7 +141,7 @@ impl Reader {
         (!self.held.is_empty()).then(|| format!("{} bytes of the head", self.held.len()))
     }
 
-    /// How much has come of an answer that is not whole.
+    /// Returns how much of an answer has come that is not whole.
     pub(crate) fn came(&self) -> Came {
         match &self.body {
             Some(body) if body.bytes > 0 => Came::PartOfBody,
@@ -151,14 +152,14 @@ impl Reader {
         }
     }
 
-    /// Forgets what has come: the connection is another one.
+    /// Forgets the bytes that have come, because the connection is a new one.
     pub(crate) fn reset(&mut self) {
         self.held.clear();
         (self.body, self.interim) = (None, 0);
     }
 
-    /// Reads from the front of `input`; returns how much it took, and the answer if that completed one. To be
-    /// repeated with the rest. `keep` gets each piece of the body.
+    /// Reads from the front of `input`; returns the number of bytes that it took, and the answer if they complete one.
+    /// The caller goes on with the rest. `keep` gets each piece of the body.
     ///
     /// # Errors
     ///
@@ -191,7 +192,7 @@ impl Reader {
         let (bytes, is_complete) = body.feed(&input[taken..], expected, keep)?;
         taken += bytes;
         if !is_complete {
-            // What comes with its body at once, as most does, is never copied.
+            // The head of an answer that comes at once with its body, as most do, is never copied.
             self.head.extend_from_slice(&head[..head.len().min(HEAD_BYTES_MAX)]);
             return Ok((taken, None));
         }
@@ -199,8 +200,8 @@ impl Reader {
         Ok((taken, answer))
     }
 
-    /// The answer that is whole now; what is wrong with it is kept to be looked at. `head` is what has come of its head
-    /// with its last bytes.
+    /// Judges the answer that is whole now, and keeps a wrong one to be shown. `head` is the part of its head that has
+    /// come with the last bytes.
     fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<JudgedAnswer> {
         let body = self.body.take()?;
         let answer = JudgedAnswer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
@@ -215,7 +216,7 @@ impl Reader {
         Some(answer)
     }
 
-    /// The server has ended the connection: the answer, if that was its end.
+    /// Ends the connection as the server has done; returns the answer, if its body lasts until then.
     pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
         self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
         self.judged(&[], expected)
@@ -232,7 +233,7 @@ impl Reader {
         let before = self.held.len();
         self.held.extend_from_slice(input);
         let Some(head) = Received::parse(&self.held, to_head)? else { return Ok(None) };
-        // The rest of it is in `input`.
+        // The rest of the head is in `input`.
         self.head.extend_from_slice(&self.held[..before.min(HEAD_BYTES_MAX)]);
         self.held.clear();
         Ok(Some((head.bytes - before, head)))
@@ -240,7 +241,7 @@ impl Reader {
 }
 
 impl InBody {
-    /// Takes what belongs to the body from `input`; returns how much that is, and whether the body is complete.
+    /// Takes the bytes of the body from `input`; returns their number, and whether the body is complete.
     fn feed(
         &mut self,
         input: &[u8],
@@ -286,7 +287,7 @@ impl InBody {
         self.bytes += data.len() as u64;
     }
 
-    /// In what it is wrong, in words.
+    /// Tells in words what is wrong with the answer.
     fn wrong(&self, expected: &Expected, judgement: Judgement) -> String {
         let status = self.head.status;
         let length = match (expected.to_head, self.head.length, expected.told_bytes) {
@@ -331,7 +332,8 @@ impl InBody {
         }
     }
 
-    /// Whether the length is right, as far as it is compared. An answer to HEAD need not tell it (RFC 9110 section 8.6).
+    /// Whether the length is right, as far as it is compared. An answer to HEAD need not tell it (RFC 9110 section
+    /// 8.6).
     fn has_length(&self, expected: &Expected) -> bool {
         match expected.check {
             Check::Nothing => true,
@@ -343,7 +345,7 @@ impl InBody {
     }
 }
 
-/// Bytes as people read them: text in quotes, with escapes; nothing steers a terminal.
+/// Shows bytes as people read them: text in quotes, with escapes; nothing steers a terminal.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     if bytes.is_empty() { "the end".to_owned() } else { format!("\"{}\"", bytes.escape_ascii()) }
 }
@@ -364,7 +366,8 @@ mod tests {
         }
     }
 
-    /// Feeds the text in pieces of each size; the outcomes must be the same. Gives them, and what was kept.
+    /// Feeds the text in pieces of each size; the outcomes must be the same. Returns them, and the bytes that were
+    /// kept.
     fn feed(text: &[u8], expected: &Expected) -> (Vec<(Judgement, u16, u64)>, Vec<u8>) {
         let mut outcomes = Vec::new();
         for size in 1..=text.len() {
@@ -423,7 +426,7 @@ mod tests {
         }
     }
 
-    /// A wrong answer is shown with its head, however it comes.
+    /// A wrong answer is shown with its head, however the bytes come.
     #[test]
     fn looks() {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
@@ -446,7 +449,7 @@ mod tests {
             let text = [head, body].concat();
             for size in 1..=text.len() {
                 let mut reader = Reader::new(1);
-                // One that is right before it leaves nothing behind.
+                // The right answer before a wrong one leaves nothing behind.
                 for mut piece in [RIGHT, text.as_bytes()].concat().chunks(size) {
                     while !piece.is_empty() {
                         let (taken, _) = reader.feed(piece, &expected(Check::Body), &mut |_| {}).unwrap();
@@ -455,7 +458,7 @@ mod tests {
                 }
                 let looks = reader.looks.unwrap();
 
-                // From the byte that differs on, only what came with it is shown.
+                // Behind the byte that differs, only bytes that came with it are shown.
                 let (found, expected) = (looks.body.split(": ").next(), why.split(": ").next());
                 assert_eq!((head.as_bytes(), expected), (looks.head.as_slice(), found), "{size}");
                 assert!(size < text.len() || looks.body == why, "{}", looks.body);
@@ -483,7 +486,7 @@ mod tests {
         assert_eq!((Came::Nothing, 0), came(&[interim, RIGHT].concat()));
     }
 
-    /// Answers to HEAD tell the length of a body that does not come, or do not.
+    /// An answer to HEAD may tell the length of the body that does not come.
     #[test]
     fn answers_to_head() {
         let cases = [
@@ -515,7 +518,7 @@ mod tests {
         assert_eq!(Some("3 of the 5 bytes of the body".to_owned()), come(length - 2));
     }
 
-    /// Of a sample one body in sixteen is compared; the length of every one is.
+    /// One body in sixteen is compared in a sample, and the length of every body.
     #[test]
     fn sample() {
         let (mut reader, expected) = (Reader::new(7), expected(Check::Sample));
@@ -536,7 +539,7 @@ mod tests {
         assert!(wrong.iter().all(as_compared));
     }
 
-    /// A body that is cut short is no answer.
+    /// A body that is cut short makes no answer.
     #[test]
     fn cut_short() {
         assert_eq!(0, feed(&RIGHT[..RIGHT.len() - 1], &expected(Check::Body)).0.len());

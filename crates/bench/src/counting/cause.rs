@@ -1,32 +1,32 @@
-//! Why a request has no answer, or a wrong one.
+//! Reasons why a request has no answer, or a wrong one.
 
 use std::fmt;
 use std::io;
 
 use crate::counting::answer::Came;
 
-/// Why a request has no answer, or one whose body is not right.
+/// The reason why a request has no answer, or one whose body is not right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// Connecting or sending failed, as the kernel says.
     Kernel(io::ErrorKind),
-    /// The connection ended before anything of the answer came.
+    /// The connection ended before any byte of the answer came.
     EndedBefore,
-    /// So did one that was kept alive, over which answers had come, the last of which did not say so.
+    /// A kept connection ended likewise: answers had come over it, and the last of them did not announce the end.
     EndedKept,
     /// The connection ended within the answer.
     CutShort,
     /// The body is not as long as the right one.
     WrongLength,
-    /// The body is as long as the right one, and another.
+    /// The body is as long as the right one, and differs from it.
     WrongBytes,
     /// The answer breaks a rule of HTTP.
     Malformed(&'static str),
     /// Bytes came that were not asked for.
     Unasked,
-    /// A unix socket whose listen queue is full.
+    /// The listen queue of a unix socket is full.
     QueueFull,
-    /// No answer within the time that the user allows; this much of it had come.
+    /// No answer came within the time that the user allows; this much of it had come.
     TimedOut(Came),
 }
 

@@ -12,24 +12,24 @@ use crate::machine::server_side::Server;
 use crate::plan::{Check, Plan, Statuses, WeightedRequest};
 use crate::target::url::Url;
 
-/// Where `adyton.counting` tells its count.
+/// The path at which `adyton.counting` tells its count.
 const PATH: &str = "/.adyton-hits";
 
-/// What the middleware says.
+/// The reply of the middleware.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct HitsReply {
     hits: u64,
     processes: u32,
 }
 
-/// What a server of ours says at its control socket.
+/// The reply of an Adyton server's control socket.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Status {
     total: Total,
     processes: u32,
 }
 
-/// Calls of the application, by the way that they took.
+/// Calls of the application, by the way in which they were made.
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Total {
     inline: u64,
@@ -37,11 +37,11 @@ struct Total {
     queued: u64,
 }
 
-/// Where the hits that were counted are asked for.
+/// The place where the count of hits is asked for.
 pub(crate) enum Counter {
-    /// The middleware.
+    /// Counting middleware.
     Middleware(Url),
-    /// A supervisor of ours, which knows how often the application was called.
+    /// A supervisor of Adyton, which knows how often the application was called.
     Supervisor(Url),
 }
 
@@ -52,7 +52,7 @@ impl Counter {
     ///
     /// A sentence: hits are not counted there.
     pub(crate) fn find(plan: &Plan, server: &Server) -> Result<Self, String> {
-        // No cache has this one.
+        // The query is random, so that no cache has an answer to it.
         let url = plan.url.with_target(&format!("{PATH}?{:x}", adyton_sys::process::random()))?;
         let (told, status) = json_at::<HitsReply>(plan, &url)?;
         if told.is_some() {
@@ -70,11 +70,11 @@ impl Counter {
         )
     }
 
-    /// What it says now.
+    /// Asks for the count now.
     ///
     /// # Errors
     ///
-    /// It says nothing any more.
+    /// The counter does not answer any more.
     pub(crate) fn ask(&self, plan: &Plan) -> Result<HitsReply, String> {
         let (told, url) = match self {
             Self::Middleware(url) => (json_at(plan, url)?.0, url),
@@ -92,7 +92,7 @@ impl Status {
 }
 
 impl HitsReply {
-    /// What was seen since `before`, beside what a load has counted.
+    /// Returns the requests that were seen since `before`, beside those that a load has counted.
     pub(crate) fn since(&self, before: &Self, tally: &Tally, slow: &[SlowSide]) -> Hits {
         Hits {
             seen: self.hits.saturating_sub(before.hits),
@@ -103,7 +103,7 @@ impl HitsReply {
     }
 }
 
-/// Asks for JSON; `None` if it has another shape, or the status is not 200. With the status.
+/// Asks for JSON. Returns it with the status; `None` if it has another shape, or the status is not 200.
 fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u16), String> {
     let wanted = WeightedRequest { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
     let expected = Expected {

@@ -1,24 +1,24 @@
-//! What is counted: requests by what became of them, seconds, connections, and what was asked for.
+//! Counts: requests by their outcome, seconds, connections, and requests by what was asked for.
 
 use adyton_http1::Oddities;
 use serde::{Deserialize, Serialize};
 
 use crate::counting::latency::Times;
 
-/// Requests by what became of them.
+/// Requests by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Requests that were under way at any time of the measurement: those that were sent within it, or that could not
-    /// be because the connection was not taken, and those that were under way when it began. With a number of requests
-    /// only these count.
+    /// Requests that were under way at any time of the measurement: those that were sent within it, or could not be
+    /// because the connection was not taken, and those that were under way when it began. If the number of requests is
+    /// given, those that were under way when it began do not count.
     pub sent: u64,
     /// Answers that are right in all that is checked.
     pub right: u64,
     /// Answers with a status that is not right.
     pub wrong_status: u64,
-    /// Answers with a right status and another body, or to HEAD another length.
+    /// Answers with a right status and a wrong body, or to HEAD a wrong length.
     pub wrong_body: u64,
-    /// Requests whose connection could not be made, was cut, or carried nonsense.
+    /// Requests whose connection could not be made, was cut, or carried bytes that are not HTTP.
     pub connection_error: u64,
     /// Requests that were given up.
     pub timeout: u64,
@@ -27,22 +27,23 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All outcomes, those under way included; equals `sent`, or there is a mistake in this program.
+    /// Returns the number of all outcomes, requests under way included. It equals `sent`, unless this program has a
+    /// mistake.
     pub fn outcomes(&self) -> u64 {
         self.settled() + self.in_flight
     }
 
-    /// All outcomes but those under way.
+    /// Returns the number of all outcomes but those under way.
     pub(crate) fn settled(&self) -> u64 {
         self.right + self.wrong()
     }
 
-    /// Everything that went wrong.
+    /// Returns the number of requests that went wrong.
     pub fn wrong(&self) -> u64 {
         self.wrong_status + self.wrong_body + self.connection_error + self.timeout
     }
 
-    /// Adds those of another thread.
+    /// Adds the counts of another thread.
     pub(crate) fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.right += other.right;
@@ -54,7 +55,7 @@ impl Counts {
     }
 }
 
-/// What this program itself ran out of; the server is not to blame.
+/// Resources that this program itself ran out of; the server is not to blame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLimits {
     /// Connections that were not made for want of a descriptor.
@@ -76,7 +77,7 @@ pub struct OddHeads {
     pub longest_bytes: u64,
 }
 
-/// From here on a head is told as long: clients and proxies differ in what they take, and most take this much.
+/// Bytes from which on a head is told as long: clients and proxies differ in their limits, and most take this much.
 pub(crate) const LONG_HEAD_BYTES: u64 = 64 << 10;
 
 impl OddHeads {
@@ -88,7 +89,7 @@ impl OddHeads {
         self.longest_bytes = self.longest_bytes.max(bytes);
     }
 
-    /// Adds those of other answers.
+    /// Adds the heads of other answers.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.bare_lf += other.bare_lf;
         self.two_framings += other.two_framings;
@@ -102,76 +103,77 @@ impl OddHeads {
 pub struct Second {
     /// Right answers.
     pub right: u64,
-    /// Everything else that had an outcome.
+    /// All other outcomes.
     pub wrong: u64,
-    /// The slowest right answer, from when it was due with an open loop, else from sending, in microseconds.
+    /// Time of the slowest right answer, from when it was due in an open loop, else from sending, in microseconds.
     pub max_us: u64,
-    /// All times of right answers together, counted likewise.
+    /// Sum of the times of right answers, counted likewise.
     pub sum_us: u64,
-    /// The squares of these times together, in µs².
+    /// Sum of the squares of these times, in µs².
     #[serde(skip)]
     pub(crate) squares: f64,
-    /// What half of these times, and 99 of 100, do not exceed, within an eighth; `None` of too few, or behind the first
-    /// hour.
+    /// The times that half of the answers, and 99 of 100, do not exceed, within an eighth; `None` of too few answers,
+    /// or behind the first hour.
     #[serde(default)]
     pub p50_us: Option<f64>,
     #[serde(default)]
     pub p99_us: Option<f64>,
 }
 
-/// The first answer that was wrong, to be looked at.
+/// The first wrong answer, to be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstWrong {
-    /// What was asked for: the method and the URL.
+    /// The request: the method and the URL.
     pub request: String,
-    /// What is wrong with it.
+    /// The fault of the answer.
     pub why: String,
-    /// Its head, or what came in its place, with escapes for what is no text; only the beginning, if it is long.
+    /// The head, or the bytes that came in its place, with escapes for what is no text; only the beginning, if it is
+    /// long.
     pub head: String,
 }
 
 /// A request that is under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// When it was due.
+    /// When the request was due.
     pub(crate) due_ns: u64,
-    /// When it was begun.
+    /// When the request was begun.
     pub(crate) begun_ns: u64,
-    /// Which of the plan's requests it is.
+    /// The index of the request in the plan.
     pub(crate) which: u32,
-    /// It was begun within the measurement.
+    /// Whether the request was begun within the measurement.
     pub(crate) counted: bool,
 }
 
-/// What became of one of several requests.
+/// The outcomes of one of several requests.
 #[derive(Debug)]
 pub(crate) struct OfUrl {
     pub(crate) sent: u64,
     pub(crate) right: u64,
     pub(crate) wrong: u64,
-    /// From when it was due with an open loop, else from when it was sent.
+    /// Times from when a request was due in an open loop, else from when it was sent.
     pub(crate) times: Times,
 }
 
 impl OfUrl {
-    /// Nothing yet.
+    /// Makes empty counts.
     pub(crate) fn new() -> Self {
         Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }
     }
 }
 
-/// What one connection got.
+/// The answers of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OfConnection {
     /// Right answers.
     pub(crate) right: u64,
-    /// All their times from when they were begun.
+    /// Sum of their times from when they were begun.
     pub(crate) sum_ns: u64,
 }
 
-/// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
-/// twice as long as the one before.
+/// A histogram for a live view: the first place counts times of up to a microsecond, and each other place times of up
+/// to twice those of the place before.
 pub type Doublings = [u64; DOUBLINGS];
 
-/// The last one is for everything above 2²³ µs, which is eight seconds.
+/// Places of the histogram: the last one is for everything above 2²³ µs, which is eight seconds.
 pub(crate) const DOUBLINGS: usize = 24;

@@ -1,15 +1,15 @@
-//! What the application has seen of a load.
+//! The requests of a load, as the application has seen them.
 
 use serde::{Deserialize, Serialize};
 
-/// What the application has seen of a load, warm-up and slow clients included.
+/// The requests of a load that the application has seen, warm-up and slow clients included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hits {
-    /// Requests that it has seen.
+    /// Requests that the application has seen.
     pub seen: u64,
-    /// Right answers that came: it cannot have seen fewer.
+    /// Right answers that came: the application cannot have seen fewer requests.
     pub right: u64,
-    /// Requests that were sent: it cannot have seen more.
+    /// Requests that were sent: the application cannot have seen more.
     pub sent: u64,
     /// Processes that have counted.
     pub processes: u32,

@@ -1,18 +1,18 @@
-//! How long things took: histograms in nanoseconds, and what is told of them.
+//! Durations: histograms in nanoseconds, and the figures that are told of them.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The longest time that is told apart: an hour. What takes longer counts as this.
+/// The longest time that is told apart: an hour. Longer times count as this.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Three digits: a percentile is right within a thousandth.
+/// Digits of a histogram: with three, a percentile is right within a thousandth.
 const DIGITS: u8 = 3;
 
-/// Two digits where there may be a thousand histograms: within a hundredth, in an eighth of the memory.
+/// Digits where there may be a thousand histograms: with two, right within a hundredth, in an eighth of the memory.
 const DIGITS_COARSE: u8 = 2;
 
-/// Points of a curve before the distance to 100 % has halved.
+/// Points of a curve until the distance to 100 % has halved.
 const QUANTILE_STEPS: u32 = 5;
 
 /// Times of one kind.
@@ -24,13 +24,13 @@ impl Times {
         Self::within(DIGITS)
     }
 
-    /// For one of many.
+    /// Makes one of many histograms.
     pub(crate) fn coarse() -> Self {
         Self::within(DIGITS_COARSE)
     }
 
     fn within(digits: u8) -> Self {
-        // The bounds are constants, and right: see the test.
+        // The bounds are constants, and right: a test shows it.
         #[expect(clippy::expect_used, reason = "constants")]
         Self(Histogram::new_with_bounds(1, LONGEST_NS, digits).expect("the bounds are in range"))
     }
@@ -50,7 +50,7 @@ impl Times {
         &self.0
     }
 
-    /// The longest, in nanoseconds; 0 without any.
+    /// Returns the longest time, in nanoseconds; 0 without any.
     pub(crate) fn max_ns(&self) -> u64 {
         self.0.max()
     }
@@ -59,12 +59,12 @@ impl Times {
         self.0.len()
     }
 
-    /// The sum over the count, in microseconds; 0 without any.
+    /// Returns the mean time, in microseconds; 0 without any.
     pub(crate) fn mean_us(&self) -> f64 {
         self.0.mean() / 1e3
     }
 
-    /// How many are longer, as far as they can be told apart.
+    /// Counts the times that are longer, as far as they can be told apart.
     pub(crate) fn count_above(&self, us: f64) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -75,12 +75,12 @@ impl Times {
         self.0.count_between(self.0.next_non_equivalent(ns), LONGEST_NS)
     }
 
-    /// The time that `percentile` of a hundred do not exceed, in microseconds.
+    /// Returns the time that `percentile` of a hundred do not exceed, in microseconds.
     pub(crate) fn percentile_us(&self, percentile: f64) -> f64 {
         us(self.0.value_at_percentile(percentile))
     }
 
-    /// Pairs of a percentile and its time in microseconds, closer to one another the nearer they are to 100.
+    /// Returns pairs of a percentile and its time in microseconds, closer to one another the nearer they are to 100.
     pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
         self.0
             .iter_quantiles(QUANTILE_STEPS)
@@ -88,7 +88,7 @@ impl Times {
             .collect()
     }
 
-    /// How many there are in each stretch from one time to another, in microseconds: four stretches for each doubling.
+    /// Counts the times in each stretch from one time to another, in microseconds: four stretches for each doubling.
     pub(crate) fn stretches(&self) -> Vec<(f64, f64, u64)> {
         let bound = |place: i32| f64::from(place) / 4.0;
         let mut out: Vec<(f64, f64, u64)> = Vec::new();
@@ -134,19 +134,19 @@ impl Default for Times {
     }
 }
 
-/// A column of a table of times: its title, where its figure is, and how many times it takes to tell it.
+/// A column of a table of times: its title, where its figure is, and the number of times that the figure needs.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
 
-/// How many times must lie beyond a percentile that is told: with fewer than three expected, there is none with a
-/// probability of 5 % or more, and the percentile is the longest time by another name.
+/// Times that must lie beyond a percentile that is told. With fewer than three expected, none lies there with
+/// a probability of 5 % or more, and the percentile is then the longest time by another name.
 const BEYOND_MIN: u64 = 3;
 
-/// How many times it takes to tell a percentile that one in `count` exceeds.
+/// Returns the number of times that a percentile needs which one in `count` exceeds.
 const fn one_in(count: u64) -> u64 {
     BEYOND_MIN * count
 }
 
-/// What is told of times, in the order of the columns.
+/// The figures that are told of times, in the order of the columns.
 pub(crate) const COLUMNS: [Column; 8] = [
     ("mean", |times| times.mean_us, 1),
     ("p50", |times| times.p50_us, one_in(2)),
@@ -158,18 +158,18 @@ pub(crate) const COLUMNS: [Column; 8] = [
     ("max", |times| times.max_us, 1),
 ];
 
-/// The figure of a column in microseconds, if there are times enough for it.
+/// Returns the figure of a column in microseconds, if there are enough times for it.
 pub(crate) fn told(column: &Column, times: &Latency) -> Option<f64> {
     let (_, of, least) = column;
     (times.count >= *least).then(|| of(times))
 }
 
-/// The column with this title.
+/// Returns the column with this title.
 pub(crate) fn column(title: &str) -> Option<&'static Column> {
     COLUMNS.iter().find(|(name, ..)| *name == title)
 }
 
-/// What is told of times of one kind, in microseconds.
+/// The figures of times of one kind, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it: percentiles, and the ends")]
 pub struct Latency {

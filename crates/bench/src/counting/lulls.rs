@@ -1,24 +1,24 @@
 //! Times without a right answer: a stall lies in one of them, wherever in the measurement it is.
 
-/// Shorter times without an answer than this, in nanoseconds, are not noted.
+/// Length from which on a time without an answer is noted, in nanoseconds.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// Times between two right answers, of one thread or of several together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lulls {
-    /// From when to when, in order, without overlaps.
+    /// Start and end of each, in order, without overlaps.
     noted: Vec<(u64, u64)>,
-    /// The last right answer, or the start: from then on there is no answer yet.
+    /// When the last right answer came, or the start: there is no answer since.
     last_ns: u64,
 }
 
 impl Lulls {
-    /// Nothing has come yet.
+    /// Makes an empty list; no answer has come yet.
     pub(crate) fn new(start_ns: u64) -> Self {
         Self { noted: Vec::new(), last_ns: start_ns }
     }
 
-    /// A right answer has come.
+    /// Notes that a right answer has come.
     #[inline]
     pub(crate) fn answered(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.last_ns) >= SHORTEST_NS {
@@ -27,24 +27,24 @@ impl Lulls {
         self.last_ns = now_ns;
     }
 
-    /// What is left where another thread had no right answer either.
+    /// Keeps the times in which another thread had no right answer either.
     pub(crate) fn merge(&mut self, other: &Self) {
         let (mut own, mut others) = (self.with_end().peekable(), other.with_end().peekable());
         let mut both = Vec::new();
         while let (Some((from, to)), Some((other_from, other_to))) = (own.peek(), others.peek()) {
             let (from, end) = (*from.max(other_from), *to.min(other_to));
-            // The one without an end is that of `last_ns`.
+            // The time without an end begins at `last_ns`.
             if end != u64::MAX && end.saturating_sub(from) >= SHORTEST_NS {
                 both.push((from, end));
             }
-            // Whichever ends first meets nothing more of the other thread's.
+            // The time that ends first overlaps nothing more of the other thread's.
             let _ = if *to == end { own.next() } else { others.next() };
         }
         drop((own, others));
         *self = Self { noted: both, last_ns: self.last_ns.max(other.last_ns) };
     }
 
-    /// The longest until `end_ns`.
+    /// Returns the longest time until `end_ns`.
     pub(crate) fn longest_ns(&self, end_ns: u64) -> u64 {
         self.with_end().map(|(from, to)| to.min(end_ns).saturating_sub(from)).max().unwrap_or(0)
     }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(1_000 * MS, of(&[]).longest_ns(1_000 * MS));
     }
 
-    /// What one thread gets ends the lull of both.
+    /// An answer of one thread ends the lull of both.
     #[test]
     fn threads_have_a_lull_where_all_have_one() {
         let mut both = Lulls::new(0);

@@ -1,4 +1,4 @@
-//! What became of every request: each that was sent ends in exactly one count.
+//! The outcome of every request: each that was sent ends in exactly one count.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::counting::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
 use crate::report::numbers::float;
 
-/// Times of one second: eight places for each doubling.
+/// A histogram of the times of one second: eight places for each doubling.
 #[derive(Clone, Debug)]
 struct Places([u32; PLACES]);
 
-/// From 128 ns to an hour.
+/// Places of a histogram: from 128 ns to an hour.
 const PLACES: usize = 272;
 
-/// Seconds whose times are told apart: an hour. Each has a KiB in each thread.
+/// Seconds with a histogram of times: an hour. Each takes a KiB in each thread.
 const PLACED_SECONDS_MAX: usize = 3600;
 
-/// The unit of these times, in nanoseconds.
+/// The unit of the times in a histogram, in nanoseconds.
 const PLACE_NS: u64 = 128;
 
 impl Places {
@@ -38,7 +38,7 @@ impl Places {
         self.0[place] = self.0[place].saturating_add(1);
     }
 
-    /// What `percentile` of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
+    /// Returns the time that `percentile` of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
     fn percentile_us(&self, percentile: u64) -> Option<f64> {
         let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         if count * (100 - percentile) < 3 * 100 {
@@ -49,7 +49,7 @@ impl Places {
             left = left.saturating_sub(u64::from(*count));
             left == 0
         })?;
-        // The end of the place.
+        // The time told is the end of the place.
         let (eighth, doubling) = ((place % 8 + 1) as u64, place / 8);
         let units = if doubling == 0 { eighth } else { (8 + eighth) << (doubling - 1) };
         Some(float(units * PLACE_NS) / 1e3)
@@ -59,78 +59,78 @@ impl Places {
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn doubling(ns: u64) -> usize {
-    // At most 64.
+    // The number is 64 at most.
     let bits = u64::BITS - (ns / 1000).leading_zeros();
     (bits as usize).min(DOUBLINGS - 1)
 }
 
-/// A time that is far below 2⁶³ ns, which is three centuries.
+/// Converts a time that is far below 2⁶³ ns, which is three centuries.
 fn signed(ns: u64) -> i64 {
     ns.cast_signed()
 }
 
-/// All that one thread has counted.
+/// The counts of one thread.
 #[derive(Debug)]
 pub(crate) struct Tally {
     start_ns: u64,
-    /// Requests are due at times of their own.
+    /// Whether requests are due at times of their own.
     is_open: bool,
-    /// Only requests that were begun within the measurement count, because there is a number of them.
+    /// Whether only requests begun within the measurement count, because their number is given.
     is_numbered: bool,
-    /// What takes longer is late.
+    /// Time beyond which an answer is late.
     deadline_ns: u64,
     pub(crate) counts: Counts,
     /// Right answers that were not late.
     pub(crate) in_time: u64,
     pub(crate) causes: BTreeMap<Cause, u64>,
-    /// What had come of the body of the first that timed out so, in words.
+    /// The part of the body that had come when the first request timed out so, in words.
     came: Option<String>,
-    /// After how many answers kept connections were closed without notice: the fewest and the most.
+    /// Answers after which kept connections were closed without notice: the fewest and the most.
     kept: Option<(u64, u64)>,
     /// The first wrong answer, and when it came.
     pub(crate) first_wrong: Option<(u64, FirstWrong)>,
-    /// Interim answers, and how many came at most before one answer.
+    /// Interim answers, and the most that came before one answer.
     pub(crate) interim: (u64, u32),
     /// Answers whose heads are odd.
     pub(crate) odd_heads: OddHeads,
     /// Answers that began before their request was sent.
     pub(crate) early: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The last status, and how often it came in a row: the map is looked at when it changes.
+    /// The last status, and how often it came in a row: the map is looked at only when the status changes.
     run_of: (u16, u64),
     pub(crate) own: OwnLimits,
-    /// From when it was due to its last byte; only with an open loop.
+    /// Times from when a request was due to its last byte; only in an open loop.
     pub(crate) response: Times,
-    /// From when it was begun to its last byte.
+    /// Times from when a request was begun to its last byte.
     pub(crate) service: Times,
-    /// From when it was sent, over a connection that was made, to its first byte.
+    /// Times from when a request was sent, over a connection that was made, to its first byte.
     pub(crate) first_byte: Times,
-    /// Of connections that were made within the measurement.
+    /// Times to connect, of connections that were made within the measurement.
     pub(crate) connect: Times,
-    /// Of those that were made before it.
+    /// Times to connect, of connections that were made before it.
     pub(crate) connect_before: Times,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
-    /// Times of the first of these.
+    /// Histograms of the first seconds of the series.
     places: Vec<Places>,
-    /// When there was no right answer for long.
+    /// Times without a right answer.
     pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
     pub(crate) compared: u64,
     /// Requests that were sent, and right answers, those outside the measurement included.
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
-    /// By what was asked for, if there is a list.
+    /// Outcomes by what was asked for, if there is a list.
     pub(crate) by_url: Vec<OfUrl>,
     /// Right answers by connection, with the sum of their times.
     pub(crate) by_connection: Vec<OfConnection>,
-    /// How many requests were under way on average.
+    /// Requests under way on average.
     pub(crate) in_flight_mean: f64,
-    /// How much longer requests were under way within the measurement than its answers took: what was under way at its
-    /// start had begun before, and what is under way at its end has no time yet. In nanoseconds.
+    /// The time for which requests were under way within the measurement, less the time that its answers took: requests
+    /// under way at its start had begun before, and those under way at its end have no time yet. In nanoseconds.
     pub(crate) edges_ns: i64,
     /// The age of the oldest request that was under way at the end, in nanoseconds.
     pub(crate) oldest_pending_ns: u64,
@@ -138,22 +138,22 @@ pub(crate) struct Tally {
     pub(crate) oldest_ns: u64,
     /// Requests that were due within the measurement and found no connection free until its end.
     pub(crate) never_sent: u64,
-    /// How long these and those that were under way had been due at the end.
+    /// How long requests without an answer had been due at the end, whether sent or not.
     pub(crate) unanswered: Times,
-    /// Right answers by their time, from when they were due with an open loop, else from sending: see [`Doublings`].
+    /// Right answers by their time, from when they were due in an open loop, else from sending: see [`Doublings`].
     pub(crate) doublings: Doublings,
-    /// When the thread has ended: with a number of requests, when the last of them had its outcome.
+    /// When the thread ended: if the number of requests is given, when the last of them had its outcome.
     pub(crate) ended_ns: u64,
     /// CPU time within the measurement of the thread that used most, in microseconds.
     pub(crate) cpu_us: u64,
     /// Time for which the thread that waited most was ready and had no CPU, in microseconds.
     pub(crate) waited_us: u64,
-    /// Both together, of the thread that has most of them.
+    /// CPU time and waiting time together, of the thread that has most of them.
     pub(crate) busy_us: u64,
 }
 
 impl Tally {
-    /// Nothing yet, of a measurement that begins at `start_ns`, over `connections`.
+    /// Makes empty counts of a measurement that begins at `start_ns`, over `connections`.
     pub(crate) fn new(start_ns: u64, plan: &Plan, connections: usize) -> Self {
         Self {
             start_ns,
@@ -202,7 +202,7 @@ impl Tally {
         }
     }
 
-    /// A request goes out.
+    /// Counts a request that goes out.
     #[inline]
     pub(crate) fn sent(&mut self, sent: &Sent) {
         self.all_sent += 1;
@@ -234,7 +234,7 @@ impl Tally {
         true
     }
 
-    /// An answer has come whole; its first byte came `first_byte_ns` after the request was sent.
+    /// Counts an answer that is whole; its first byte came `first_byte_ns` after the request was sent.
     #[inline]
     pub(crate) fn answered(
         &mut self,
@@ -300,7 +300,7 @@ impl Tally {
             Judgement::WrongBytes => Some(Cause::WrongBytes),
         };
         match cause {
-            // The statuses are counted, all of them.
+            // All statuses are counted by their numbers.
             None => self.counts.wrong_status += 1,
             Some(cause) => {
                 self.counts.wrong_body += 1;
@@ -316,7 +316,7 @@ impl Tally {
         }
     }
 
-    /// A connection was made.
+    /// Counts a connection that was made.
     pub(crate) fn connected(&mut self, took_ns: u64, now_ns: u64) {
         if now_ns < self.start_ns {
             return self.connect_before.add(took_ns);
@@ -325,32 +325,32 @@ impl Tally {
         self.connect.add(took_ns);
     }
 
-    /// Interim answers came before an answer, or no answer followed.
+    /// Counts interim answers that came before an answer, or that no answer followed.
     pub(crate) fn interim(&mut self, sent: &Sent, count: u32) {
         if sent.counted {
             self.interim = (self.interim.0 + u64::from(count), self.interim.1.max(count));
         }
     }
 
-    /// What had come of a body that timed out.
+    /// Keeps how much had come of a body that timed out, if it is the first.
     pub(crate) fn came(&mut self, text: Option<String>) {
         self.came = self.came.take().or(text);
     }
 
-    /// A kept connection was closed without notice after this many answers.
+    /// Notes that a kept connection was closed without notice after this many answers.
     pub(crate) fn ended_kept(&mut self, answers: u64) {
         let (few, many) = self.kept.unwrap_or((answers, answers));
         self.kept = Some((few.min(answers), many.max(answers)));
     }
 
-    /// Keeps what the first wrong answer looks like; it is made only if it is the first.
+    /// Keeps the first wrong answer, to be shown; it is made only if it is the first.
     pub(crate) fn wrong(&mut self, sent: &Sent, now_ns: u64, wrong: impl FnOnce() -> FirstWrong) {
         if self.first_wrong.is_none() && (sent.counted || (!self.is_numbered && now_ns >= self.start_ns)) {
             self.first_wrong = Some((now_ns, wrong()));
         }
     }
 
-    /// The causes in words, and how often each was.
+    /// Returns the causes in words, and how often each was.
     pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
         let named = |cause: &Cause| match (cause, &self.came, self.kept) {
             (Cause::TimedOut(Came::PartOfBody), Some(came), _) => format!("{cause}, {came} at the first"),
@@ -363,7 +363,7 @@ impl Tally {
         self.causes.iter().map(|(cause, count)| (named(cause), *count)).collect()
     }
 
-    /// There will be no answer.
+    /// Counts a request that will have no answer.
     pub(crate) fn failed(&mut self, sent: Sent, now_ns: u64, cause: Cause) {
         if !self.counts(&sent, now_ns) {
             return;
@@ -378,7 +378,7 @@ impl Tally {
         }
     }
 
-    /// There is no outcome until the end of the measurement.
+    /// Counts a request that has no outcome at the end of the measurement.
     pub(crate) fn unfinished(&mut self, sent: Sent, end_ns: u64) {
         if end_ns < self.start_ns || !self.counts(&sent, end_ns) {
             return;
@@ -388,13 +388,13 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // The times know nothing of a request under way for longer than any answer took; where it began before the
-        // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
+        // The times lack a request that was under way for longer than any answer took. If it began before the
+        // measurement, no part of it is within: the time that `counts` has taken off is given back, and no more.
         let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
         self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
     }
 
-    /// A request that was due found no connection free until the end of the measurement.
+    /// Counts a request that was due and found no connection free until the end of the measurement.
     pub(crate) fn never_sent(&mut self, due_ns: u64, end_ns: u64) {
         if due_ns >= self.start_ns {
             self.never_sent += 1;
@@ -402,7 +402,7 @@ impl Tally {
         }
     }
 
-    /// The measurement is over.
+    /// Counts the last status at the end of the measurement.
     pub(crate) fn end_run(&mut self) {
         let (status, count) = std::mem::take(&mut self.run_of);
         if count > 0 {
@@ -410,7 +410,7 @@ impl Tally {
         }
     }
 
-    /// Gives the seconds in which nothing had an outcome their place, up to the end of the measurement.
+    /// Adds the seconds in which no request had an outcome, up to the end of the measurement.
     pub(crate) fn fill_series(&mut self, elapsed_ns: u64) {
         self.series_up_to(elapsed_ns.div_ceil(SECOND_NS));
         for (second, places) in self.series.iter_mut().zip(&self.places) {
@@ -424,7 +424,7 @@ impl Tally {
         &mut self.series[length - 1]
     }
 
-    /// Makes the series at least that long, and returns the length that was asked for.
+    /// Makes the series at least this long, and returns the length that was asked for.
     fn series_up_to(&mut self, seconds: u64) -> usize {
         let length = usize::try_from(seconds).unwrap_or(usize::MAX);
         if length > self.series.len() {
@@ -434,7 +434,7 @@ impl Tally {
         length
     }
 
-    /// Adds what another thread has counted.
+    /// Adds the counts of another thread.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
         self.in_time += other.in_time;
@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(Some(0.256), few.percentile_us(50));
     }
 
-    /// What hung before the measurement and hangs behind it takes nothing from what was under way within.
+    /// A request that hung before the measurement and hangs behind it takes nothing from those under way within.
     #[test]
     fn edges_are_never_less_than_nothing() {
         let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());

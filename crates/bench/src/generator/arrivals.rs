@@ -6,7 +6,7 @@ use crate::plan::Arrivals;
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// An endless row of times, in nanoseconds from the start; the same for the same seed.
+/// An endless series of times, in nanoseconds from the start; the same for the same seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     arrivals: Arrivals,
@@ -17,7 +17,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The share of one thread of `threads`: constant arrivals of all together are at equal distances.
+    /// Makes the share of one thread of `threads`: constant arrivals of all together are at equal distances.
     pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, (thread, threads): (u32, u32)) -> Self {
         let distance_ns = SECOND_NS * f64::from(threads) / rate;
         let first_ns = distance_ns * f64::from(thread) / f64::from(threads);
@@ -34,7 +34,7 @@ impl Schedule {
         schedule
     }
 
-    /// When the next request is due.
+    /// Returns when the next request is due.
     pub(crate) fn next_ns(&self) -> u64 {
         #[expect(
             clippy::cast_possible_truncation,
@@ -45,11 +45,11 @@ impl Schedule {
         next
     }
 
-    /// Goes on to the one behind it.
+    /// Goes on to the next request.
     pub(crate) fn advance(&mut self) {
         self.next_ns += match self.arrivals {
             Arrivals::Constant => self.distance_ns,
-            // 1 minus it, because the logarithm of 0 is infinite.
+            // The logarithm of 0 is infinite, and 1 minus a number of [0, 1) is never 0.
             Arrivals::Poisson => -(1.0 - self.random.unit()).ln() * self.distance_ns,
         };
     }

@@ -1,4 +1,4 @@
-//! How fast this program is by itself: the same requests against a responder that does nothing but answer.
+//! The speed of this program by itself: the same requests against a responder that does nothing but answer.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,14 +18,14 @@ const LISTENER: u64 = u64::MAX;
 /// A server on a port of its own that answers each request with the same bytes, unread.
 pub(crate) struct NullResponder {
     listener: OwnedFd,
-    /// Made before the load takes all descriptors that there are.
+    /// The epoll instance, made before the load takes all descriptors that there are.
     epoll: Epoll,
-    /// Where it listens.
+    /// The address at which the responder listens.
     pub(crate) address: SocketAddr,
 }
 
 impl NullResponder {
-    /// Listens.
+    /// Opens a listener.
     ///
     /// # Errors
     ///
@@ -39,8 +39,8 @@ impl NullResponder {
         Ok(Self { listener, epoll, address })
     }
 
-    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent, and `closes` ends the
-    /// connection then.
+    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent. With `closes`, the
+    /// connection ends then.
     ///
     /// # Errors
     ///
@@ -85,25 +85,25 @@ impl NullResponder {
     }
 }
 
-/// The same answer several times over, so that those to requests that came together go out together.
+/// An answer several times over, so that answers to requests that came together go out together.
 pub(crate) struct Answers {
     one_bytes: usize,
     bytes: Vec<u8>,
 }
 
-/// What one send may take, unless an answer is longer.
+/// Bytes that one send may take, unless an answer is longer.
 const SEND_BYTES: usize = 64 << 10;
 
 impl Answers {
-    /// Of this answer, to at most `at_once` requests at once.
+    /// Repeats this answer, for at most `at_once` requests at once.
     pub(crate) fn new(one: &[u8], at_once: usize) -> Self {
         let times = (SEND_BYTES / one.len().max(1)).clamp(1, at_once.max(1));
         Self { one_bytes: one.len(), bytes: one.repeat(times) }
     }
 }
 
-/// One request in the place of several: it and its answer have the mean length of theirs, by weight. What a request
-/// costs this program is a constant and something for each byte, so this one costs what theirs do on average.
+/// Makes one request in the place of several: it and its answer have the mean length of theirs, by weight. The cost of
+/// a request for this program is a constant and something for each byte, so this one costs what theirs do on average.
 pub(crate) fn mean(all: &[Learnt]) -> Learnt {
     let weights: u64 = all.iter().map(|learnt| u64::from(learnt.request.weight)).sum();
     let length = |of: fn(&Learnt) -> usize| {
@@ -138,19 +138,19 @@ struct Peer {
     come_bytes: usize,
     /// Bytes of answers that the kernel has not taken.
     owed_bytes: usize,
-    /// Something was answered.
+    /// Whether a request has been answered.
     has_answered: bool,
-    /// Where in an answer the next byte is.
+    /// The place of the next byte within an answer.
     offset: usize,
 }
 
 impl Peer {
-    /// Whether it has all that it asked for.
+    /// Whether the peer has all answers that it asked for.
     fn is_done(&self) -> bool {
         self.has_answered && self.owed_bytes == 0
     }
 
-    /// Whether the connection goes on.
+    /// Takes requests and sends answers; returns whether the connection goes on.
     fn serve(&mut self, request_bytes: usize, answers: &Answers, buffer: &mut [u8]) -> io::Result<bool> {
         loop {
             match socket::recv(self.socket.as_fd(), buffer)? {

@@ -1,4 +1,4 @@
-//! One connection of the generator: its socket, what is still to be sent, and what it waits for.
+//! One connection of the generator: its socket, the bytes to be sent, and the requests without an answer.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,20 +11,20 @@ use crate::counting::cause::Cause;
 use crate::counting::counts::Sent;
 use crate::target::url::Address;
 
-/// Where a connection is in its life.
+/// The stage of a connection's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// There is no socket. One is opened with the next request, not before `not_before_ns`.
+    /// No socket. One is opened with the next request, not before `not_before_ns`.
     Closed {
-        /// Zero, or some time after a connection that could not be made, so that a dead server is not hammered.
+        /// Zero, or some time after a failure to connect, so that a dead server is not hammered.
         not_before_ns: u64,
     },
-    /// Begun at this time, and not answered yet.
+    /// The connection was begun, and the server has not taken it yet.
     Connecting {
-        /// When.
+        /// When it was begun.
         since_ns: u64,
     },
-    /// Made.
+    /// The connection is made.
     Open,
 }
 
@@ -36,22 +36,22 @@ pub(crate) struct Connection {
     pub(crate) reader: Reader,
     /// The requests without an answer, the oldest first.
     pub(crate) waiting: VecDeque<Sent>,
-    /// When it was made; before that nothing can be sent.
+    /// When the connection was made; before that nothing can be sent.
     made_ns: u64,
-    /// When the first byte of the present answer came; 0: it has not.
+    /// When the first byte of the present answer came; 0 if it has not.
     pub(crate) first_ns: u64,
-    /// Answers that have come over it since it was made.
+    /// Answers that have come over the connection since it was made.
     pub(crate) answers: u64,
-    /// It is among the free connections of an open loop.
+    /// Whether this is among the free connections of an open loop.
     pub(crate) is_free: bool,
-    /// Where in a request the next byte to send is.
+    /// The place of the next byte to send within a request.
     offset: usize,
     /// Bytes of `waiting` that the kernel has not taken yet.
     unsent_bytes: usize,
 }
 
 impl Connection {
-    /// One without a socket; its reader has this seed.
+    /// Makes a connection without a socket; its reader has this seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             socket: None,
@@ -82,26 +82,26 @@ impl Connection {
         Ok(())
     }
 
-    /// The server has taken it.
+    /// Notes that the server has taken the connection.
     pub(crate) fn made(&mut self, now_ns: u64) {
         self.stage = Stage::Open;
         self.made_ns = now_ns;
     }
 
-    /// How long after the request was sent the first byte of its answer came. A request for which the connection had to
-    /// be made first was sent when that was done.
+    /// Returns how long after the request was sent the first byte of its answer came. A request for which the
+    /// connection had to be made first was sent when that was done.
     pub(crate) fn first_byte_ns(&self, sent: &Sent) -> u64 {
         self.first_ns.saturating_sub(sent.begun_ns.max(self.made_ns))
     }
 
-    /// Puts one more request behind what is to be sent.
+    /// Puts one more request behind those to be sent.
     pub(crate) fn queue(&mut self, sent: Sent, request_bytes: usize) {
         self.waiting.push_back(sent);
         self.unsent_bytes += request_bytes;
     }
 
-    /// Sends what the kernel takes. `requests` is one request of `request_bytes` as often as a connection may have
-    /// under way, and once more.
+    /// Sends as much as the kernel takes. `requests` holds one request of `request_bytes` as often as a connection may
+    /// have requests under way, and once more.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Connection {
         (self.first_ns, self.offset, self.unsent_bytes, self.answers) = (0, 0, 0, 0);
     }
 
-    /// What has come for the oldest request without an answer, of requests of this length.
+    /// Returns how much has come for the oldest request without an answer; each request has this length.
     pub(crate) fn came(&self, request_bytes: usize) -> Came {
         match self.reader.came() {
             _ if self.stage != Stage::Open => Came::NoConnection,
@@ -135,8 +135,8 @@ impl Connection {
         }
     }
 
-    /// Why a connection has failed, by what it was: where one that is kept ends between two answers, it is called that,
-    /// however the kernel tells it.
+    /// Returns why a connection has failed, by its past: if it was kept and ends between two answers, the cause says
+    /// so, however the kernel tells the end.
     pub(crate) fn cause(&self, cause: Cause) -> Cause {
         let ends = matches!(
             cause,
@@ -145,7 +145,7 @@ impl Connection {
         if ends && self.answers > 0 && self.reader.is_between() { Cause::EndedKept } else { cause }
     }
 
-    /// Whether the kernel has not taken all of the oldest request without an answer, of requests of this length.
+    /// Whether a part of the oldest request without an answer is not sent yet; each request has this length.
     pub(crate) fn is_unsent(&self, request_bytes: usize) -> bool {
         self.unsent_bytes > self.waiting.len().saturating_sub(1) * request_bytes
     }

@@ -1,17 +1,17 @@
-//! Which of several requests is the next one: drawn by weight, and the same for the same seed.
+//! The choice of the next request among several: drawn by weight, and the same for the same seed.
 
 use crate::generator::random::Random;
 
-/// An endless row of draws.
+/// An endless series of draws.
 #[derive(Clone, Debug)]
 pub(crate) struct Draw {
-    /// The sums of the weights up to each one.
+    /// The sums of the weights up to each request.
     sums: Vec<u64>,
     random: Random,
 }
 
 impl Draw {
-    /// Draws among as many as there are weights, none of which is 0.
+    /// Makes draws among as many requests as there are weights, none of which is 0.
     pub(crate) fn new(weights: impl Iterator<Item = u32>, seed: u64) -> Self {
         let sums = weights.scan(0, |sum, weight| {
             *sum += u64::from(weight);
@@ -20,7 +20,7 @@ impl Draw {
         Self { sums: sums.collect(), random: Random::new(seed) }
     }
 
-    /// The index of the next one.
+    /// Returns the index of the next request.
     #[inline]
     pub(crate) fn next(&mut self) -> u32 {
         let all = match self.sums[..] {

@@ -26,22 +26,22 @@ use crate::generator::learnt::Learnt;
 use crate::machine::others;
 use crate::plan::{Load, Plan, Until};
 
-/// How often the clock is looked at for what is late.
+/// Time between two looks for late answers.
 const TICK_NS: u64 = 10_000_000;
 
-/// How long a connection that could not be made is left alone.
+/// Time for which a connection that could not be made is left alone.
 const PAUSE_NS: u64 = 10_000_000;
 
-/// Connections that one thread makes at once: more would overflow the listen queue of a server that is well.
+/// Connections that one thread makes at once: more would overflow the listen queue of a healthy server.
 const CONNECTING_MAX: usize = 64;
 
-/// What one `recv` may bring.
+/// Bytes that one `recv` may bring.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What all threads of a run know.
+/// Data that all threads of a run share.
 pub(crate) struct Shared<'p> {
     pub(crate) plan: &'p Plan,
-    /// Everything that is asked for.
+    /// All requests of the plan, with what is known of them.
     pub(crate) learnt: &'p [Learnt],
     /// When the measurement begins.
     pub(crate) start_ns: u64,
@@ -49,21 +49,21 @@ pub(crate) struct Shared<'p> {
     pub(crate) end_ns: u64,
     /// Requests that were begun within the measurement.
     pub(crate) tickets: AtomicU64,
-    /// The user wants to see what there is.
+    /// Whether the user ends the run early, to see its figures.
     pub(crate) stop: AtomicBool,
-    /// What each thread has counted so far.
+    /// Counts of each thread so far.
     pub(crate) progress: Vec<Counted>,
 }
 
 impl Shared<'_> {
-    /// What is known of a request that was sent.
+    /// Returns what is known of a request that was sent.
     #[inline]
     fn learnt(&self, sent: &Sent) -> &Learnt {
         &self.learnt[sent.which as usize]
     }
 }
 
-/// What one thread has counted so far, for the line that shows progress.
+/// Counts of one thread so far, for the line that shows progress.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) right: AtomicU64,
@@ -78,30 +78,30 @@ pub(crate) struct Generator<'s, 'p> {
     epoll: Epoll,
     buffer: Vec<u8>,
     connections: Vec<Connection>,
-    /// Connections from here on have not been opened for the first time.
+    /// The index from which on connections have not been opened yet.
     not_begun: usize,
     connecting: usize,
     in_flight: InFlight,
-    /// No further request may be begun: there were as many as were asked for.
+    /// Whether no further request may be begun, because there were as many as were asked for.
     exhausted: bool,
     open_loop: Option<OpenLoop>,
-    /// What is asked for in the warm-up, and in the measurement: so the latter does not depend on how fast it was.
+    /// Draws for the warm-up and for the measurement: the latter do not depend on how fast the warm-up was.
     draws: [Draw; 2],
     now_ns: u64,
     tally: Tally,
 }
 
-/// What an open loop has besides.
+/// The state that only an open loop has.
 struct OpenLoop {
     schedule: Schedule,
-    /// What was due and has found no connection, by the time at which it was due.
+    /// Times at which requests were due that have found no connection.
     late: VecDeque<u64>,
     /// Connections without a request.
     free: VecDeque<usize>,
 }
 
 impl<'s, 'p> Generator<'s, 'p> {
-    /// The generator of thread number `thread`.
+    /// Makes the generator of thread number `thread`.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl<'s, 'p> Generator<'s, 'p> {
     pub(crate) fn new(shared: &'s Shared<'p>, thread: usize) -> io::Result<Self> {
         let plan = shared.plan;
         let threads = plan.threads as usize;
-        // The first threads take one more each when it does not divide.
+        // If the connections do not divide evenly, each of the first threads takes one more.
         let count =
             plan.connections as usize / threads + usize::from(thread < plan.connections as usize % threads);
         let number = u32::try_from(thread).unwrap_or(0);
@@ -122,7 +122,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             }),
         };
         let weights = || shared.learnt.iter().map(|learnt| learnt.request.weight);
-        // Each use of the seed has a row of its own; the first is that of random times.
+        // Each use of the seed has a series of its own; the first is that of random times.
         let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
         let draw = |stage| Draw::new(weights(), seed(number, stage));
         let sample = |connection: usize| seed(number, 3) ^ ((connection as u64) << 44);
@@ -143,7 +143,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         })
     }
 
-    /// Drives until the end of the measurement; the connections stay open until what is returned is dropped.
+    /// Drives the load until the end of the measurement; the connections stay open until the returned value is dropped.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         while !self.is_over() {
             self.begin_some();
             if self.open_loop.is_some() {
-                // What was sent since the clock was read last must not make the next request late.
+                // The time spent on sending since the clock was last read must not make the next request late.
                 self.now_ns = clock::monotonic_ns();
             }
             self.send_due(began_ns);
@@ -171,7 +171,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.now_ns = clock::monotonic_ns();
             for event in (0..events.len()).filter_map(|index| events.at(index)) {
                 if self.now_ns >= self.shared.end_ns {
-                    // What comes from now on is not within the measurement.
+                    // An answer that comes from now on is not within the measurement.
                     break;
                 }
                 self.ready(usize::try_from(event.token).unwrap_or(usize::MAX), event.ending);
@@ -198,8 +198,8 @@ impl<'s, 'p> Generator<'s, 'p> {
             || (self.exhausted && self.in_flight.is_none())
     }
 
-    /// Opens connections for the first time, a few at once. Those of an open loop wait for what is due, but where each
-    /// request has a connection of its own: there it is the request's to open it, and its time to make it counts.
+    /// Opens connections for the first time, a few at once. Connections of an open loop then wait for requests that are
+    /// due. Where each request has a connection of its own, the request opens it, and the time to connect counts.
     fn begin_some(&mut self) {
         while self.not_begun < self.connections.len() && self.connecting < CONNECTING_MAX {
             let index = self.not_begun;
@@ -214,11 +214,11 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Sends what is due, as far as there are connections for it.
+    /// Sends the requests that are due, as far as there are connections for them.
     fn send_due(&mut self, began_ns: u64) {
         let Some(open) = &mut self.open_loop else { return };
         if self.exhausted {
-            // There were as many as were asked for: none of these was due.
+            // As many requests as were asked for have been sent: none of these was due.
             open.late.clear();
             return;
         }
@@ -236,7 +236,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Begins as many requests on a connection of a closed loop as it may have under way.
+    /// Begins requests on a connection of a closed loop, as many as it may have under way.
     fn refill(&mut self, index: usize) {
         while self.connections[index].waiting.len() < self.shared.plan.pipeline as usize {
             let pause = matches!(self.connections[index].stage,
@@ -255,7 +255,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Puts one request on a connection, which is opened if need be; not when there were enough.
+    /// Puts one request on a connection, which is opened if need be; not when there were enough requests.
     fn queue(&mut self, index: usize, due_ns: u64) -> bool {
         let counted = self.now_ns >= self.shared.start_ns;
         if let (Until::Requests(count), true) = (self.shared.plan.until, counted)
@@ -273,7 +273,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         true
     }
 
-    /// Settles what the next request is, and counts it.
+    /// Draws the next request, and counts it.
     fn draw(&mut self, due_ns: u64, counted: bool) -> Sent {
         let which = self.draws[usize::from(counted)].next();
         let sent = Sent { due_ns, begun_ns: self.now_ns, which, counted };
@@ -281,7 +281,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         sent
     }
 
-    /// Opens a connection; what goes wrong at once is counted as a request that was not taken.
+    /// Opens a connection; a failure to do so at once counts as a request that was not taken.
     fn open(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let opened = connection.open(&self.shared.plan.url.address, self.now_ns).and_then(|()| {
@@ -312,7 +312,7 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     fn send(&mut self, index: usize) {
         let connection = &mut self.connections[index];
-        // Several are under way on a connection only where all are the same.
+        // Several requests are under way on a connection only where all are the same.
         let Some(last) = connection.waiting.back() else { return };
         let learnt = self.shared.learnt(last);
         if let Err(error) = connection.send(&learnt.requests, learnt.request_bytes) {
@@ -320,7 +320,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// The kernel has something to say of a connection.
+    /// Handles what the kernel reports of a connection.
     fn ready(&mut self, index: usize, ending: bool) {
         let Some(connection) = self.connections.get_mut(index) else { return };
         let Some(socket) = &connection.socket else { return };
@@ -332,7 +332,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             connection.made(self.now_ns);
             self.connecting -= 1;
             self.tally.connected(self.now_ns - since_ns, self.now_ns);
-            // What comes before the request is sent is no answer to it.
+            // Bytes that come before the request is sent are no answer to it.
             self.receive(index, ending);
             return self.send(index);
         } else if !connection.waiting.is_empty() {
@@ -341,9 +341,9 @@ impl<'s, 'p> Generator<'s, 'p> {
         self.receive(index, ending);
     }
 
-    /// Takes what has come.
+    /// Reads the bytes that have come.
     fn receive(&mut self, index: usize, ending: bool) {
-        // There is none when an answer has ended the connection.
+        // The socket is gone once an answer has ended the connection.
         while let Some(socket) = &self.connections[index].socket {
             match socket::recv(socket.as_fd(), &mut self.buffer) {
                 Ok(None) => break,
@@ -363,7 +363,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         self.go_on(index);
     }
 
-    /// Reads the first `bytes` of the buffer. Closes the connection if the last answer in it says so.
+    /// Reads the first `bytes` of the buffer, and closes the connection if the last answer in them says so.
     fn take(&mut self, index: usize, bytes: usize) -> Result<(), Cause> {
         let connection = &mut self.connections[index];
         let mut rest = &self.buffer[..bytes];
@@ -382,7 +382,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
             if !rest.is_empty() && connection.waiting.len() == 1 {
-                // Which of the answers is the right one cannot be known.
+                // The right one among the answers cannot be known.
                 return Err(Cause::Unasked);
             }
             connection.waiting.pop_front();
@@ -406,7 +406,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         Ok(())
     }
 
-    /// The server has ended the connection.
+    /// Handles the end of a connection by the server.
     fn ended(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         if let Some(sent) = connection.waiting.front().copied()
@@ -429,7 +429,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         self.fail(index, cause);
     }
 
-    /// A connection can take another request.
+    /// Lets a connection take another request.
     fn go_on(&mut self, index: usize) {
         match &self.open_loop {
             None => self.refill(index),
@@ -437,7 +437,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Lets the next request that is due have this connection.
+    /// Gives this connection to the next request that is due.
     fn set_free(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         if let Some(open) = &mut self.open_loop
@@ -448,7 +448,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Gives up a connection, and what was under way on it.
+    /// Gives up a connection, and the requests under way on it.
     fn fail(&mut self, index: usize, cause: Cause) {
         let connection = &mut self.connections[index];
         if matches!(connection.stage, Stage::Connecting { .. }) {
@@ -465,7 +465,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             }
         }
         for (place, sent) in connection.waiting.iter().enumerate() {
-            // Those behind the first were only sent along.
+            // Requests behind the first were only sent along.
             let is_own = place == 0 || matches!(cause, Cause::TimedOut(_));
             let cause = if is_own { cause } else { Cause::EndedBefore };
             self.tally.failed(*sent, self.now_ns, cause);
@@ -474,7 +474,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         self.set_free(index);
     }
 
-    /// Looks for what is late, opens again what was closed, and says how far it is.
+    /// Looks for late answers, opens closed connections again, and tells the progress.
     fn tick(&mut self) {
         let timeout_ns = self.shared.plan.timeout_ms * 1_000_000;
         for index in 0..self.not_begun {
@@ -496,7 +496,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         }
     }
 
-    /// Counts what has no outcome.
+    /// Counts the requests without an outcome.
     fn finish(mut self) -> (Tally, Vec<Connection>) {
         let end_ns = self.now_ns.min(self.shared.end_ns);
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {

@@ -1,8 +1,8 @@
-//! How many requests are under way: now, and on average.
+//! The number of requests under way: now, and on average.
 
 use crate::report::numbers::float;
 
-/// A count that remembers how long it held each value.
+/// A number that remembers how long it held each value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     count: usize,
@@ -13,29 +13,29 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// None; the average begins at `start_ns`.
+    /// Starts without a request; the average begins at `start_ns`.
     pub(crate) fn new(start_ns: u64) -> Self {
         Self { count: 0, start_ns, changed_ns: start_ns, sum_ns: 0 }
     }
 
-    /// Some were sent.
+    /// Adds requests that were sent.
     pub(crate) fn more(&mut self, count: usize, now_ns: u64) {
         self.hold(now_ns);
         self.count += count;
     }
 
-    /// Some have an outcome.
+    /// Takes off requests that have an outcome.
     pub(crate) fn fewer(&mut self, count: usize, now_ns: u64) {
         self.hold(now_ns);
         self.count -= count;
     }
 
-    /// Whether there are none.
+    /// Whether no request is under way.
     pub(crate) fn is_none(&self) -> bool {
         self.count == 0
     }
 
-    /// The average until now.
+    /// Returns the average until now.
     pub(crate) fn mean(&self, now_ns: u64) -> f64 {
         let mut until_now = *self;
         until_now.hold(now_ns);

@@ -1,34 +1,34 @@
-//! What is known of a request before the measurement: what is sent, and what is right.
+//! A request as it is known before the measurement: the bytes to send, and the right answer.
 
 use crate::counting::answer::{Expected, HEAD_BYTES_MAX, JudgedAnswer, Looks};
 use crate::counting::counts::FirstWrong;
 use crate::plan::WeightedRequest;
 use crate::report::reason::Reason;
 
-/// What is known of a request before the measurement.
+/// A request as it is known before the measurement.
 #[derive(Debug)]
 pub(crate) struct Learnt {
     pub(crate) request: WeightedRequest,
     /// The length of one request.
     pub(crate) request_bytes: usize,
-    /// The same request as often as a connection may have under way, and once more.
+    /// The request as often as a connection may have requests under way, and once more.
     pub(crate) requests: Vec<u8>,
     pub(crate) expected: Expected,
     /// The whole answer as the server has sent it, for the calibration.
     pub(crate) raw: Vec<u8>,
-    /// What it is.
+    /// The answer, as it was judged.
     pub(crate) answer: JudgedAnswer,
-    /// What its head tells that the user should know.
+    /// Warnings for the user that come from the head of the answer.
     pub(crate) warnings: Vec<Reason>,
 }
 
 impl Learnt {
-    /// A wrong answer to this request.
+    /// Describes a wrong answer to this request.
     pub(crate) fn wrong(&self, looks: &Looks) -> FirstWrong {
         self.first_wrong(&looks.head, looks.body.clone())
     }
 
-    /// What came in the place of an answer.
+    /// Describes the bytes that came in the place of an answer.
     pub(crate) fn malformed(&self, bytes: &[u8], why: &str) -> FirstWrong {
         self.first_wrong(bytes, format!("malformed: {why}"))
     }

@@ -1,4 +1,4 @@
-//! The load: requests are sent when they are due, and answers taken.
+//! The load: sends requests when they are due, and takes answers.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The first answers, asked for before anything is measured: what is right, and what the server sends for it.
+//! The first answers, asked for before anything is measured: they tell what is right, and what the server sends for it.
 
 use std::os::fd::AsFd;
 
@@ -15,16 +15,16 @@ use crate::plan::{Body, Check, Plan, Statuses, WeightedRequest};
 use crate::report::reason::Reason;
 use crate::target::url::Url;
 
-/// Three answers must be alike: one from a cache that fills would else pass for the right one.
+/// Answers that must be alike: with fewer, one from a cache that fills would pass for the right one.
 const ASKED: usize = 3;
 
 /// The largest body that is kept to compare others with.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
-/// Answers that differ are more often wrong than meant so.
+/// Advice for answers that differ, which are more often wrong than meant to differ.
 const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
 
-/// What the heads of answers tell: that they are coded, though that was not asked for, or that a cache has answered.
+/// Reads in the heads of answers that they are coded, though no coding was asked for, or that a cache has answered.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
     let has = |name: &str| plan.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let accepts_coding = has("Accept-Encoding");
@@ -53,7 +53,7 @@ fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
     told
 }
 
-/// Asks the server a few times for each of the plan's requests, and settles what right answers are.
+/// Asks the server a few times for each of the plan's requests, and settles the right answers.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
     expected.body = right_body(plan, url, body)?;
     (expected.check, expected.told_bytes) = (plan.check, answer.told_bytes);
     if plan.statuses == Statuses::Successful {
-        // Any of them may be the first answer's; from then on it is that one.
+        // Any successful status may be that of the first answer; from then on only that one is right.
         expected.statuses = Statuses::Of(vec![answer.status]);
     }
     let warnings = told_by(&heads, plan);
@@ -107,7 +107,7 @@ fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
     Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, request: wanted, warnings })
 }
 
-/// What is right while nothing is known of the body.
+/// Returns what is right while nothing is known of the body.
 fn anything(plan: &Plan, wanted: &WeightedRequest) -> Expected {
     Expected {
         statuses: plan.statuses.clone(),
@@ -118,18 +118,18 @@ fn anything(plan: &Plan, wanted: &WeightedRequest) -> Expected {
     }
 }
 
-/// A request and what has come for it, byte for byte.
+/// A request and the bytes that have come for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// What was to be sent.
+    /// The bytes of the request.
     pub request: Vec<u8>,
-    /// What has come of an answer.
+    /// The bytes that have come of an answer.
     pub answer: Vec<u8>,
-    /// Why that is no whole answer, in a sentence; `None` if it is one.
+    /// Why the bytes are no whole answer, in a sentence; `None` if they are one.
     pub fault: Option<String>,
 }
 
-/// Sends each of the plan's requests once, one after the other as they are asked for here.
+/// Sends each of the plan's requests once, each when the iterator is asked for it.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub fn exchanges(plan: &Plan) -> Result<impl Iterator<Item = Exchange>, Failure>
     }))
 }
 
-/// The body that is right, which the server's must be.
+/// Returns the right body, to which the server's must be equal.
 fn right_body(plan: &Plan, url: &Url, body: Vec<u8>) -> Result<Vec<u8>, String> {
     match &plan.expected {
         Body::First => {}
@@ -173,8 +173,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// One exchange over a connection of its own: the answer and its body. All bytes that come for it are in `raw`, even if
-/// they are no answer.
+/// Makes one exchange over a connection of its own, and returns the answer and its body. All bytes that come are put in
+/// `raw`, even if they are no answer.
 pub(crate) fn ask(
     plan: &Plan,
     url: &Url,
@@ -232,7 +232,7 @@ pub(crate) fn ask(
     }
 }
 
-/// What has come of an answer whose rest does not: within the time, or because the connection has ended.
+/// Tells what has come of an answer whose rest does not come: within the time, or because the connection has ended.
 fn not_whole(reader: &Reader, url: &Url, timeout_ms: Option<u64>) -> String {
     match (timeout_ms, reader.come()) {
         (None, None) => format!("{url} ends the connection without an answer"),

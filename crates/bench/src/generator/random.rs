@@ -9,14 +9,14 @@ impl Random {
         Self(seed)
     }
 
-    /// A number of [0, 1).
+    /// Returns a number of [0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "53 bits are what a double holds")]
         let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
         unit
     }
 
-    /// A number below `count`, which is not 0.
+    /// Returns a number below `count`, which is not 0.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         // The bias is below count / 2⁶⁴.
         usize::try_from(self.bits() % count as u64).unwrap_or(0)

@@ -1,9 +1,9 @@
-//! Slow clients beside the load: some read their answers at a pace, others send their requests, or the bodies of these,
-//! a byte at a time.
+//! Slow clients beside the load: some read their answers at a pace, others send their requests, or only the bodies, a
+//! byte at a time.
 //!
-//! One thread drives all of them. They are apart from the figures of the load: how many requests a second come from
-//! clients that are slow by intent says nothing. But their answers are checked, and what became of each request is
-//! told, because a server must neither serve other clients less for them nor give them up too soon.
+//! One thread drives all of them. Their figures are apart from those of the load: the request rate of clients that are
+//! slow by intent says nothing. But their answers are checked, and the outcome of each request is told, because a
+//! server must neither serve other clients less for them nor give them up too soon.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,19 +21,20 @@ use crate::generator::slow_side::{SlowCounts, SlowSide};
 use crate::plan::Plan;
 use crate::target::url::Address;
 
-/// Between two looks at the clients.
+/// Time between two looks at the clients.
 const STEP_NS: u64 = 1_000_000;
 
-/// What the kernel holds for a client that does not read, so that the server feels it; it doubles this (socket(7)).
+/// Bytes that the kernel holds for a client that does not read, so few that the server feels it; it doubles this
+/// (socket(7)).
 const RECEIVE_BUFFER_BYTES: usize = 4096;
 
-/// What one look may read; a faster client is not slow.
+/// Bytes that one look may read; a faster client is not slow.
 const PIECE_BYTES_MAX: u64 = 64 << 10;
 
-/// How long a client that was cut off stays away.
+/// Time for which a client that was cut off stays away.
 const PAUSE_NS: u64 = 100_000_000;
 
-/// What is slow.
+/// The kind of a slow client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Reader,
@@ -41,7 +42,7 @@ enum Kind {
     Upload,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 enum Outcome {
     Right,
     Wrong,
@@ -98,7 +99,7 @@ impl<'p> Group<'p> {
         }
     }
 
-    /// Has each client do what is due.
+    /// Lets each client do what is due.
     fn step(&mut self, now_ns: u64, buffer: &mut [u8]) {
         let rate = self.plan.slow.bytes_per_second.max(1);
         for client in &mut self.clients {
@@ -110,12 +111,12 @@ impl<'p> Group<'p> {
                 let learnt = &self.learnt[self.draw.next() as usize];
                 client.begin(&self.plan.url.address, learnt, now_ns);
             }
-            // A byte at least, and what belongs to the time since the last look.
+            // At least one byte is due, and as many as belong to the time since the last look.
             let due = u128::from(rate) * u128::from(now_ns - client.last_ns) / 1_000_000_000;
             let due = u64::try_from(due).unwrap_or(u64::MAX).clamp(1, PIECE_BYTES_MAX);
             let due = usize::try_from(due).unwrap_or(usize::MAX);
             (client.last_ns, client.next_ns) = (now_ns, now_ns + (1_000_000_000 / rate).max(STEP_NS));
-            // What a client does not send slowly it sends at once.
+            // The part of a request that is not sent slowly is sent at once.
             let body_bytes = self.plan.body_of(&client.learnt.request).len();
             let at_once = match self.kind {
                 Kind::Reader => client.learnt.request_bytes,
@@ -168,11 +169,11 @@ struct Client<'p> {
     reader: Reader,
     /// Bytes of the request that the kernel has taken.
     sent_bytes: usize,
-    /// When it began to connect.
+    /// When the client began to connect.
     began_ns: u64,
-    /// When it was looked at last.
+    /// When the client was last looked at.
     last_ns: u64,
-    /// When it is to be looked at.
+    /// When the client is to be looked at next.
     next_ns: u64,
 }
 
@@ -182,7 +183,7 @@ impl<'p> Client<'p> {
         Self { learnt, socket: None, reader, sent_bytes: 0, began_ns: 0, last_ns: 0, next_ns: 0 }
     }
 
-    /// Begins to connect; where that fails at once, there is no socket.
+    /// Begins to connect; if that fails at once, there is no socket.
     fn begin(&mut self, address: &Address, learnt: &'p Learnt, now_ns: u64) {
         self.socket = match address {
             Address::Tcp(address) => socket::connect_tcp_narrow(*address, RECEIVE_BUFFER_BYTES).ok(),
@@ -193,7 +194,8 @@ impl<'p> Client<'p> {
         (self.sent_bytes, self.began_ns, self.last_ns) = (0, now_ns, now_ns);
     }
 
-    /// Sends and reads what is due, of the request the first bytes `at_once`; gives the outcome, if there is one.
+    /// Sends and reads what is due, the first `at_once` bytes of the request without delay. Returns the outcome, if
+    /// there is one.
     fn go_on(&mut self, at_once: usize, due_bytes: usize, buffer: &mut [u8]) -> Option<Outcome> {
         let Some(socket) = &self.socket else { return Some(Outcome::NotConnected) };
         let request = &self.learnt.requests[..self.learnt.request_bytes];
@@ -201,12 +203,12 @@ impl<'p> Client<'p> {
             if self.sent_bytes == request.len() {
                 break;
             }
-            // One byte in a packet of its own, behind what goes at once.
+            // One byte goes in a packet of its own, behind those that go at once.
             let end = at_once.max(self.sent_bytes + 1);
             match socket::send(socket.as_fd(), &request[self.sent_bytes..end], false) {
                 Ok(taken) => self.sent_bytes += taken.unwrap_or(0),
                 Err(_) if self.sent_bytes == 0 => return Some(Outcome::NotConnected),
-                // What the server has said before it closed may still be read.
+                // An answer that the server has sent before it closed may still be read.
                 Err(_) => break,
             }
         }
@@ -226,20 +228,20 @@ impl<'p> Client<'p> {
             };
             bytes = &bytes[taken..];
             if let Some(answer) = answer {
-                // There was no further request.
+                // The client has sent no further request, so no byte may follow.
                 return Some(if bytes.is_empty() { self.judged(&answer) } else { Outcome::Wrong });
             }
         }
         None
     }
 
-    /// The server has ended the connection.
+    /// Returns the outcome when the server has ended the connection.
     fn ended(&mut self) -> Outcome {
         let answer = self.reader.end(&self.learnt.expected);
         answer.map_or(Outcome::CutOff, |answer| self.judged(&answer))
     }
 
-    /// A refusal of what has not been asked yet, such as 408, is the end of the server's patience.
+    /// A refusal of a request that is not whole yet, such as 408, is the end of the server's patience.
     fn judged(&self, answer: &JudgedAnswer) -> Outcome {
         match answer.judgement {
             Judgement::Right => Outcome::Right,

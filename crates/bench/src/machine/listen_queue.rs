@@ -1,9 +1,9 @@
 //! Connections that the kernel dropped because the server did not accept those before them.
 //!
-//! Two counts know of them, packet by packet. That of the network namespace (`ListenOverflows`, `ListenDrops`) counts
-//! new connections only, but those to all programs. That of a listening socket (`sk_drops`) counts what came to this
-//! socket only, but also packets that ask for no connection, as a reset that comes too late. What both have is the
-//! server's.
+//! Two counts know of them, packet by packet. The count of the network namespace (`ListenOverflows`, `ListenDrops`) has
+//! new connections only, but those to all programs. The count of a listening socket (`sk_drops`) has packets to this
+//! socket only, but also those that ask for no connection, such as a reset that comes too late. The server's drops are
+//! those that both counts have.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,22 +15,22 @@ use crate::machine::server_side::Server;
 /// Packets of new connections that were dropped meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dropped {
-    /// Because a listen queue was full.
+    /// Packets dropped because a listen queue was full.
     pub(crate) overflows: u64,
-    /// For any reason.
+    /// Packets dropped for any reason.
     pub(crate) drops: u64,
-    /// Which program should have accepted them.
+    /// The program that should have accepted them.
     pub(crate) of: QueueOwner,
 }
 
-/// Whose listen queues have been counted.
+/// The owner of the listen queues that have been counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueOwner {
-    /// The server's.
+    /// The server.
     #[default]
     Server,
-    /// Those of all programs: the kernel, or a sandbox, does not tell them apart.
+    /// All programs: the kernel, or a sandbox, does not tell them apart.
     Anyone,
 }
 
@@ -39,12 +39,12 @@ pub enum QueueOwner {
 pub(crate) struct Queues {
     /// Overflows and drops of the network namespace, if they can be read.
     all: Option<(u64, u64)>,
-    /// Of each socket at which the server listens, by its cookie; nothing if the kernel does not tell.
+    /// Drops of each socket at which the server listens, by its cookie; `None` if the kernel does not tell.
     own: Option<HashMap<u64, u32>>,
 }
 
 impl Queues {
-    /// Reads them.
+    /// Reads both counts.
     pub(crate) fn now(server: &Server) -> Self {
         let text = fs::read_to_string("/proc/net/netstat").unwrap_or_default();
         let counters = counters(&text);
@@ -53,21 +53,21 @@ impl Queues {
         Self { all: count("ListenOverflows").zip(count("ListenDrops")), own }
     }
 
-    /// What has happened since `before`, if that is known.
+    /// Returns the drops since `before`, if both counts are known.
     pub(crate) fn since(&self, before: &Self) -> Option<Dropped> {
         let (now, then) = self.all.zip(before.all)?;
         let (overflows, drops) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
         let Some((now, then)) = self.own.as_ref().zip(before.own.as_ref()) else {
             return Some(Dropped { overflows, drops, of: QueueOwner::Anyone });
         };
-        // A socket that is new, as after a reload, has begun at zero.
+        // The count of a new socket, as after a reload, has begun at zero.
         let one = |(cookie, now): (&u64, &u32)| now.wrapping_sub(then.get(cookie).copied().unwrap_or(0));
         let own = now.iter().map(one).map(u64::from).sum();
         Some(Dropped { overflows: overflows.min(own), drops: drops.min(own), of: QueueOwner::Server })
     }
 }
 
-/// The pairs of lines of /proc/net/netstat: names, and below them the numbers.
+/// Reads the pairs of lines of /proc/net/netstat: names, and below them the numbers.
 fn counters(text: &str) -> HashMap<&str, u64> {
     let lines: Vec<&str> = text.lines().collect();
     lines
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(Some(&4), counters(text).get("C"));
     }
 
-    /// What the two counts were, in the namespace and of sockets by their cookies.
+    /// Makes the two counts: in the namespace, and of sockets by their cookies.
     fn queues(all: u64, own: Option<&[(u64, u32)]>) -> Queues {
         Queues { all: Some((all, all + 1)), own: own.map(|own| own.iter().copied().collect()) }
     }

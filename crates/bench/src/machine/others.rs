@@ -1,4 +1,4 @@
-//! What the machine did meanwhile: the time that other programs and machines took (proc(5)).
+//! The machine meanwhile: the time that other programs and machines took (proc(5)).
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,11 +6,11 @@ use std::fs;
 /// CPU time until some moment, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ticks {
-    /// Of all programs together: everything but idle and waiting for a disk.
+    /// Time of all programs together: everything but idle and waiting for a disk.
     pub(crate) busy: u64,
-    /// What the hypervisor gave to other machines.
+    /// Time that the hypervisor gave to other machines.
     pub(crate) steal: u64,
-    /// All.
+    /// Time in all.
     pub(crate) all: u64,
 }
 
@@ -18,15 +18,15 @@ pub(crate) struct Ticks {
 pub(crate) const TICK_US: u64 = 10_000;
 
 impl Ticks {
-    /// Reads them; nothing where they cannot be read, as without a descriptor, or are not counted, as in some sandboxes:
-    /// zero would be another statement.
+    /// Reads the ticks; `None` where they cannot be read, as without a descriptor, or are not counted, as in some
+    /// sandboxes: zero would be another statement.
     pub(crate) fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
-        // user nice system idle iowait irq softirq steal; guest time is within user.
+        // The columns are user nice system idle iowait irq softirq steal; guest time is within user.
         let ticks: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
         let (busy, steal) = (at(0) + at(1) + at(2) + at(5) + at(6), at(7));
@@ -34,7 +34,7 @@ impl Ticks {
         (all > 0).then_some(Self { busy, steal, all })
     }
 
-    /// What has passed since `before`.
+    /// Returns the ticks since `before`.
     pub(crate) fn since(&self, before: &Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(before.busy),
@@ -44,7 +44,7 @@ impl Ticks {
     }
 }
 
-/// The CPU's name for itself, how many this program may use, and the kernel's release.
+/// Describes the machine: the CPU's name for itself, how many this program may use, and the kernel's release.
 pub(crate) fn described() -> String {
     let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -56,14 +56,14 @@ pub(crate) fn described() -> String {
     format!("{name}{virtual_}, {count} {cpus}, Linux {}", kernel.trim())
 }
 
-/// For how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`. 0 where
-/// the kernel does not count it.
+/// Returns for how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`.
+/// 0 where the kernel does not count it.
 pub(crate) fn thread_waited_us() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0_u64) / 1000
 }
 
-/// The CPUs on which a process may run, as `Cpus_allowed_list` of proc(5) has them: `0-3,8`.
+/// Returns the CPUs on which a process may run, from `Cpus_allowed_list` of proc(5): `0-3,8`.
 pub(crate) fn cpus_of(pid: u32) -> HashSet<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     cpu_list(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default())
@@ -81,7 +81,7 @@ fn cpu_list(text: &str) -> HashSet<u32> {
 mod tests {
     use super::*;
 
-    /// What is not told is not nothing.
+    /// Ticks that are not told are unknown, not zero.
     #[test]
     fn ticks_are_known_or_not() {
         let ticks = Ticks::parse("cpu  1 2 4 100 50 8 16 32 0 0\ncpu0 1 2 4 100 50 8 16 32 0 0\n");

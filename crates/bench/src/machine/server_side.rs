@@ -1,4 +1,5 @@
-//! The server's processes on this machine: those that listen at the port, with children; their CPU time and memory.
+//! The server's processes on this machine, which are those that listen at the port, and their descendants: their CPU
+//! time and memory.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,29 +13,29 @@ use adyton_sys::sock_diag;
 use crate::machine::others::{TICK_US, cpus_of};
 use crate::target::url::Address;
 
-/// Processes of one server.
+/// The processes of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Server {
-    /// Those that listen; their descendants are looked up whenever something is asked.
+    /// Processes that listen; their descendants are looked up whenever something is asked.
     listeners: Vec<u32>,
-    /// Where they listen, if that is on this machine and no unix socket.
+    /// The address at which they listen, if it is on this machine and no unix socket.
     address: Option<SocketAddr>,
 }
 
-/// What the processes have used until now.
+/// Resources that the processes have used until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Used {
-    /// CPU time in microseconds, that of children that have ended and were waited for included. The kernel does not
-    /// count that of the others (a parent that ignores SIGCHLD): theirs is foreign load, and makes the run invalid.
+    /// CPU time in microseconds, with that of children that have ended and were waited for. The kernel does not count
+    /// other children (of a parent that ignores SIGCHLD): their time is foreign load, and makes the run invalid.
     pub(crate) cpu_us: u64,
-    /// Proportional memory (PSS) in bytes: what several share counts in parts.
+    /// Proportional memory (PSS) in bytes: memory that several processes share counts in parts.
     pub(crate) pss_bytes: u64,
-    /// How many processes there are.
+    /// Number of processes.
     pub(crate) processes: u32,
 }
 
 impl Server {
-    /// Finds the processes that listen at `address`; none if that is another machine, or we may not see them.
+    /// Finds the processes that listen at `address`; none if that is another machine, or if we may not see them.
     pub(crate) fn find(address: &Address) -> Self {
         let here = match address {
             Address::Tcp(address) => is_here(*address).then_some(*address),
@@ -55,18 +56,18 @@ impl Server {
         Self { listeners, address: here }
     }
 
-    /// Whether it was found.
+    /// Whether the server's processes were found.
     pub(crate) fn is_known(&self) -> bool {
         !self.listeners.is_empty()
     }
 
-    /// Whether its listeners may run on CPUs on which this program may.
+    /// Whether the listeners may run on CPUs on which this program may.
     pub(crate) fn shares_cpus(&self) -> bool {
         let own = cpus_of(std::process::id());
         self.listeners.iter().any(|pid| !cpus_of(*pid).is_disjoint(&own))
     }
 
-    /// The unix sockets at which its processes listen, too.
+    /// Returns the unix sockets at which the processes listen, too.
     pub(crate) fn unix_paths(&self) -> Vec<PathBuf> {
         let held: HashSet<String> = self.listeners.iter().flat_map(|pid| sockets_of(*pid)).collect();
         unix_sockets(&fs::read_to_string("/proc/net/unix").unwrap_or_default())
@@ -75,7 +76,7 @@ impl Server {
             .collect()
     }
 
-    /// What the sockets at which it listens have dropped until now, with their cookies.
+    /// Returns the drops until now of each socket at which the server listens, with its cookie.
     pub(crate) fn drops(&self) -> io::Result<Vec<(u64, u32)>> {
         let Some(address) = self.address else { return Ok(Vec::new()) };
         let all = sock_diag::listeners(address.port())?.into_iter();
@@ -83,7 +84,7 @@ impl Server {
         Ok(own.map(|listener| (listener.cookie, listener.drops)).collect())
     }
 
-    /// What its processes have used until now; unknown where that cannot be read, as without a descriptor.
+    /// Returns what the processes have used until now; `None` where that cannot be read, as without a descriptor.
     pub(crate) fn used(&self) -> Option<Used> {
         if !self.is_known() {
             return Some(Used::default());
@@ -93,12 +94,12 @@ impl Server {
             match Stat::of(pid) {
                 Ok(stat) => stats.extend(stat.map(|stat| (pid, stat))),
                 Err(error) if Fault::of(&error) == Fault::OutOfFiles => return None,
-                // It has ended meanwhile.
+                // The process has ended meanwhile.
                 Err(_) => {}
             }
         }
         if stats.is_empty() {
-            // This process is there, so it is the list that was not read.
+            // This process is there, so the list was not read.
             return None;
         }
         let mut tree: HashSet<u32> = HashSet::new();
@@ -117,12 +118,12 @@ impl Server {
     }
 }
 
-/// CPU time of this process, in microseconds, if it can be read.
+/// Returns the CPU time of this process, in microseconds, if it can be read.
 pub(crate) fn own_cpu_us() -> Option<u64> {
     Stat::of(std::process::id()).ok().flatten().map(|stat| stat.cpu_us)
 }
 
-/// What /proc/PID/stat says.
+/// The part of /proc/PID/stat that is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
@@ -134,7 +135,7 @@ impl Stat {
         Ok(Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat"))?))
     }
 
-    /// The name stands in parentheses, and may hold any of the characters that part the fields.
+    /// Reads a line. The process's name stands in parentheses, and may hold any of the characters that part the fields.
     fn parse(text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -150,7 +151,7 @@ fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The inodes of sockets that listen (state 0A) at `address`, or at its port of every address of this machine.
+/// Returns the inodes of sockets that listen (state 0A) at `address`, or at its port of every address of this machine.
 fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
     let listeners = text.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -164,12 +165,12 @@ fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
 /// Whether a process that listens there gets the connections to `address`.
 fn takes(listener: SocketAddr, address: SocketAddr) -> bool {
     let (bound, asked) = (listener.ip().to_canonical(), address.ip().to_canonical());
-    // One socket of IPv6 takes IPv4, too, unless it is told not to, which is not shown.
+    // A socket of IPv6 takes IPv4, too, unless it is told not to, which is not shown.
     let is_wildcard = bound.is_unspecified() && (listener.is_ipv6() || asked.is_ipv4());
     listener.port() == address.port() && (bound == asked || is_wildcard)
 }
 
-/// An address as /proc/net/tcp has it: words of four bytes in the order of this machine, and the port.
+/// Reads an address of /proc/net/tcp: words of four bytes in the order of this machine, and the port.
 fn listener_of(text: &str) -> Option<SocketAddr> {
     let (words, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -183,19 +184,19 @@ fn listener_of(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Whether an address is one of this machine's: a socket can be bound to it.
+/// Whether an address is one of this machine's, so that a socket can be bound to it.
 fn is_here(mut address: SocketAddr) -> bool {
     address.set_port(0);
     UdpSocket::bind(address).is_ok()
 }
 
-/// The inodes of sockets bound to `path`.
+/// Returns the inodes of sockets bound to `path`.
 fn unix_listeners(text: &str, path: &Path) -> HashSet<String> {
     let path = path.to_string_lossy();
     unix_sockets(text).filter(|(_, other)| *other == path).map(|(inode, _)| inode.to_owned()).collect()
 }
 
-/// Unix sockets that listen (the flag `SO_ACCEPTCON`) and have a path, with their inodes.
+/// Returns the unix sockets that listen (the flag `SO_ACCEPTCON`) and have a path, with their inodes.
 fn unix_sockets(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -209,7 +210,7 @@ fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
     sockets_of(pid).any(|inode| sockets.contains(&inode))
 }
 
-/// The inodes of the sockets that a process has open.
+/// Returns the inodes of the sockets that a process has open.
 fn sockets_of(pid: u32) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!("14", inodes("127.0.0.1:8081"));
     }
 
-    /// What listens at the same port of this machine is another server.
+    /// A process that listens at the same port of this machine is another server.
     #[test]
     fn a_remote_server_is_not_here() {
         #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]
@@ -266,12 +267,12 @@ mod tests {
         #[expect(clippy::unwrap_used, reason = "as above")]
         let port = listener.local_addr().unwrap().port();
 
-        // An address for documents (RFC 5737), which no machine has.
+        // An address for documentation (RFC 5737), which no machine has.
         assert!(!Server::find(&Address::Tcp(([192, 0, 2, 1], port).into())).is_known());
         assert!(Server::find(&Address::Tcp(([127, 0, 0, 1], port).into())).is_known());
     }
 
-    /// This test listens itself.
+    /// The process of this test is the listener.
     #[test]
     fn who_listens_is_found() {
         #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]

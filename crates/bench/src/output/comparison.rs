@@ -8,10 +8,11 @@ use crate::report::baseline::{Comparison, Unit};
 use crate::report::numbers::{grouped, ms};
 use crate::report::reason::Reason;
 
-/// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
+/// Note below the ratios: of the percentiles there is one of each run, which does not say how far they differ by
+/// themselves.
 pub(crate) const ONE_RUN: &str = "the other ratios are of one run each, and may be noise";
 
-/// The comparison as a table, and what it says.
+/// Returns the comparison as a table, and its conclusion.
 pub fn compared(comparison: &Comparison, columns: usize) -> String {
     let rows = comparison_rows(comparison);
     // A column has several units, but a time below a time reads best when their points line up.
@@ -26,7 +27,7 @@ pub fn compared(comparison: &Comparison, columns: usize) -> String {
     format!("\n{table}\n{}{}", entry("", 0, &told(comparison), columns), entry("", 0, ONE_RUN, columns))
 }
 
-/// For each figure its name, what it was, what it is, and the ratio.
+/// Returns for each figure its name, its earlier value, its value now, and the ratio.
 pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
     let row = |row: &crate::Row| {
         let [before, now] = [row.before, row.now].map(|figure| match row.unit {
@@ -39,7 +40,7 @@ pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
     comparison.rows.iter().map(row).collect()
 }
 
-/// Whether there is a difference, as far as can be told.
+/// Tells whether there is a difference, as far as that can be told.
 pub(crate) fn told(comparison: &Comparison) -> String {
     let what = comparison.judged;
     let mark = if comparison.is_disturbed { "DISTURBED, of one run or both: " } else { "" };
@@ -53,17 +54,17 @@ pub(crate) fn told(comparison: &Comparison) -> String {
     mark.to_owned() + &text
 }
 
-/// What stands above the lines of the rates that are tried.
+/// Heading of the lines of the rates that are tried.
 pub const SEARCH_HEADING: &str = "  requests/s    answered    p50 ms    p99 ms      held\n";
 
-/// Where the gates stand that say why a rate has no figures.
+/// Indent of the gates that say why a rate has no figures.
 const WHY_INDENT: usize = 14;
 
-/// The line of a rate that was tried: its figures, or INVALID in their place and why below.
+/// Returns the line of a rate that was tried: its figures, or INVALID in their place and the reasons below.
 pub fn tried(step: &Step, columns: usize) -> String {
     let is_valid = step.reasons.is_empty();
     let (rate, held) = match (step.load, step.held) {
-        // It has no rate, and its times are not those from when requests were due.
+        // A closed loop has no rate, and its times are not those from when requests were due.
         ("closed", _) => ("closed loop".to_owned(), "-"),
         (_, false) => (format!("{:.0}", step.rate), "no"),
         (_, true) => (format!("{:.0}", step.rate), if is_valid { "yes" } else { "even so" }),
@@ -80,7 +81,7 @@ pub fn tried(step: &Step, columns: usize) -> String {
     format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}{mark}\n", step.answered)
 }
 
-/// Each reason with its gate, below a line of the search.
+/// Returns each reason with its gate, below a line of the search.
 pub fn reasons(reasons: &[Reason], columns: usize) -> String {
     let each = |reason: &Reason| entry("", WHY_INDENT, &format!("{}: {}", reason.gate, reason.why), columns);
     reasons.iter().map(each).collect()

@@ -12,7 +12,7 @@ use crate::report::whole::{Report, ServerSide, UrlSide};
 /// A column's name, which ends in its unit where it has one, and the run's cell in it.
 type Cell = (String, String);
 
-/// The report as CSV; figures that must not be used are left out.
+/// Returns the report as CSV; figures that must not be used are left out.
 pub fn csv(report: &Report) -> String {
     let names = |reasons: &[Reason]| reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>().join(" ");
     let last = named([
@@ -77,7 +77,7 @@ fn counts(report: &Report) -> Vec<Cell> {
     named(cells.map(|(name, count)| (name, count.to_string())))
 }
 
-/// The server, this program, the connections, and what was asked for besides.
+/// Returns the cells of the server, this program, the connections, and the counts that were asked for besides.
 fn sides(report: &Report) -> Vec<Cell> {
     let (server, generator, fair) = (report.server.as_ref(), &report.generator, &report.fairness);
     let cells = [
@@ -115,13 +115,13 @@ fn slow(kind: &str, side: Option<&SlowSide>) -> Vec<Cell> {
     cells.map(|(name, count)| (format!("slow_{kind}_{name}"), shown(count))).into()
 }
 
-/// The times of parts of each request.
+/// Returns the times of parts of each request.
 fn parts(report: &Report) -> Vec<Cell> {
     let parts = [("first_byte_", Some(report.first_byte)), ("connect_", report.connect)];
     parts.into_iter().flat_map(|(part, latency)| times(report, part, latency)).collect()
 }
 
-/// What is known of a URL, by the names of the columns.
+/// Returns the cells of a URL, by the names of their columns.
 fn of_url(report: &Report, side: &UrlSide) -> BTreeMap<String, String> {
     let cells = [
         ("row", "url".to_owned()),
@@ -135,7 +135,7 @@ fn of_url(report: &Report, side: &UrlSide) -> BTreeMap<String, String> {
     named(cells).into_iter().chain(times(report, "", Some(side.times))).collect()
 }
 
-/// A column for each figure of the times: `p99.9` of the first byte is `first_byte_p999_us`.
+/// Returns a column for each figure of the times: `p99.9` of the first byte is `first_byte_p999_us`.
 fn times(report: &Report, part: &str, latency: Option<Latency>) -> Vec<Cell> {
     let cell = |column: &Column| {
         let name = format!("{part}{}_us", column.0.replace('.', ""));
@@ -144,7 +144,7 @@ fn times(report: &Report, part: &str, latency: Option<Latency>) -> Vec<Cell> {
     COLUMNS.iter().map(cell).collect()
 }
 
-/// A number, if there is one, and if it may be used.
+/// Shows a number, if there is one, and if it may be used.
 fn figure(report: &Report, number: Option<f64>) -> String {
     shown(number.filter(|_| report.is_valid()).map(|number| format!("{number:.3}")))
 }
@@ -157,7 +157,7 @@ fn named<const COUNT: usize>(cells: [(&str, String); COUNT]) -> Vec<Cell> {
     cells.map(|(name, cell)| (name.to_owned(), cell)).into()
 }
 
-/// A cell that may hold anything.
+/// Quotes a cell that may hold any text.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }

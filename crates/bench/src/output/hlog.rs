@@ -9,15 +9,15 @@ use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use super::texts::{interrupted, marks, title};
 use crate::report::whole::Report;
 
-/// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
+/// Divisor of the maxima in the log: times are in nanoseconds, and shown in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// The times of right answers: from when requests were due with an open loop, else from when they were sent. Why they
-/// must not be used stands above them, as comments.
+/// Returns the times of right answers: from when requests were due in an open loop, else from when they were sent. If
+/// they must not be used, the reasons stand above them, as comments.
 ///
 /// # Errors
 ///
-/// None that is known: it is written to memory.
+/// None that is known: the log is written to memory.
 pub fn hlog(report: &Report) -> io::Result<String> {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();

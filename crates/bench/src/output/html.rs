@@ -14,7 +14,7 @@ use crate::report::whole::Report;
 
 const PAGE: &str = include_str!("report.html");
 
-/// The report as a page of HTML.
+/// Returns the report as a page of HTML.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub fn html(report: &Report, judged: Judged<'_>) -> serde_json::Result<String> {
         ("{{version}}", escaped(report.version)),
         ("{{json}}", json),
     ];
-    // In one pass, so that what a part holds is never taken for a place of its own.
+    // One pass replaces all places, so that the text of a part is never taken for a place of its own.
     let mut page = String::new();
     let mut rest = PAGE;
     while let Some(at) = rest.find("{{") {
@@ -59,7 +59,7 @@ pub fn html(report: &Report, judged: Judged<'_>) -> serde_json::Result<String> {
     Ok(page + rest)
 }
 
-/// When, where, and by which command line.
+/// Tells when, where, and by which command line the run was made.
 fn of_run(report: &Report) -> String {
     let run = &report.run;
     let parts = [("date", &run.date), ("machine", &run.machine), ("command", &run.command)];
@@ -70,7 +70,7 @@ fn of_run(report: &Report) -> String {
     out
 }
 
-/// The comparison with an earlier run, and the user's own conditions.
+/// Shows the comparison with an earlier run, and the user's own conditions.
 fn of_judged(judged: Judged<'_>) -> String {
     let mut out = String::new();
     if let Some(comparison) = judged.comparison {
@@ -110,7 +110,7 @@ fn headline(report: &Report) -> String {
     out + "</ul>" + &marked(report)
 }
 
-/// What a reader of the figures must know.
+/// Shows the notes that a reader of the figures must know.
 fn marked(report: &Report) -> String {
     let mut out = String::new();
     for (word, why) in marks(report) {
@@ -119,7 +119,7 @@ fn marked(report: &Report) -> String {
     out
 }
 
-/// A column for each kind of times, which fits a narrow window.
+/// Returns a table with a column for each kind of times, which fits a narrow window.
 fn times_table(report: &Report) -> String {
     if !report.is_valid() {
         return String::new();
@@ -171,7 +171,7 @@ fn sides_list(report: &Report) -> String {
     out
 }
 
-/// Text for an element or an attribute in quotes.
+/// Escapes text for an element or an attribute in quotes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

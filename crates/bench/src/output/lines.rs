@@ -1,7 +1,7 @@
 //! Lines of a terminal: sentences are broken between words, and cells line up.
 
-/// A name in a column of its own, and its text beside it, which is broken between words where a line is full. A word that
-/// is longer than a line, such as a URL, stays whole.
+/// Returns a name in a column of its own, and its text beside it, which is broken between words where a line is full. A
+/// word that is longer than a line, such as a URL, stays whole.
 pub(crate) fn entry(name: &str, indent: usize, text: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut line = format!("{name:indent$}");
@@ -21,7 +21,7 @@ pub(crate) fn entry(name: &str, indent: usize, text: &str, columns: usize) -> St
     out + &line + "\n"
 }
 
-/// Rows whose cells stand below one another, at the right of their columns; those of the column `left` at its left.
+/// Lines up the cells of rows at the right of their columns, those of the column `left` at its left.
 pub(crate) fn grid(rows: &[Vec<String>], left: usize) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let of_column = |column: usize| {
@@ -37,14 +37,14 @@ pub(crate) fn grid(rows: &[Vec<String>], left: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Numbers, with blanks behind those that have fewer decimals: at the right of a column their points line up.
+/// Puts blanks behind numbers that have fewer decimals than others: at the right of a column their points line up.
 pub(crate) fn aligned(numbers: Vec<String>) -> Vec<String> {
     let behind = |number: &str| number.find('.').map_or(0, |point| number.len() - point);
     let most = numbers.iter().map(|number| behind(number)).max().unwrap_or(0);
     numbers.into_iter().map(|number| format!("{number}{}", " ".repeat(most - behind(&number)))).collect()
 }
 
-/// How many characters a terminal shows.
+/// Returns how many characters a terminal shows.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().count()
 }

@@ -11,18 +11,18 @@ use crate::counting::latency::COLUMNS;
 use crate::report::baseline::Comparison;
 use crate::report::whole::Report;
 
-/// What a report was judged by, besides the gates.
+/// The judgements of a report, besides its gates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Judged<'a> {
-    /// An earlier one.
+    /// The comparison with an earlier report.
     pub comparison: Option<&'a Comparison>,
-    /// Why it fails by the user's own conditions, in sentences.
+    /// The user's own conditions by which the report fails, in sentences.
     pub failures: &'a [String],
-    /// Those by which it does not.
+    /// The conditions by which it does not fail.
     pub passed: &'a [String],
 }
 
-/// The report as Markdown.
+/// Returns the report as Markdown.
 pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
     let ([answer, load], [what, place]) = (asked(report), title(report));
     let mut out = format!("### {what} {}\n\n{answer}.\n{load}.\n\n", code(&place));
@@ -59,7 +59,7 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
     out + &of_judged(judged)
 }
 
-/// What a reader of the figures must know.
+/// Shows the notes that a reader of the figures must know.
 fn marked(report: &Report) -> String {
     let mut out = String::new();
     for (word, why) in marks(report) {
@@ -75,7 +75,7 @@ fn of_urls(report: &Report) -> String {
     let titles = URL_COLUMNS.join(" | ");
     let mut out = format!("\n| {titles} |\n|{} --- |\n", " ---: |".repeat(URL_COLUMNS.len() - 1));
     for [numbers @ .., url] in urls(report) {
-        // Within a table a bar ends a cell, in code, too.
+        // In a table a bar ends a cell, even within code.
         let _ = writeln!(out, "| {} | {} |", numbers.join(" | "), code(&url).replace('|', "\\|"));
     }
     out
@@ -100,17 +100,17 @@ fn of_judged(judged: Judged<'_>) -> String {
     out
 }
 
-/// The head of a table: the first column has names, the others numbers.
+/// Returns the head of a table: the first column has names, the others numbers.
 fn table_head<'a>(first: &str, titles: impl Iterator<Item = &'a str>) -> String {
     let titles: Vec<&str> = titles.collect();
     format!("| {first} | {} |\n| --- |{}\n", titles.join(" | "), " ---: |".repeat(titles.len()))
 }
 
-/// Text as code, between more backticks than it has in a row (section 6.1 of `CommonMark`).
+/// Returns text as code, between more backticks than it has in a row (section 6.1 of `CommonMark`).
 fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    // A blank at both ends is taken off again.
+    // A reader of Markdown takes off one blank at both ends.
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }

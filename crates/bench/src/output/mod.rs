@@ -1,4 +1,4 @@
-//! Reports as people and programs want them.
+//! Reports in forms for people and for programs.
 //!
 //! Each form says the same: what was asked, the figures or why they do not count, and where every request went.
 

@@ -1,4 +1,5 @@
-//! The plots of the page, as SVG: answers of each second, times of each second, times by percentile, and how often each is.
+//! The plots of the page, as SVG: answers of each second, times of each second, times by percentile, and the frequency
+//! of times.
 
 use std::fmt::Write as _;
 
@@ -6,29 +7,29 @@ use crate::counting::counts::Second;
 use crate::report::numbers::{float, grouped_whole, ms};
 use crate::report::whole::{Report, whole_seconds};
 
-/// Width and height of what is within the axes of a plot, in its own units: those of a narrow window, about.
+/// Width and height of the area within the axes of a plot, in its own units: about those of a narrow window.
 const SIZE: (f64, f64) = (340.0, 150.0);
 
 /// Room for the labels at the left, above, at the right and below.
 const MARGIN: (f64, f64, f64, f64) = (52.0, 8.0, 16.0, 22.0);
 
-/// Labels of seconds at most, besides that of the first.
+/// Labels of seconds at most, besides the label of the first.
 const SECOND_LABELS_MAX: usize = 10;
 
 /// Labels of an axis of times at most: where there are more decades, some have no label.
 const TIME_LABELS_MAX: usize = 6;
 
-/// How a figure becomes a place from 0 to 1 along an axis.
+/// The mapping of a figure to a place from 0 to 1 along an axis.
 #[derive(Clone, Copy)]
 enum Scale {
     /// From nothing to the most.
     Linear { most: f64 },
-    /// Between two times in microseconds: so a hundredth of a millisecond and ten seconds are on one plot.
+    /// Between two times in microseconds, so that a hundredth of a millisecond and ten seconds are on one plot.
     Log { low: f64, high: f64 },
 }
 
 impl Scale {
-    /// The scale of these times: from a whole decade up to the longest.
+    /// Returns the scale of these times: from a whole decade up to the longest.
     fn of_times(times: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for us in times.filter(|us| *us > 0.0) {
@@ -45,12 +46,12 @@ impl Scale {
         }
     }
 
-    /// What is written beside an axis: both ends, or the decades.
+    /// Returns the labels of an axis: both ends, or the decades.
     fn labels(self) -> Vec<(String, f64)> {
         match self {
             Self::Linear { most } => vec![(grouped_whole(most), 1.0), ("0".to_owned(), 0.0)],
             Self::Log { low, high } => {
-                // Within two decades there is room for what is between.
+                // Within two decades there is room for labels in between.
                 let digits: &[f64] = if high / low < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
                 let powers = (0..=9).map(|power| low * 10.0_f64.powi(power));
                 let marks = powers.flat_map(|decade| digits.iter().map(move |digit| decade * digit));
@@ -62,7 +63,7 @@ impl Scale {
     }
 }
 
-/// One, two or five times a power of ten of microseconds in milliseconds, with no more digits than it has.
+/// Returns one, two or five times a power of ten of microseconds in milliseconds, with no more digits than it has.
 fn decade_ms(us: f64) -> String {
     if us < 1e3 { format!("{}", us / 1e3) } else { grouped_whole(us / 1e3) }
 }
@@ -70,7 +71,7 @@ fn decade_ms(us: f64) -> String {
 /// A line of a plot: its name, which is its class, and points from 0 to 1 along the axis, each with its height.
 type Line = (&'static str, Vec<(f64, f64)>);
 
-/// What a plot shows.
+/// A plot of lines.
 struct Plot {
     title: String,
     lines: Vec<Line>,
@@ -78,7 +79,7 @@ struct Plot {
     scale: Scale,
 }
 
-/// Right answers of each whole second, if there are two, and the rate may be shown.
+/// Plots the right answers of each whole second, if there are two, and the rate may be shown.
 pub(crate) fn series(report: &Report) -> String {
     let seconds = whole_seconds(report);
     let right = |second: &Second| Some(float(second.right));
@@ -92,7 +93,7 @@ pub(crate) fn series(report: &Report) -> String {
     if report.is_valid() && most > 0.0 { plot.svg() } else { String::new() }
 }
 
-/// Times of the answers of each whole second.
+/// Plots the times of the answers of each whole second.
 pub(crate) fn times_of_seconds(report: &Report) -> String {
     let seconds = whole_seconds(report);
     let lines: Vec<Line> = vec![
@@ -132,12 +133,13 @@ fn second_labels(count: usize) -> Vec<(String, f64)> {
     labelled.map(|second| (format!("{second} s"), second_place(second - 1, count))).collect()
 }
 
-/// The times by percentile up to the longest, if they may be shown. Each nine takes as much room as the one before.
+/// Plots the times by percentile up to the longest, if they may be shown. Each nine takes as much room as the one
+/// before.
 pub(crate) fn curve(report: &Report) -> String {
     let nines = |percentile: f64| -(1.0 - percentile / 100.0).log10();
     let below =
         report.curve.iter().map(|(percentile, _)| *percentile).filter(|percentile| *percentile < 100.0);
-    // The longest time stands one nine behind the last that is whole. Rounding must not cost one.
+    // The longest time stands one nine behind the last whole nine. Rounding must not cost one.
     let end = (below.map(nines).fold(0.0, f64::max) + 1e-6).floor() + 1.0;
     let place = |percentile: f64| (nines(percentile) / end).min(1.0);
     let whole = ["0", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "p99.99999"];
@@ -159,7 +161,7 @@ pub(crate) fn curve(report: &Report) -> String {
     if report.is_valid() { plot.svg() } else { String::new() }
 }
 
-/// How many answers took how long: a bar for each stretch of times, which are as wide as one another on their axis.
+/// Plots how many answers took how long: a bar for each stretch of times; all stretches are equally wide on their axis.
 pub(crate) fn histogram(report: &Report) -> String {
     let bars = &report.histogram;
     let most = bars.iter().map(|(_, _, count)| float(*count)).fold(0.0, f64::max);
@@ -171,7 +173,7 @@ pub(crate) fn histogram(report: &Report) -> String {
     let mut drawn = String::new();
     for (from_us, to_us, count) in bars {
         let (from, to) = (axis.place(*from_us) * width, axis.place(*to_us) * width);
-        // At least a line for what is not nothing: a few slow answers are what one looks for.
+        // A bar that is not empty is at least a line: the few slow answers are the interesting ones.
         let tall = (float(*count) / most * height).max(1.0);
         let _ = write!(
             drawn,
@@ -193,7 +195,7 @@ pub(crate) fn histogram(report: &Report) -> String {
 }
 
 impl Plot {
-    /// A line over the points of each kind.
+    /// Draws a line over the points of each kind.
     fn svg(&self) -> String {
         let (width, height) = SIZE;
         if self.lines.iter().all(|(_, points)| points.len() < 2) {
@@ -209,7 +211,7 @@ impl Plot {
         self.around(&drawn)
     }
 
-    /// Axes and labels around what is drawn.
+    /// Puts axes and labels around a drawing.
     fn around(&self, drawn: &str) -> String {
         let ((width, height), (left, above, right, below)) = (SIZE, MARGIN);
         let title = &self.title;

@@ -10,10 +10,10 @@ use super::texts::{
 use crate::counting::latency::COLUMNS;
 use crate::report::whole::Report;
 
-/// Where texts stand that have a name.
+/// Indent of texts that have a name.
 const INDENT: usize = 12;
 
-/// Where the rest of a long sentence without a name stands.
+/// Indent of the rest of a long sentence without a name.
 const URL_INDENT: usize = 4;
 
 /// Whether a terminal shows the text.
@@ -42,7 +42,7 @@ impl Ink {
     }
 }
 
-/// The report as a table, in lines of at most `columns`.
+/// Returns the report as a table, in lines of at most `columns`.
 pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     let [answer, load] = asked(report);
     let [what, place] = title(report);
@@ -83,7 +83,7 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     out
 }
 
-/// What the words of the tables mean, for a first reading.
+/// Meanings of the words in the tables, for a first reading.
 const GLOSSARY: [(&str, &str); 5] = [
     ("response", "from when a request was due (--rate) to its last byte"),
     ("service", "from when it was begun to its last byte"),
@@ -92,7 +92,7 @@ const GLOSSARY: [(&str, &str); 5] = [
     ("PSS", "memory, of which shared pages count in parts"),
 ];
 
-/// What a reader of the figures must know.
+/// Shows the notes that a reader of the figures must know.
 fn marked(report: &Report, ink: Ink, columns: usize) -> String {
     marks(report)
         .into_iter()
@@ -100,7 +100,7 @@ fn marked(report: &Report, ink: Ink, columns: usize) -> String {
         .collect()
 }
 
-/// A column for each kind of times.
+/// Returns a table with a column for each kind of times.
 fn latencies(report: &Report) -> String {
     let times = times(report);
     let mut rows = vec![row("ms", times.iter().map(|(name, _)| (*name).to_owned()))];
@@ -114,7 +114,7 @@ fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
     std::iter::once(format!("{name:width$}", width = INDENT - 2)).chain(cells).collect()
 }
 
-/// A line for each URL of a list, and one more for the URL itself where it does not fit beside the numbers.
+/// Returns a line for each URL of a list, and one more for the URL itself where it does not fit beside the numbers.
 fn of_urls(report: &Report, columns: usize) -> String {
     if report.urls.is_empty() {
         return String::new();

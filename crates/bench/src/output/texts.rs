@@ -1,19 +1,19 @@
-//! What all forms say: pieces of text, each made of a report.
+//! Pieces of text that all forms share, each made of a report.
 
 use crate::counting::latency::{COLUMNS, Column, Latency, column, told};
 use crate::generator::slow_side::SlowSide;
 use crate::report::numbers::{float, grouped, grouped_whole, ms};
 use crate::report::whole::{RATE_SECONDS_MIN, Report, UrlSide, can_drift, unknown};
 
-/// A time of a table in milliseconds, or a hyphen where there are too few times to tell it.
+/// Shows a time of a table in milliseconds, or a hyphen where there are too few times to tell it.
 pub(crate) fn cell(column: &Column, times: &Latency) -> String {
     told(column, times).map_or_else(|| UNTOLD.to_owned(), ms)
 }
 
-/// Stands for what too little was measured for.
+/// Mark in the place of a figure for which too little was measured.
 pub(crate) const UNTOLD: &str = "-";
 
-/// Bytes of bodies a second, in millions.
+/// Returns the bytes of bodies a second, in millions.
 pub(crate) fn megabytes(report: &Report) -> String {
     if report.has_rate() { format!("{:.3}", report.body_bytes_per_second / 1e6) } else { UNTOLD.to_owned() }
 }
@@ -21,7 +21,7 @@ pub(crate) fn megabytes(report: &Report) -> String {
 /// Titles of the table of a list of URLs.
 pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"];
 
-/// A row for each URL of a list; without the times if they must not be used.
+/// Returns a row for each URL of a list; without the times if they must not be used.
 pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
     let row = |url: &UrlSide| {
         let [p50, p99] = ["p50", "p99"].map(|title| match column(title) {
@@ -35,7 +35,7 @@ pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
     report.urls.iter().map(row).collect()
 }
 
-/// The part of a URL that says which server it is: `http://host:port` or `unix:path:`.
+/// Returns the part of a URL that says which server it is: `http://host:port` or `unix:path:`.
 pub(crate) fn server_of(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |at| at + "://".len());
     let end = match url.strip_prefix("unix:") {
@@ -45,8 +45,8 @@ pub(crate) fn server_of(url: &str) -> &str {
     &url[..end.unwrap_or(url.len())]
 }
 
-/// What was asked for, and where: a method and a URL; or how many URLs, and their server, for with a list the URL of the
-/// command line says no more.
+/// Returns the request and its place: a method and a URL, or the number of URLs and their server. With a list, the URL
+/// of the command line says no more than the server.
 pub(crate) fn title(report: &Report) -> [String; 2] {
     let asked = &report.asked;
     match report.urls.len() {
@@ -56,7 +56,7 @@ pub(crate) fn title(report: &Report) -> [String; 2] {
     }
 }
 
-/// What was asked, in two lines.
+/// Tells what was asked, in two lines.
 pub(crate) fn asked(report: &Report) -> [String; 2] {
     let asked = &report.asked;
     let load = match asked.rate {
@@ -82,7 +82,7 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
     ]
 }
 
-/// That the user has ended the run, and how early, if so.
+/// Tells that the user has ended the run, and how early; `None` if the run ended by itself.
 pub(crate) fn interrupted(report: &Report) -> Option<String> {
     let (asked, seconds) = (&report.asked, report.seconds);
     let of = match (asked.requests, asked.duration_ms) {
@@ -93,27 +93,28 @@ pub(crate) fn interrupted(report: &Report) -> Option<String> {
     report.interrupted.then(|| format!("interrupted after {of}: the report is of these only"))
 }
 
-/// What stands beside the word that a disturbed figure has.
+/// Mark beside a disturbed figure.
 pub(crate) const DISTURBED: &str = "DISTURBED";
 
-/// What a reader of the figures must know, with a word in front of each: what has disturbed them, and what they do not say.
+/// Returns the notes that a reader of the figures must know, with a word in front of each: what has disturbed the
+/// figures, and what they do not say.
 pub(crate) fn marks(report: &Report) -> Vec<(&'static str, String)> {
     let disturbed = report.disturbed.iter().map(|reason| (DISTURBED, reason.why.clone()));
     disturbed.chain(report.warnings.iter().map(|reason| ("warning", reason.why.clone()))).collect()
 }
 
-/// The rate, with what must not be quoted without it.
+/// Returns the rate, with the mark without which it must not be quoted.
 pub(crate) fn marked_rate(report: &Report) -> String {
     let mark = if report.disturbed.is_empty() { String::new() } else { format!(" {DISTURBED}") };
     rate(report) + &mark
 }
 
-/// The rate, if the measurement was long enough for one.
+/// Returns the rate, if the measurement was long enough for one.
 pub(crate) fn rate(report: &Report) -> String {
     if report.has_rate() { grouped(report.rate) } else { UNTOLD.to_owned() }
 }
 
-/// What was too little to be told, and how much it takes.
+/// Tells which figures need more answers or time than there were, and how much.
 fn untold(report: &Report) -> Option<String> {
     let mut parts = Vec::new();
     if !report.has_rate() {
@@ -137,14 +138,14 @@ fn untold(report: &Report) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The first answer that was not right: a sentence, and its head line by line.
+/// Describes the first answer that was not right: a sentence, and its head line by line.
 pub(crate) fn first_wrong(report: &Report) -> Option<(String, Vec<String>)> {
     let wrong = report.first_wrong.as_ref()?;
     let lines = wrong.head.lines().map(str::to_owned).collect();
     Some((format!("{}: {}", wrong.request, wrong.why), lines))
 }
 
-/// The identity: where every request went.
+/// Returns the identity: where every request went.
 pub(crate) fn identity(report: &Report) -> String {
     let counts = &report.counts;
     format!(
@@ -159,7 +160,7 @@ pub(crate) fn identity(report: &Report) -> String {
     )
 }
 
-/// What went wrong, by cause: the statuses if any was wrong, a line for each cause, and how old the oldest was.
+/// Describes errors by cause: the statuses if any was wrong, a line for each cause, and the age of the oldest request.
 pub(crate) fn errors(report: &Report) -> Vec<(&'static str, String)> {
     let counts = &report.counts;
     let mut out = Vec::new();
@@ -175,8 +176,8 @@ pub(crate) fn errors(report: &Report) -> Vec<(&'static str, String)> {
     out
 }
 
-/// What stands below the counts, each with its name: of a run that is valid the server's side, this program's, and the
-/// connections'; of any the counts of what was asked for besides.
+/// Returns the texts below the counts, each with its name: for a valid run those of the server, this program and the
+/// connections; for any run the counts of what was asked for besides.
 pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     let mut sides = if report.is_valid() { figures(report) } else { Vec::new() };
     if report.asked.sample > 1 {
@@ -196,7 +197,7 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     sides
 }
 
-/// What may be said of a run that is valid only: a figure that stands beside INVALID is quoted without it.
+/// Returns the texts of a valid run only, because a figure that stands beside INVALID is quoted without it.
 fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
         || "not on this machine, or not ours to see".to_owned(),
@@ -242,7 +243,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     sides
 }
 
-/// What became of the requests of slow clients; without the times if they must not be used.
+/// Describes the outcomes of slow clients' requests; without the times if they must not be used.
 fn slow(side: &SlowSide, with_times: bool) -> String {
     let counts = &side.counts;
     let of = |outcome: &str, count: u64, times: &Latency| match count {
@@ -266,7 +267,7 @@ fn slow(side: &SlowSide, with_times: bool) -> String {
     )
 }
 
-/// The kinds of times that the report has, each with its name.
+/// Returns the kinds of times that the report has, each with its name.
 pub(crate) fn times(report: &Report) -> Vec<(&'static str, Latency)> {
     let all = [
         ("response", report.response),
@@ -288,7 +289,7 @@ mod tests {
     use super::*;
     use crate::report::verdict::tests::good;
 
-    /// What is not known is said, also where there are no figures.
+    /// Unknown facts about the machine are told, even where there are no figures.
     #[test]
     fn what_the_machine_did_not_tell() {
         let mut report = good();

@@ -1,4 +1,4 @@
-//! A report beside an earlier one: what has changed, and what is only noise.
+//! The comparison of a report with an earlier one: what has changed, and what is only noise.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::report::whole::{Report, count_whole, whole_seconds};
 pub struct Baseline {
     schema: String,
     invalid: Vec<serde::de::IgnoredAny>,
-    /// Not in reports of earlier versions.
+    /// Absent in reports of earlier versions.
     #[serde(default)]
     interrupted: bool,
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct Baseline {
     server: Option<Cpu>,
 }
 
-/// What was asked then, as far as it decides what the figures are.
+/// The earlier request and load, as far as they decide about the figures.
 #[derive(Clone, Debug, Deserialize)]
 struct Asked {
     url: String,
@@ -75,37 +75,37 @@ struct Cpu {
     cpu_us_per_request: f64,
 }
 
-/// Two reports, figure by figure.
+/// The comparison of two reports, figure by figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<Row>,
-    /// What `between` is of: the rate of a closed loop. That of an open loop is the one at which requests came, so there it
-    /// is the mean time.
+    /// The figure that `between` is about: in a closed loop the rate; in an open loop the mean time, because the rate
+    /// is the one at which requests came.
     pub judged: &'static str,
-    /// The ratio of it now to that of before lies between these with 95 % confidence, as far as the seconds of each run
-    /// tell; `None` when there are too few. It knows nothing of what differs from run to run.
+    /// Bounds between which the ratio of that figure now to before lies with 95 % confidence, as far as the seconds of
+    /// each run tell; `None` when there are too few. They do not cover differences from run to run.
     pub between: Option<(f64, f64)>,
-    /// One of both runs was disturbed, which the user has accepted.
+    /// Whether one of both runs was disturbed, which the user has accepted.
     pub is_disturbed: bool,
 }
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is, and in what it is shown.
+    /// The name of the figure, and its unit.
     pub name: &'static str,
     pub(crate) unit: Unit,
-    /// Earlier; a time is in microseconds.
+    /// The earlier value; a time is in microseconds.
     pub before: f64,
-    /// In this report.
+    /// The value in this report.
     pub now: f64,
 }
 
-/// In what a figure is shown.
+/// The unit in which a figure is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// So many in a second.
+    /// A number a second.
     PerSecond,
     /// Milliseconds.
     Ms,
@@ -116,15 +116,15 @@ pub(crate) enum Unit {
 /// Seconds that each run needs for an interval.
 const SECONDS_MIN: usize = 5;
 
-/// Samples that are drawn for it.
+/// Samples that are drawn for an interval.
 const DRAWS: usize = 2_000;
 
 impl Baseline {
-    /// Reads what [`Report::to_json`] has written.
+    /// Reads a report that [`Report::to_json`] has written.
     ///
     /// # Errors
     ///
-    /// A sentence: it is no report, one of another shape, or one whose figures must not be used.
+    /// A sentence: the text is no report, one of another shape, or one whose figures must not be used.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let baseline: Self =
             serde_json::from_str(text).map_err(|error| format!("it is no report: {error}"))?;
@@ -144,11 +144,11 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Whether a plan asks for what was asked for then: figures of another load say nothing of the server.
+    /// Checks that a plan asks for the same as the earlier run: figures of another load say nothing of the server.
     ///
     /// # Errors
     ///
-    /// A sentence: in what they differ.
+    /// A sentence that tells in what they differ.
     pub fn check(&self, plan: &Plan) -> Result<(), String> {
         let asked = &self.asked;
         let rows = [
@@ -166,7 +166,7 @@ impl Baseline {
         })
     }
 
-    /// Compares a report with this one; `None` when its figures must not be used.
+    /// Compares a report with this one; `None` when the report's figures must not be used.
     pub fn compare(&self, report: &Report) -> Option<Comparison> {
         if !report.is_valid() {
             return None;
@@ -193,7 +193,7 @@ impl Baseline {
     }
 }
 
-/// What is judged of each second, of which the right answers and the sum of their times are given.
+/// Returns the judged figure of each second, from its right answers and the sum of their times.
 fn judged(is_open: bool, seconds: impl Iterator<Item = (u64, u64)>) -> Vec<f64> {
     let value = |(right, sum_us)| if is_open { float(sum_us) / float(right) } else { float(right) };
     seconds.filter(|(right, _)| !is_open || *right > 0).map(value).collect()
@@ -243,13 +243,13 @@ fn slow(sides: &[Slow]) -> String {
 }
 
 impl Row {
-    /// How many times as much it is now.
+    /// Returns how many times as much the figure is now.
     pub fn ratio(&self) -> f64 {
         self.now / self.before
     }
 }
 
-/// Bootstrap: the middle 95 % of the ratios of the means of samples that are drawn from both.
+/// Bootstraps: returns the middle 95 % of the ratios of the means of samples that are drawn from both.
 fn ratio_between(before: &[f64], now: &[f64]) -> Option<(f64, f64)> {
     if before.len().min(now.len()) < SECONDS_MIN {
         return None;
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::report::verdict::tests::good;
 
-    /// In an open loop the rate is that at which requests came, however slow the answers are.
+    /// In an open loop the rate is the one at which requests came, however slow the answers are.
     #[test]
     fn what_is_judged() {
         let mut report = good();

@@ -7,17 +7,17 @@ use crate::counting::latency::{COLUMNS, Column, column, told};
 use crate::report::numbers::{float, grouped, ms};
 use crate::report::whole::Report;
 
-/// Something that may hold of a report.
+/// A condition that may hold of a report.
 #[derive(Clone, Debug)]
 pub struct Condition {
     text: String,
     figure: Figure,
     is_above: bool,
-    /// In microseconds for times.
+    /// The bound; in microseconds for times.
     bound: f64,
 }
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     /// A time of [`Latency`]: from when a request was due, if there is a rate.
@@ -30,22 +30,22 @@ enum Figure {
 const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
 
 impl Condition {
-    /// Whether it holds; `None` when the report does not know the figure.
+    /// Whether the condition holds; `None` when the report does not know the figure.
     pub fn holds(&self, report: &Report) -> Option<bool> {
         let figure = self.figure_of(report)?;
         Some(if self.is_above { figure > self.bound } else { figure < self.bound })
     }
 
-    /// Why a report fails that must not have it hold, in words; `None` when it does not fail.
+    /// Tells why a report fails of which the condition must not hold; `None` when it does not fail.
     pub fn failure(&self, report: &Report) -> Option<String> {
         match self.holds(report) {
-            // An answer that is not right is counted, however few there are.
+            // Wrong answers are counted, however few there are, so this is about figures that need more.
             Some(_) if report.is_valid() && self.lacks(report).is_some() => {
                 Some(format!("failed: {self} cannot be told: {}", self.lacks(report)?))
             }
             Some(false) => None,
             None => Some(format!("failed: {self} cannot be told of this server")),
-            // A figure of an invalid run must not be used, and a count may.
+            // A figure of an invalid run must not be used; a count may.
             Some(true) if !report.is_valid() && !matches!(self.figure, Figure::Errors) => {
                 Some(format!("failed, because {self}"))
             }
@@ -56,7 +56,7 @@ impl Condition {
         }
     }
 
-    /// What there is too little of to tell the figure, in words.
+    /// Tells what the figure needs and the report has too little of; `None` if there is enough.
     fn lacks(&self, report: &Report) -> Option<String> {
         match self.figure {
             Figure::Time(column) => {
@@ -83,7 +83,7 @@ impl Condition {
         })
     }
 
-    /// What the figure is, in words.
+    /// Tells the figure in words.
     fn seen(&self, report: &Report) -> Option<String> {
         let figure = self.figure_of(report)?;
         let name = self.text.split(['<', '>']).next().unwrap_or_default().trim();
@@ -95,7 +95,8 @@ impl Condition {
         })
     }
 
-    /// Whether there can be a highest rate at which it holds: an upper bound on what grows with the rate.
+    /// Whether there can be a highest rate at which the condition holds: it is an upper bound on a figure that grows
+    /// with the rate.
     pub fn has_highest_rate(&self) -> bool {
         !self.is_above && !matches!(self.figure, Figure::Rate)
     }
@@ -133,7 +134,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// A time as written, in microseconds.
+/// Reads a time as written, in microseconds.
 fn time_us(text: &str) -> Option<f64> {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
     let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == &text[end..])?;

@@ -1,12 +1,12 @@
 //! Numbers: as floats to reckon with, and as people read them.
 
-/// A number that a float holds exactly.
+/// Converts a number that a float holds exactly.
 #[expect(clippy::cast_precision_loss, reason = "counts and times far below 2⁵³")]
 pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
+/// Shows a number without its fraction, in groups of three digits; small ones keep one digit behind the point.
 pub fn grouped(number: f64) -> String {
     if number < 1000.0 {
         return format!("{number:.1}");
@@ -14,12 +14,12 @@ pub fn grouped(number: f64) -> String {
     grouped_whole(number)
 }
 
-/// A number without its fraction, in groups of three digits.
+/// Shows a number without its fraction, in groups of three digits.
 pub fn grouped_whole(number: f64) -> String {
     in_groups(&format!("{number:.0}"))
 }
 
-/// Digits in groups of three.
+/// Splits digits in groups of three.
 fn in_groups(digits: &str) -> String {
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -31,7 +31,7 @@ fn in_groups(digits: &str) -> String {
     out
 }
 
-/// A time in milliseconds, with three digits behind the point however long it is: so all line up.
+/// Shows a time in milliseconds, always with three digits behind the point, so that all line up.
 pub(crate) fn ms(us: f64) -> String {
     let text = format!("{:.3}", us / 1e3);
     text.split_once('.').map_or_else(|| text.clone(), |(whole, part)| format!("{}.{part}", in_groups(whole)))

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Why the figures must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Which gate it is, in a word.
+    /// The gate, in a word.
     pub gate: &'static str,
-    /// What was seen, and what it means.
+    /// The observation, and its meaning.
     pub why: String,
 }

@@ -16,28 +16,28 @@ use crate::report::whole::{
 };
 
 /// The answers of a connection took much longer than those of other connections if their mean is this many times p99 of
-/// all; of fewer answers than that, chance decides.
+/// all answers. For a connection with fewer answers than the minimum, chance decides.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 
-/// What the kernel said while the load was on.
+/// Observations made while the load was on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Observed {
     /// The length of the measurement.
     pub(crate) elapsed_ns: u64,
-    /// The user did not let it end by itself.
+    /// Whether the user ended the measurement early.
     pub(crate) interrupted: bool,
-    /// Between the two looks at the server and the machine.
+    /// Time between the two looks at the server and the machine.
     pub(crate) watched_ns: u64,
     pub(crate) ceiling_rate: f64,
-    /// Of the server's processes; unknown, as what follows, where it could not be read.
+    /// CPU time of the server's processes; like the fields that follow, unknown where it could not be read.
     pub(crate) server_cpu_us: Option<u64>,
     /// The server's processes at the end, if they are ours to see.
     pub(crate) server: Option<Used>,
     pub(crate) own_cpu_us: Option<u64>,
     pub(crate) ticks: Option<Ticks>,
     pub(crate) dropped: Option<Dropped>,
-    /// The server may use the CPUs of this program; or it is here, and not ours to see.
+    /// Whether the server may use the CPUs of this program; also if it is here and not ours to see.
     pub(crate) shares_cpus: bool,
 }
 
@@ -153,7 +153,7 @@ impl UrlSide {
 }
 
 impl Fairness {
-    /// Of connections of which each has many requests; 99 of 100 of all answers took `p99_us` at most.
+    /// Compares connections that have many requests each; 99 of 100 of all answers took `p99_us` at most.
     fn of(connections: &[OfConnection], p99_us: f64) -> Self {
         let mut counts: Vec<u64> = connections.iter().map(|of| of.right).collect();
         counts.sort_unstable();
@@ -203,7 +203,7 @@ impl ServerSide {
         Some(Self {
             processes: used.processes,
             cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
-            // A tick for each process, which are as often too many as too few.
+            // Each process may be off by a tick, too many as often as too few.
             cpu_us_error: float(TICK_US) * f64::from(used.processes).sqrt() / float(counts.settled().max(1)),
             cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
             pss_bytes: used.pss_bytes,
@@ -226,7 +226,7 @@ impl MachineSide {
 }
 
 impl Observed {
-    /// CPUs that were busy with what is neither this program nor the server, if all three are known.
+    /// Returns the CPUs that were busy with neither this program nor the server, if all three are known.
     fn foreign_cpus(&self) -> Option<f64> {
         let busy_us = float(self.ticks?.busy * TICK_US);
         let known_us = float(self.own_cpu_us? + self.server_cpu_us?);
@@ -243,7 +243,7 @@ impl Overdue {
     }
 }
 
-/// What the heads of the first answers tell, each kind once.
+/// Returns the warnings from the heads of the first answers, each kind once.
 fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
     let mut told: Vec<Reason> = Vec::new();
     for reason in learnt.iter().flat_map(|learnt| &learnt.warnings) {
@@ -254,8 +254,8 @@ fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
     told
 }
 
-/// What nine of ten answers do not exceed, without those that a time of `lull_ns` without any may have held up: of a closed
-/// loop all that can be under way at once, of an open loop all that were due meanwhile.
+/// Returns the time that nine of ten answers do not exceed, without the answers that a time of `lull_ns` without any
+/// may have held up: in a closed loop all that can be under way at once, in an open loop all that were due meanwhile.
 fn usual_us(plan: &Plan, tally: &Tally, lull_ns: u64) -> f64 {
     let at_once = f64::from(plan.connections) * f64::from(plan.pipeline);
     let held_up = plan.load.rate().map_or(at_once, |rate| rate * float(lull_ns) / 1e9);
@@ -272,7 +272,8 @@ fn edges(ns: i64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What could not be read once is no number: the ticks since the machine was started are not those of a run.
+    /// A count that could not be read once gives no figure: the ticks since the machine was started are not those of a
+    /// run.
     #[test]
     fn others_are_known_if_all_that_is_needed_is() {
         let known = Observed {
@@ -302,7 +303,7 @@ mod tests {
         assert!((unfair.jain - 1.0 / 3.0).abs() < 1e-9);
     }
 
-    /// Four of sixteen wait for 20 ms, the others for 0.1 ms: of all answers these are one in 600.
+    /// Four of sixteen connections wait for 20 ms, the others for 0.1 ms: their answers are one in 600 of all.
     #[test]
     fn percentiles_over_connections() {
         let of = |right, us| OfConnection { right, sum_ns: right * us * 1_000 };

@@ -11,28 +11,28 @@ use crate::report::numbers::{float, ms};
 use crate::report::reason::Reason;
 use crate::report::whole::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
 
-/// Little's law: the requests under way must be rate times time, or some are not in the figures. What is under way at
-/// either end of the measurement is only partly in it, which matters where requests take long; that part is known.
+/// Little's law: the requests under way must be rate times time, or some are not in the figures. Requests under way at
+/// either end of the measurement are only partly in it, which matters where they take long; that part is known.
 const LITTLE_OFF_MAX: f64 = 0.05;
 
-/// Below this many answers or seconds Little's law and steadiness say nothing.
+/// Answers and seconds below which Little's law and steadiness say nothing.
 const ANSWERS_MIN: u64 = 1_000;
 const SECONDS_MIN: f64 = 1.0;
 
-/// From this share of its time on, the generator measures itself.
+/// Share of busy time from which on the generator measures itself.
 const BUSY_MAX: f64 = 0.9;
 
-/// Time that the hypervisor may take, in percent; and CPUs that other programs may.
+/// Time that the hypervisor may take, in percent, and CPUs that other programs may take.
 const STEAL_PERCENT_MAX: f64 = 2.0;
 const FOREIGN_CPUS_MAX: f64 = 0.1;
 
-/// How far the first and the last third of the seconds may differ.
+/// Part by which the first and the last third of the seconds may differ.
 const DRIFT_MAX: f64 = 0.1;
 
-/// A second with less than this share of the median is a stall.
+/// Share of the median below which a second is a stall.
 const STALL_SHARE: f64 = 0.5;
 
-/// What random numbers are taken to do by themselves, in standard deviations: beyond it they are one time in 16,000.
+/// Deviation of random numbers that chance explains, in standard deviations: it is exceeded one time in 16,000.
 const CHANCE: f64 = 4.0;
 
 /// A server gets slower when the times of the last third of the seconds are this many times those of the first, and
@@ -40,21 +40,21 @@ const CHANCE: f64 = 4.0;
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;
 
-/// This long without an answer is a stall, if answers take less than half of it, and come so often that chance leaves
-/// no such gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
+/// Time without an answer that is a stall, if answers take less than half of it, and come so often that chance leaves
+/// no such gap: of `n` gaps of a random series the longest is `ln n + 5` times the mean once in 150 runs.
 const STALL_MS_MIN: u64 = 500;
 const STALL_TIMES: f64 = 2.0;
 const STALL_CHANCE: f64 = 5.0;
 
-/// What is under way at the end for longer than this is a stall, if it is `HUNG_TIMES` older than any answer.
+/// Age of a request under way at the end that is a stall, if it is `HUNG_TIMES` older than any answer.
 const HUNG_MS_MIN: u64 = 500;
 const HUNG_TIMES: f64 = 2.0;
 
-/// The part of what was due that may be without an answer, besides what is under way.
+/// Part of the due requests that may be without an answer, besides those under way.
 const MISSING_MAX: f64 = 0.05;
 
-/// The part of what was due that may be without an answer for longer than p99 at the end: more would move that. A machine
-/// that stands still for a moment leaves a few.
+/// Part of the due requests that may be without an answer for longer than p99 at the end: more would move p99. A
+/// machine that stands still for a moment leaves a few.
 const OVERDUE_MAX: f64 = 0.01;
 const OVERDUE_MIN: u64 = 5;
 
@@ -75,7 +75,7 @@ const GATES: [Gate; 11] = [
 ];
 
 impl Report {
-    /// Settles whether the figures may be used. Where a gate of `accepted` fails, they are disturbed.
+    /// Settles whether the figures may be used. If a gate of `accepted` fails, they are disturbed.
     pub(crate) fn judge(&mut self, accepted: &[&str]) {
         let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
         (self.disturbed, self.invalid) = reasons(self).into_iter().partition(is_accepted);
@@ -84,12 +84,12 @@ impl Report {
     }
 }
 
-/// All gates that fail.
+/// Returns the reasons of all gates that fail.
 fn reasons(report: &Report) -> Vec<Reason> {
     GATES.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
-/// What the figures of a run do not say.
+/// The warnings: facts that the figures of a run do not tell.
 const WARNINGS: [Gate; 7] = [
     ("fairness", unfair),
     ("drift", drifts),
@@ -100,15 +100,16 @@ const WARNINGS: [Gate; 7] = [
     ("long-head", long_head),
 ];
 
-/// A drift of an open loop that is no gate's yet is told from here on.
+/// Drift of an open loop from which on it is told, although no gate closes for it yet.
 const DRIFTS_TIMES: f64 = 1.1;
 
-/// All warnings that there are reasons for.
+/// Returns all warnings that there are reasons for.
 fn warnings(report: &Report) -> Vec<Reason> {
     WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
-/// A connection that is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
+/// Warns of slow connections: in a closed loop they ask seldom, so the percentiles over requests are those of the
+/// others.
 fn unfair(report: &Report) -> Option<String> {
     let fair = &report.fairness;
     let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
@@ -128,7 +129,7 @@ fn unfair(report: &Report) -> Option<String> {
     })
 }
 
-/// What gets slower by less than a gate closes for; the rate of an open loop does not say it.
+/// Warns of answers that get slower by less than a gate closes for; the rate of an open loop does not show it.
 fn drifts(report: &Report) -> Option<String> {
     let seconds = whole_seconds(report);
     if !report.is_valid() || report.asked.rate.is_none() || !can_drift(report) {
@@ -254,8 +255,8 @@ fn little(report: &Report) -> Option<String> {
     times.or_else(|| idle(report))
 }
 
-/// In a closed loop every connection has its requests under way all the time, whatever the times say. At the end of a
-/// number of requests there are no requests left for some connections.
+/// Tells if connections were idle. In a closed loop every connection has its requests under way all the time,
+/// whatever the times are. If the number of requests is given, none are left for some connections at the end.
 fn idle(report: &Report) -> Option<String> {
     let asked = &report.asked;
     let all = f64::from(asked.connections) * f64::from(asked.pipeline);
@@ -304,7 +305,7 @@ fn listen_queue(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether other programs use the machine, as far as is known.
+/// Whether other programs use the machine, as far as that is known.
 pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
     machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
         || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
@@ -356,16 +357,16 @@ fn steady(report: &Report) -> Option<String> {
     drift.or_else(|| slower(report, seconds))
 }
 
-/// How far the number of answers in a second may be from the usual one without any reason: random arrivals differ by the root
-/// of their number, and else it is where a second ends that decides.
+/// Returns how far the number of answers in a second may be from the usual one without any reason. Random arrivals
+/// differ by the root of their number; otherwise the moment at which a second ends decides.
 fn by_chance(report: &Report, usual: f64) -> f64 {
     if report.asked.load == "poisson" { CHANCE * usual.sqrt() } else { 2.0 }
 }
 
-/// A time without a right answer that neither slow answers nor chance explain.
+/// Finds a time without a right answer that neither slow answers nor chance explain.
 fn stall(report: &Report) -> Option<String> {
     if report.counts.right == 0 {
-        // Which another gate says.
+        // Another gate says that there is no right answer.
         return None;
     }
     let lull_ms = report.longest_lull_ms;
@@ -379,7 +380,7 @@ fn stall(report: &Report) -> Option<String> {
     })
 }
 
-/// What is answered at the rate at which it is due, but later and later.
+/// Tells whether answers come at the rate at which they are due, but later and later.
 fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
     report.asked.rate?;
     let [Some(first), Some(middle), Some(last)] = thirds(seconds).map(typical) else { return None };
@@ -397,16 +398,16 @@ fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
     })
 }
 
-/// The mean time of the answers of a second, and by how much it would differ another time.
+/// The mean time of a second's answers, and its variance.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
     mean_us: f64,
-    /// Of the mean, not of the times: in µs².
+    /// The variance of the mean, not of the times: in µs².
     variance: f64,
 }
 
 impl Mean {
-    /// One time alone does not say how much the times differ.
+    /// Returns the mean of a second with several answers: one time alone does not say how much the times differ.
     fn of(second: &Second) -> Option<Self> {
         let count = float(second.right);
         let mean_us = float(second.sum_us) / count;
@@ -415,14 +416,15 @@ impl Mean {
     }
 }
 
-/// The second in the middle by its times; of two the faster one, because whatever disturbs a server makes it slower.
+/// Returns the second in the middle by its times; of two the faster one, because whatever disturbs a server makes it
+/// slower.
 fn typical(seconds: &[Second]) -> Option<Mean> {
     let mut means: Vec<Mean> = seconds.iter().filter_map(Mean::of).collect();
     means.sort_by(|one, other| one.mean_us.total_cmp(&other.mean_us));
     means.get(means.len().saturating_sub(1) / 2).copied()
 }
 
-/// The first, the middle and the last third.
+/// Returns the first, the middle and the last third.
 fn thirds<T>(all: &[T]) -> [&[T]; 3] {
     let third = all.len().div_ceil(3);
     let from = (all.len() - third) / 2;
@@ -431,7 +433,7 @@ fn thirds<T>(all: &[T]) -> [&[T]; 3] {
 
 fn late(report: &Report) -> Option<String> {
     let (never, sent) = (report.never_sent, report.counts.sent);
-    // One connection's worth may be late by chance at the very end.
+    // As many requests as there are connections may be late by chance at the very end.
     if never > u64::from(report.asked.connections) {
         return Some(format!(
             "{never} requests were due and found no connection free, besides the {sent} that were sent: the server \
@@ -444,11 +446,11 @@ fn late(report: &Report) -> Option<String> {
     let rate = report.asked.rate.filter(|_| report.counts.wrong() == 0)?;
     let (response_us, service_us) = (report.response?.mean_us, report.service.mean_us);
     let (due, missing) = if let Some(requests) = report.asked.requests {
-        // Behind the last none is due, however long its answer takes. Where they are sent later and later, the mean wait
-        // for a connection is half of the last one's.
+        // Behind the last request none is due, however long its answer takes. If requests are sent later and later, the
+        // mean wait for a connection is half of the wait of the last one.
         (float(requests), rate * 2.0 * (response_us - service_us) / 1e6)
     } else {
-        // What is under way is not missing, as long as it is not for longer than answers take.
+        // A request under way is not missing, unless it has been for longer than answers take.
         let due = rate * report.seconds;
         (due, due - float(report.counts.right) - rate * response_us / 1e6)
     };
@@ -461,7 +463,7 @@ fn late(report: &Report) -> Option<String> {
     })
 }
 
-/// Requests without an answer that have waited so long, and are so many, that they would change what is said of times.
+/// Finds requests without an answer that have waited so long, and are so many, that they would change the times told.
 fn overdue(report: &Report) -> Option<String> {
     let overdue = report.overdue.filter(|_| report.counts.right > 0)?;
     let due = report.counts.sent + report.never_sent;
@@ -492,10 +494,10 @@ pub(crate) mod tests {
     use crate::generator::slow_side::{SlowCounts, SlowSide};
     use crate::report::whole::{Asked, Fairness, GeneratorSide, Overdue};
 
-    /// What a report is changed into, and the gates that then fail.
+    /// A case: its name, a change to a report, and the gates that then fail.
     type Case = (&'static str, fn(&mut Report), &'static [&'static str]);
 
-    /// A case for each way to fail, and one for what is just good enough.
+    /// A case for each way to fail, and one for a report that is just good enough.
     const CASES: &[Case] = &[
         ("good", |_| {}, &[]),
         ("one lost", |report| report.counts.sent += 1, &["count"]),
@@ -656,13 +658,13 @@ pub(crate) mod tests {
         (report.asked.keep_alive, report.fairness.slow_connections) = (false, 4);
     }
 
-    /// The answers of each second, to requests that were due at random.
+    /// Sets the answers of each second, to requests that were due at random.
     fn random(report: &mut Report, right: &[u64]) {
         report.asked.load = "poisson";
         rates(report, right);
     }
 
-    /// One of the requests that were under way has a bad end.
+    /// Lets one of the requests that were under way end badly.
     fn add_wrong(report: &mut Report, count: fn(&mut Counts) -> &mut u64) {
         report.counts.in_flight -= 1;
         *count(&mut report.counts) += 1;
@@ -685,7 +687,7 @@ pub(crate) mod tests {
         Some(Hits { seen, right: 6_000, sent: 6_064, processes: 1 })
     }
 
-    /// So many answers, of times that cannot be those of all.
+    /// Sets the number of answers, with times that cannot be those of all.
     fn few_answers(report: &mut Report, right: u64) {
         (report.counts.right, report.counts.sent) = (right, right + 64);
         report.service.mean_us = 1.0;
@@ -696,7 +698,7 @@ pub(crate) mod tests {
             (Some(overflows), QueueOwner::Anyone);
     }
 
-    /// Which program is blamed depends on whose queues were counted.
+    /// The program that is blamed depends on whose queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();
@@ -736,7 +738,7 @@ pub(crate) mod tests {
         report.overdue = Some(Overdue { requests, oldest_ms: 430 });
     }
 
-    /// So many of 80, in a second.
+    /// Leaves this many of 80 requests overdue, in a second.
     fn few_overdue(report: &mut Report, requests: u64) {
         overdue_ones(report, requests);
         (report.seconds, report.rate) = (1.0, 75.0);
@@ -745,7 +747,7 @@ pub(crate) mod tests {
         report.asked.connections = 64;
     }
 
-    /// A few answers in each second, which take as long as half or one and a half of that.
+    /// Sets a few answers in each second, which take half or one and a half of these times.
     fn times_by_chance(report: &mut Report, ms: &[u64]) {
         times_of_open_loop(report, ms);
         report.counts = Counts { sent: 76, right: 12, in_flight: 64, ..Counts::default() };
@@ -761,7 +763,7 @@ pub(crate) mod tests {
         (report.asked.rate, report.response) = (Some(rate), Some(report.service));
     }
 
-    /// A rate, and the mean time from when requests of a given number were due.
+    /// Sets a rate, and the mean time from when requests of a given number were due.
     fn numbered(report: &mut Report, rate: f64, response_us: f64) {
         offered(report, rate);
         (report.asked.requests, report.response) = (Some(6_000), Some(times(response_us)));
@@ -771,7 +773,7 @@ pub(crate) mod tests {
         (report.asked.requests, report.asked.connections) = (Some(6_000), connections);
     }
 
-    /// Mean times of the seconds in milliseconds.
+    /// Sets the mean times of the seconds, in milliseconds.
     fn times_of_open_loop(report: &mut Report, ms: &[u64]) {
         in_microseconds(report, &ms.iter().map(|ms| 1_000 * ms).collect::<Vec<_>>());
     }
@@ -785,7 +787,7 @@ pub(crate) mod tests {
         Latency { count: 6_000, mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
     }
 
-    /// Six seconds of 64 connections, each of which is answered after 64 ms.
+    /// Returns the report of six seconds of 64 connections, each of which is answered after 64 ms.
     pub(crate) fn good() -> Report {
         Report {
             schema: crate::report::whole::SCHEMA,

@@ -1,4 +1,4 @@
-//! What a run has found, as one value that programs can read.
+//! The result of a run, as one value that programs can read.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::machine::listen_queue::QueueOwner;
 use crate::report::numbers::float;
 use crate::report::reason::Reason;
 
-/// Which shape a report has.
+/// The name of a report's shape.
 pub(crate) const SCHEMA: &str = "adyton-bench/1";
 
-/// CPU time is told if it is right within this part.
+/// CPU time is told if its error is at most this part of it.
 const CPU_ERROR_MAX: f64 = 0.1;
 
-/// The least number of seconds that a rate takes: in less a machine schedules only a few times.
+/// The least number of seconds that a rate takes: in less, a machine schedules only a few times.
 pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// Seconds below which no drift can be told; a stall is named however short the measurement is.
@@ -27,36 +27,37 @@ pub(crate) const STEADY_SECONDS_MIN: usize = 5;
 /// The result of one run. Times of requests are in microseconds, sizes in bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// Which shape this is: `adyton-bench/1`.
+    /// The name of this shape: `adyton-bench/1`.
     pub schema: &'static str,
     /// The version of this program.
     pub version: &'static str,
-    /// Why the figures must not be used; empty when they may.
+    /// Reasons why the figures must not be used; empty when they may.
     pub invalid: Vec<Reason>,
-    /// What has disturbed the figures, although the user accepts them (`--accept`): gates that would be in `invalid` else.
+    /// Reasons why the figures are disturbed, which the user accepts (`--accept`): gates that would otherwise be in
+    /// `invalid`.
     #[serde(default)]
     pub disturbed: Vec<Reason>,
-    /// What the figures do not say, and their reader should know.
+    /// Facts that the figures do not tell, and their reader should know.
     #[serde(default)]
     pub warnings: Vec<Reason>,
-    /// The user has ended it before what was asked had been measured.
+    /// Whether the user has ended the run before everything asked for had been measured.
     pub interrupted: bool,
-    /// When, where, and by which command line.
+    /// When, where, and by which command line the run was made.
     #[serde(default)]
     pub run: Run,
-    /// What was asked.
+    /// The requests and the load.
     pub asked: Asked,
     /// Length of the measurement in seconds.
     pub seconds: f64,
     /// Right answers a second.
     pub rate: f64,
-    /// Every request, by what became of it.
+    /// Every request, by its outcome.
     pub counts: Counts,
-    /// Right answers within the deadline, if there is one: from when they were due with an open loop, else from sending.
+    /// Right answers within the deadline, if there is one: from when they were due in an open loop, else from sending.
     pub in_time: Option<u64>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Why requests have no answer, and what is wrong with bodies: connection errors, timeouts and wrong bodies by cause.
+    /// Connection errors, timeouts and wrong bodies, by their cause.
     pub errors: BTreeMap<String, u64>,
     /// The first answer that was not right, or broke a rule of HTTP.
     #[serde(default)]
@@ -64,7 +65,7 @@ pub struct Report {
     /// Interim answers (1xx) that came before the others.
     #[serde(default)]
     pub interim_answers: u64,
-    /// How many at most came before one.
+    /// The most interim answers that came before one answer.
     #[serde(default)]
     pub interim_most: u32,
     /// Answers that began before their request was sent.
@@ -73,25 +74,26 @@ pub struct Report {
     /// Answers whose heads break a rule that clients overlook, or are very long.
     #[serde(default)]
     pub odd_heads: OddHeads,
-    /// What this program itself ran out of.
+    /// Resources that this program itself ran out of.
     pub own_limits: OwnLimits,
-    /// From the time at which a request was due to its last byte; only with an open loop.
+    /// Times from when a request was due to its last byte; only in an open loop.
     pub response: Option<Latency>,
-    /// From when it was begun to the last byte: the time to connect is in it where a request has a connection of its own.
+    /// Times from when a request was begun to its last byte: the time to connect is in it where a request has a
+    /// connection of its own.
     pub service: Latency,
-    /// From sending, over a connection that was made, to the first byte: the time to connect is never in it.
+    /// Times from sending, over a connection that was made, to the first byte: the time to connect is never in it.
     pub first_byte: Latency,
-    /// From beginning to connect to the connection; of connections that were made within the measurement.
+    /// Times to connect, of connections that were made within the measurement.
     pub connect: Option<Latency>,
-    /// The same, of those that were made before it, in the warm-up.
+    /// Times to connect, of connections that were made before it, in the warm-up.
     pub connect_before: Option<Latency>,
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
-    /// How many of the same took from one time to another, in microseconds.
+    /// Answers of the curve that took from one time to another, in microseconds.
     #[serde(default)]
     pub histogram: Vec<(f64, f64, u64)>,
-    /// By what was asked for, if there was a list of URLs.
+    /// The results of each URL, if there was a list of URLs.
     pub urls: Vec<UrlSide>,
     /// The times as a histogram, in nanoseconds.
     #[serde(skip)]
@@ -100,7 +102,7 @@ pub struct Report {
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
     pub body_bytes: u64,
-    /// The same for each second.
+    /// Bytes of the bodies of right answers, a second.
     pub body_bytes_per_second: f64,
     /// Right answers of which every byte was compared.
     pub compared: u64,
@@ -110,7 +112,7 @@ pub struct Report {
     pub fairness: Fairness,
     /// Requests under way on average.
     pub in_flight_mean: f64,
-    /// What of that is in no time of this report, or in one that began before: what was under way at either end.
+    /// The part of that mean that is in no time of this report, or began before: requests under way at either end.
     pub in_flight_edges: f64,
     /// The age of the oldest request that was under way at the end, in milliseconds.
     pub oldest_in_flight_ms: u64,
@@ -118,16 +120,16 @@ pub struct Report {
     pub oldest_ms: u64,
     /// Requests of an open loop that were due and found no connection.
     pub never_sent: u64,
-    /// What had no answer at the end of an open loop, and had been due for longer than 99 of 100 answers took.
+    /// Requests without an answer at the end of an open loop that had been due for longer than 99 of 100 answers took.
     pub overdue: Option<Overdue>,
     /// The longest time without a right answer, in milliseconds.
     pub longest_lull_ms: u64,
-    /// What nine of ten answers did not exceed, those aside that this time held up.
+    /// The time that nine of ten answers did not exceed, apart from those that the longest lull held up.
     #[serde(skip)]
     pub(crate) usual_us: f64,
-    /// Second by second.
+    /// Counts and times of each second.
     pub series: Vec<Second>,
-    /// What the application has seen of the load, if it was asked.
+    /// The requests of the load that the application has seen, if it was asked.
     pub hits: Option<Hits>,
     /// Clients beside the load that were slow, if there were any.
     pub slow: Vec<SlowSide>,
@@ -139,18 +141,18 @@ pub struct Report {
     pub machine: MachineSide,
 }
 
-/// When, where, and by which command line a run was made; what is not known is empty.
+/// When, where, and by which command line a run was made; an unknown field is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// When it ended, by the clock of this machine (RFC 3339, UTC).
+    /// When the run ended, by the clock of this machine (RFC 3339, UTC).
     pub date: String,
     /// The CPU, how many of them this program may use, and the kernel.
     pub machine: String,
-    /// The command line, without what is secret in it.
+    /// The command line, without its secrets.
     pub command: String,
 }
 
-/// What was asked, and how.
+/// The requests and the load that were asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asked {
     pub url: String,
@@ -161,66 +163,69 @@ pub struct Asked {
     pub pipeline: u32,
     /// `closed`, `constant` or `poisson`.
     pub load: &'static str,
-    /// Requests a second that were due; only with an open loop.
+    /// Requests a second that were due; only in an open loop.
     pub rate: Option<f64>,
-    /// How many requests; `None` if the time was given.
+    /// Number of requests; `None` if the time was given.
     pub requests: Option<u64>,
-    /// How long; `None` if the number of requests was given.
+    /// Length of the measurement; `None` if the number of requests was given.
     pub duration_ms: Option<u64>,
-    /// If anything is left to chance.
+    /// The seed, if anything is left to chance.
     pub seed: Option<u64>,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
     pub deadline_ms: Option<u64>,
-    /// The right answer; with a list of URLs, that of the first.
+    /// The status of the right answer; with a list of URLs, of the first one's.
     pub status: u16,
     pub answer_head_bytes: u64,
     pub answer_body_bytes: u64,
-    /// What of it is compared.
+    /// The part of the answer that is compared.
     pub checked: &'static str,
-    /// Every byte is compared of one body in this many; 1: of all that are compared at all.
+    /// Bodies of which one is compared byte by byte; 1: every body, if any is.
     pub sample: usize,
 }
 
-/// One of several URLs.
+/// The results of one of several URLs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UrlSide {
     pub url: String,
     pub method: String,
-    /// How often it was drawn, beside the others' weights.
+    /// How often the URL was drawn, beside the others' weights.
     pub weight: u32,
-    /// The right answer.
+    /// The status of the right answer.
     pub status: u16,
     pub answer_body_bytes: u64,
     /// Requests that were sent.
     pub sent: u64,
     /// Right answers.
     pub right: u64,
-    /// Everything else that had an outcome.
+    /// All other outcomes.
     pub wrong: u64,
-    /// From when it was due with an open loop, else from sending, to the last byte; within a hundredth.
+    /// Times from when a request was due in an open loop, else from sending, to the last byte; right within a
+    /// hundredth.
     pub times: Latency,
 }
 
-/// How evenly connections were served.
+/// Fairness among connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Right answers of the connection that got fewest.
     pub min: u64,
-    /// Of the one in the middle.
+    /// Right answers of the connection in the middle.
     pub median: u64,
-    /// Of the one that got most.
+    /// Right answers of the connection that got most.
     pub max: u64,
     /// Jain's index: 1 when all got the same, one over their number when one got all.
     pub jain: f64,
-    /// Percentiles over connections, each of which counts once however many answers it got: the mean time of its answers.
+    /// Percentiles over connections of the mean time of their answers: each connection counts once, however many
+    /// answers it got.
     #[serde(default)]
     pub mean_p50_us: f64,
     #[serde(default)]
     pub mean_p90_us: f64,
     #[serde(default)]
     pub mean_max_us: f64,
-    /// Connections whose answers took much longer on average than 99 of 100 of all took, and how many answers they got.
+    /// Connections whose answers took much longer on average than 99 of 100 of all answers did, and the number of their
+    /// answers.
     #[serde(default)]
     pub slow_connections: u64,
     #[serde(default)]
@@ -233,9 +238,9 @@ pub struct GeneratorSide {
     /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for a
     /// CPU, unless the server may use the same CPUs.
     pub busy: f64,
-    /// For which part of the measurement the thread that waited most was ready and had no CPU.
+    /// Part of the measurement for which the thread that waited most was ready and had no CPU.
     pub waiting: f64,
-    /// Requests a second that it could send and check, given the CPU.
+    /// Requests a second that this program could send and check, given the CPU.
     pub ceiling_rate: f64,
 }
 
@@ -246,29 +251,29 @@ pub struct ServerSide {
     pub processes: u32,
     /// CPU time over requests that had an outcome.
     pub cpu_us_per_request: f64,
-    /// By how much that may be wrong by itself: the kernel counts CPU time in ticks.
+    /// Error of that CPU time: the kernel counts in ticks.
     #[serde(default)]
     pub cpu_us_error: f64,
-    /// CPUs that were busy with it on average.
+    /// CPUs that were busy with the server on average.
     pub cpus: f64,
     /// Proportional memory at the end.
     pub pss_bytes: u64,
 }
 
-/// What had no answer at the end, and would change the times if it had one.
+/// Requests that had no answer at the end, and would change the times if they had one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overdue {
-    /// How many requests had been due for longer than 99 of 100 answers took.
+    /// Number of requests that had been due for longer than 99 of 100 answers took.
     pub requests: u64,
-    /// How long the oldest that had no answer had been due, in milliseconds.
+    /// For how long the oldest request without an answer had been due, in milliseconds.
     pub oldest_ms: u64,
 }
 
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to other machines, in percent of all; unknown, as each of these, if it could
-    /// not be read.
+    /// CPU time that the hypervisor gave to other machines, in percent of all; like each of these, unknown if it
+    /// could not be read.
     pub steal_percent: Option<f64>,
     /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
@@ -276,7 +281,7 @@ pub struct MachineSide {
     pub listen_overflows: Option<u64>,
     /// Packets of new connections that a listener has dropped for this or any other reason.
     pub listen_drops: Option<u64>,
-    /// Whose listeners these are.
+    /// The owner of the listeners.
     pub listen_queues_of: QueueOwner,
 }
 
@@ -286,12 +291,12 @@ impl Report {
         self.invalid.is_empty()
     }
 
-    /// Right answers a second, and bytes, are told of a measurement that is long enough.
+    /// Whether the measurement is long enough to tell right answers and bytes a second.
     pub(crate) fn has_rate(&self) -> bool {
         self.seconds >= RATE_SECONDS_MIN
     }
 
-    /// The report as JSON, on several lines.
+    /// Returns the report as JSON, on several lines.
     ///
     /// # Errors
     ///
@@ -300,34 +305,35 @@ impl Report {
         serde_json::to_string_pretty(self)
     }
 
-    /// Reads what [`to_json`](Self::to_json) has written. The histogram, which is for the log only, is not in it.
+    /// Reads a report that [`to_json`](Self::to_json) has written. The histogram of times, which is for the log only,
+    /// is not in it.
     ///
     /// # Errors
     ///
-    /// It is no report.
+    /// The text is no report.
     pub fn from_json(json: &'static str) -> serde_json::Result<Self> {
         serde_json::from_str(json)
     }
 }
 
 impl ServerSide {
-    /// CPU time of a request, where there was enough to tell it.
+    /// Returns the CPU time of a request, if there was enough to tell it.
     pub(crate) fn cpu_us(&self) -> Option<f64> {
         (self.cpu_us_error <= CPU_ERROR_MAX * self.cpu_us_per_request).then_some(self.cpu_us_per_request)
     }
 
-    /// What it was at most.
+    /// Returns the CPU time of a request at most.
     pub(crate) fn cpu_us_max(&self) -> f64 {
         self.cpu_us_per_request + self.cpu_us_error
     }
 }
 
-/// The whole seconds of the measurement: the last one need not be.
+/// Returns the whole seconds of the measurement: the last one need not be whole.
 pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
     &report.series[..count_whole(report.series.len(), report.seconds)]
 }
 
-/// How many of the first `count` seconds are whole in a measurement of `seconds`.
+/// Returns how many of the first `count` seconds are whole in a measurement of `seconds`.
 pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
     (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
 }
@@ -337,7 +343,7 @@ pub(crate) fn can_drift(report: &Report) -> bool {
     whole_seconds(report).len() >= STEADY_SECONDS_MIN
 }
 
-/// What this machine did not tell, so that the gates which go by it cannot have closed.
+/// Tells what is unknown of this machine, so that the gates which go by it cannot have closed.
 pub(crate) fn unknown(report: &Report) -> Option<String> {
     let machine = &report.machine;
     let parts = [

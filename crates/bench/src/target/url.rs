@@ -1,11 +1,11 @@
-//! Where to send requests: a URL of http, over TCP or a unix socket.
+//! A target of requests: a URL of http, over TCP or a unix socket.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// TCP.
@@ -18,7 +18,7 @@ pub enum Address {
 /// `http://`, or `unix:SOCKET[:/PATH]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// Where it leads.
+    /// The address of the server.
     pub address: Address,
     /// The Host field.
     pub host: String,
@@ -35,11 +35,11 @@ impl Url {
         }
     }
 
-    /// Another URL of the same server.
+    /// Returns another URL of the same server.
     ///
     /// # Errors
     ///
-    /// Half a sentence: it must be percent-encoded.
+    /// Half a sentence: the target must be percent-encoded.
     pub(crate) fn with_target(&self, target: &str) -> Result<Self, String> {
         Ok(Self { target: target_of(target)?, ..self.clone() })
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// The request target of what stands behind the authority; a fragment is the client's own (RFC 9110 section 4.2.5).
+/// Returns the request target that follows the authority; a fragment is the client's own (RFC 9110 section 4.2.5).
 fn target_of(text: &str) -> Result<String, String> {
     let text = text.split('#').next().unwrap_or_default();
     if let Some(wrong) =
@@ -94,7 +94,7 @@ fn target_of(text: &str) -> Result<String, String> {
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
 }
 
-/// The first address of a host, which may have a port.
+/// Returns the first address of a host, which may have a port.
 fn look_up(host: &str) -> Result<SocketAddr, String> {
     let has_port =
         host.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));

@@ -1,18 +1,18 @@
-//! A list of URLs with weights: what is requested, a line for each.
+//! A list of URLs with weights: one request on each line.
 
 use crate::plan::{Plan, WeightedRequest};
 use crate::target::url::Url;
 
-/// What a list may have: each URL costs some 40 KiB of histogram in each thread, and three requests beforehand.
+/// URLs of a list at most: each costs some 40 KiB of histogram in each thread, and three requests beforehand.
 const URLS_MAX: usize = 1_000;
 
-/// Weights are summed, and a finer share is not needed.
+/// The highest weight: weights are summed, and a finer share is not needed.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Plan {
-    /// Has the plan ask for what a list says instead of its URL, at the server of which the list must be. A line is
-    /// `[WEIGHT] [METHOD] URL`, where the URL may be a path; `#` begins a comment. Without a weight it is 1, without a
-    /// method it is the plan's.
+    /// Has the plan ask for the requests of a list instead of its URL, all at the plan's server. A line is
+    /// `[WEIGHT] [METHOD] URL`, where the URL may be a path; `#` begins a comment. The weight is 1 if it is left out,
+    /// and the method is the plan's.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What one line says.
+    /// Reads the request of one line.
     fn listed(&self, words: &[&str]) -> Result<WeightedRequest, String> {
         let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
         let (weight, words) = match words.split_first() {
@@ -53,7 +53,7 @@ impl Plan {
         Ok(WeightedRequest { weight, method: method.to_owned(), url: self.beside(url)?, has_body })
     }
 
-    /// A URL of the plan's server, or the path of one.
+    /// Reads a URL of the plan's server, or the path of one.
     fn beside(&self, text: &str) -> Result<Url, String> {
         if text.starts_with('/') {
             return self.url.with_target(text);

@@ -11,16 +11,16 @@ use super::curl_form;
 use super::options::{Bench, Data};
 use super::rows::{Field, add_part, field, file};
 
-/// What an option does.
+/// The effect of an option.
 #[derive(Clone, Copy)]
 enum Does {
-    /// Takes a value that is stored by this.
+    /// Takes a value, which this function stores.
     Value(fn(&mut Curl, &str) -> Result<(), String>),
-    /// Is stored by this.
+    /// Takes no value; this function stores it.
     Alone(fn(&mut Curl)),
     /// Takes a value that does not matter here.
     IgnoredValue,
-    /// Does not matter here.
+    /// Takes no value, and does not matter here.
     Ignored,
 }
 
@@ -29,7 +29,7 @@ use Does::{Alone, Ignored, IgnoredValue, Value};
 /// The type of data that `-d` and its kin give.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// What `--data-urlencode` escapes: all but the unreserved characters (RFC 3986 section 2.3).
+/// Characters that `--data-urlencode` escapes: all but the unreserved ones (RFC 3986 section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The options of curl(1) that are understood: the letter, the names, and what is done.
@@ -74,11 +74,11 @@ const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('k'), &["insecure"], Ignored),
     (Some('f'), &["fail"], Ignored),
     (Some('N'), &["no-buffer"], Ignored),
-    // An answer that leads elsewhere is not followed: it is not one of the right ones.
+    // Redirects are not followed: a redirect is not a right answer.
     (Some('L'), &["location"], Ignored),
     (Some('O'), &["remote-name"], Ignored),
     (None, &["http1.1"], Ignored),
-    // Of TCP's probes, and not of connections for several requests.
+    // Both are about TCP keep-alive probes, and not about connections for several requests.
     (None, &["keepalive", "no-keepalive"], Ignored),
 ];
 
@@ -87,13 +87,13 @@ struct Curl {
     bench: Bench,
     url: Option<String>,
     socket: Option<String>,
-    /// Data go into the URL.
+    /// Whether the data go into the URL.
     as_query: bool,
-    /// What its options send besides, as far as no `-H` takes the place of it.
+    /// Header fields that options of curl add, unless `-H` replaces them.
     fields: Vec<Field>,
 }
 
-/// Reads what stands behind the word `curl`, into what was read before it.
+/// Reads the words behind `curl`, and adds them to what was read before that word.
 ///
 /// # Errors
 ///
@@ -120,7 +120,7 @@ pub(crate) fn read(bench: Bench, args: &[String]) -> Result<Bench, String> {
 impl Curl {
     fn new(mut bench: Bench) -> Self {
         let accept = ("Accept".to_owned(), "*/*".to_owned());
-        // Cookies in front of the word are joined by those behind it.
+        // Cookies of options in front of `curl` are joined with those behind it.
         let (cookies, others) = bench.headers.drain(..).partition(|(name, _)| is_same(name, "Cookie"));
         bench.headers = others;
         let fields: Vec<Field> = [cookies, vec![accept]].concat();
@@ -150,7 +150,7 @@ impl Curl {
         Ok(bench)
     }
 
-    /// The URL with the data as its query, or behind the one it has; there is no body then.
+    /// Returns the URL with the data as its query, or behind the query that it has; there is no body then.
     fn with_query(&mut self, url: String) -> Result<String, String> {
         let data = match self.bench.data.take() {
             None => return Ok(url),
@@ -168,7 +168,7 @@ impl Curl {
         Ok(format!("{url}{joint}{query}"))
     }
 
-    /// `-sSXPOST`: letters together, of which one that takes a value takes the rest.
+    /// Reads `-sSXPOST`: letters together; the first that takes a value takes the rest.
     fn letters<'a>(
         &mut self,
         letters: &'a str,
@@ -216,7 +216,7 @@ impl Curl {
         }
     }
 
-    /// A field takes the place of what would be sent; without a value it is not sent, and `NAME;` has an empty one.
+    /// Adds a header field in the place of the one that would be sent; `NAME:` sends none, and `NAME;` an empty one.
     fn header(&mut self, text: &str) -> Result<(), String> {
         let empty = text.strip_suffix(';').filter(|name| !name.contains(':'));
         match (empty, field(text)) {
@@ -228,7 +228,7 @@ impl Curl {
         Ok(())
     }
 
-    /// What an option sends unless `-H` says otherwise; the last one counts.
+    /// Sets the header field of an option, which `-H` replaces; the last value counts.
     fn field(&mut self, name: &str, value: &str) -> Result<(), String> {
         let field = field(&format!("{name}:{value}"))?;
         self.fields.retain(|(other, _)| other != name);
@@ -236,7 +236,7 @@ impl Curl {
         Ok(())
     }
 
-    /// Several are joined as fields of a form are, whose type they have.
+    /// Adds data of a form; several are joined with `&`, and the media type becomes that of a form.
     fn form_data(&mut self, data: Data) -> Result<(), String> {
         if self.bench.data.is_some() {
             self.add(Data::Text("&".to_owned()))?;
@@ -264,13 +264,13 @@ impl Curl {
     }
 }
 
-/// A text, or a file behind `@`.
+/// Reads a text, or the name of a file behind `@`.
 fn data(text: &str, of_file: fn(PathBuf) -> Data) -> Result<Data, String> {
     let name = text.strip_prefix('@');
     name.map_or_else(|| Ok(Data::Text(text.to_owned())), |name| Ok(of_file(file(name)?)))
 }
 
-/// `CONTENT`, `=CONTENT` or `NAME=CONTENT`, of which the content is encoded as in a form.
+/// Reads `CONTENT`, `=CONTENT` or `NAME=CONTENT`, and encodes the content as in a form.
 fn urlencoded(text: &str) -> Result<String, String> {
     let (name, content) = text.split_once('=').map_or((None, text), |(name, rest)| (Some(name), rest));
     if name.is_none() && content.contains('@') {
@@ -285,7 +285,7 @@ fn urlencoded(text: &str) -> Result<String, String> {
     })
 }
 
-/// Names of fields are the same in any case (RFC 9110 section 5.1).
+/// Whether two names of header fields are the same, in any case (RFC 9110 section 5.1).
 fn is_same(name: &str, other: &str) -> bool {
     name.eq_ignore_ascii_case(other)
 }
@@ -294,7 +294,7 @@ fn unknown(option: &str) -> String {
     format!("curl {option} is not understood here; say it with the options of adyton bench, in front of curl")
 }
 
-/// RFC 4648 section 4.
+/// Encodes in Base64 (RFC 4648 section 4).
 fn base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(vec!["Accept", "Content-Type", "Accept-Encoding"], names);
     }
 
-    /// What Postman copies.
+    /// The command line that Postman copies.
     #[test]
     fn long_options() {
         let line = "--location --request POST http://a/ --header A:_b --form f=\"g\" --data-raw x";
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(vec![text("")], data_of("-d "));
     }
 
-    /// What curl 7.88 sends.
+    /// The bytes are those that curl 7.88 sends.
     #[test]
     fn data_is_encoded() {
         let bytes = "a=b c+\u{e9}&~/'";
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// curl means TCP's probes by it.
+    /// curl's `--no-keepalive` is about TCP keep-alive probes.
     #[test]
     fn keepalive_is_another() {
         let kept = Bench { keep_alive: true, ..Bench::default() };

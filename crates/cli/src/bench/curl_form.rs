@@ -1,7 +1,8 @@
-//! A field of a form as curl's `-F` has it: `NAME=TEXT`, `NAME=@FILE` or `NAME=<FILE`, each with `;type=` and `;filename=`
-//! behind it.
+//! A field of a form as curl's `-F` has it: `NAME=TEXT`, `NAME=@FILE` or `NAME=<FILE`, each with `;type=` and
+//! `;filename=` behind it.
 //!
-//! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as those that Postman writes do.
+//! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as those that Postman writes
+//! do.
 
 use super::options::{Data, Part};
 use super::rows::file;
@@ -20,7 +21,7 @@ pub(super) fn part(text: &str) -> Result<Part, String> {
         let (path, rest) = word(path)?;
         (Part::new(name, Data::File(file(&path)?)), rest)
     } else if let Some(path) = value.strip_prefix('<') {
-        // What the file holds is sent as a text.
+        // The file's content is sent as a text, without a file name.
         let (path, rest) = word(path)?;
         (Part { filename: None, ..Part::new(name, Data::File(file(&path)?)) }, rest)
     } else {
@@ -58,7 +59,8 @@ fn split(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| "write NAME=TEXT or NAME=@FILE".to_owned())
 }
 
-/// What stands up to a semicolon, or in quotes, within which a backslash stands before quotes and backslashes; and the rest.
+/// Splits off a word, and returns it with the rest. It ends at a semicolon, or stands in quotes, in which a backslash
+/// escapes quotes and backslashes.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (word, rest) = text.split_at(text.find(';').unwrap_or(text.len()));
@@ -79,7 +81,7 @@ fn word(text: &str) -> Result<(String, &str), String> {
     Err("the quotes have no end".to_owned())
 }
 
-/// A media type, which may have parameters of its own, and the rest.
+/// Splits off a media type, which may have parameters of its own, and returns it with the rest.
 fn media_type(text: &str) -> (String, &str) {
     let ends = text.match_indices(';').map(|(at, _)| at);
     let end = ends.into_iter().find(|at| text[at + 1..].trim_start().starts_with(FILENAME));

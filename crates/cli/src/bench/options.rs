@@ -1,18 +1,18 @@
-//! What `adyton bench` is told, as a type.
+//! The options of `adyton bench`, as a type.
 
 use std::path::PathBuf;
 
-/// Everything that `adyton bench` is told, checked as far as this crate can.
+/// The options of `adyton bench`, checked as far as this crate can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Bench {
-    /// Where to, as typed.
+    /// The URL to load, as typed.
     pub url: String,
     pub connections: u32,
     pub threads: u32,
     pub duration_ms: u64,
-    /// 0: as many as the duration allows.
+    /// Number of requests; 0: as many as the duration allows.
     pub requests: u64,
     pub keep_alive: bool,
     pub pipeline: u32,
@@ -26,20 +26,20 @@ pub struct Bench {
     pub slow_rate_bytes_per_second: u64,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
-    /// None: no answer is late.
+    /// Time after which an answer is late; `None`: no answer is.
     pub deadline_ms: Option<u64>,
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
-    /// Fields that are not sent although they are by default.
+    /// Names of header fields that are sent by default and left out here.
     pub omitted: Vec<String>,
     pub data: Option<Data>,
-    /// A list of what is asked for instead of the URL.
+    /// File with a list of URLs, which are requested in the place of the one URL.
     pub urls: Option<PathBuf>,
-    /// Empty: any of 2xx.
+    /// Statuses that are right; empty: any of 2xx.
     pub expect_status: Vec<u16>,
     pub check: Check,
     pub count_hits: bool,
-    /// Gates that mark the figures, and do not take their place.
+    /// Gates whose failure marks the figures as disturbed, and does not replace them by INVALID.
     pub accepted: Vec<&'static str>,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
@@ -47,7 +47,7 @@ pub struct Bench {
     pub fail_if: Vec<String>,
     /// A condition as typed.
     pub find_rate: Option<String>,
-    /// Files, whose names say the form.
+    /// Files whose names say their format.
     pub output: Vec<PathBuf>,
     pub save: Option<String>,
     pub baseline: Option<String>,
@@ -58,13 +58,13 @@ pub struct Bench {
 /// The body of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// As typed.
+    /// A text as typed.
     Text(String),
-    /// What a file holds.
+    /// The content of a file.
     File(PathBuf),
-    /// What a file holds, but for ends of lines and bytes that are 0.
+    /// The content of a file without line ends and NUL bytes.
     Stripped(PathBuf),
-    /// One behind the other.
+    /// Several, one behind the other.
     Joined(Vec<Data>),
     /// A form with files (RFC 7578).
     Form(Vec<Part>),
@@ -75,15 +75,15 @@ pub enum Data {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// What is sent.
+    /// The content.
     pub value: Data,
-    /// What it is called if it is sent as a file.
+    /// The file name that is sent with it; `None`: it is sent as a text.
     pub filename: Option<String>,
     /// Its media type, if it is told.
     pub media_type: Option<String>,
 }
 
-/// What of an answer's body is compared.
+/// The part of an answer's body that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// Every byte.

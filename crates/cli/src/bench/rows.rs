@@ -6,7 +6,7 @@ use super::options::{Bench, Check, Data, Part};
 use crate::settings::row::{Kind, Row};
 use crate::settings::units::{Unit, digits};
 
-/// What a row leaves out.
+/// Defaults of the fields of a row.
 const ROW: Row<Bench> = Row::EMPTY;
 
 const LOAD: Row<Bench> = Row { group: "Load", ..ROW };
@@ -14,7 +14,7 @@ const REQUEST: Row<Bench> = Row { group: "Request", ..ROW };
 const CHECKS: Row<Bench> = Row { group: "What is right", ..ROW };
 const OUTPUT: Row<Bench> = Row { group: "Result", ..ROW };
 
-/// A count that its range lets fit into 32 bits.
+/// Returns a count, which its range lets fit into 32 bits.
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -82,7 +82,7 @@ pub static ROWS: &[Row<Bench>] = &[
     },
     Row {
         name: "no-keepalive",
-        // Behind the row above, and its default changes nothing.
+        // This row stands behind `keep-alive`'s, and its default changes nothing.
         kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
         default: "off",
         example: "on",
@@ -405,10 +405,10 @@ pub static ROWS: &[Row<Bench>] = &[
     },
 ];
 
-/// Gates of the machine: what disturbs a run, and is not the server's or this program's.
+/// Gates of the machine: disturbances of a run that come neither from the server nor from this program.
 const ACCEPTED: &[&str] = &["foreign-load", "steal"];
 
-/// RFC 9110 section 5.6.2.
+/// Whether the text is a token (RFC 9110 section 5.6.2).
 fn is_token(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(fits)
@@ -422,7 +422,7 @@ pub(super) fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A field of a request.
+/// Name and value of a header field.
 pub(super) type Field = (String, String);
 
 pub(super) fn field(text: &str) -> Result<Field, String> {
@@ -438,7 +438,7 @@ fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A file behind `@`; a hyphen is standard input, as everywhere.
+/// Reads the name of a file behind `@`; a hyphen is standard input, as everywhere.
 pub(super) fn file(name: &str) -> Result<PathBuf, String> {
     match name {
         "" => Err("the name of the file is missing behind @".to_owned()),
@@ -463,7 +463,7 @@ fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
 }
 
 impl Part {
-    /// A part as browsers send it: a file has the last part of its name with it.
+    /// Makes a part as browsers send it: a file is sent with the last component of its path as its name.
     pub(super) fn new(name: &str, value: Data) -> Self {
         let filename = match &value {
             Data::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -493,7 +493,7 @@ fn set_cookie(bench: &mut Bench, text: &str) -> Result<(), String> {
     add_cookie(&mut bench.headers, text)
 }
 
-/// All cookies are in one field (RFC 6265 section 5.4).
+/// Adds cookies to the one field for all of them (RFC 6265 section 5.4).
 pub(super) fn add_cookie(fields: &mut Vec<Field>, text: &str) -> Result<(), String> {
     if !text.contains('=') {
         return Err("write NAME=VALUE".to_owned());

@@ -23,26 +23,27 @@ use crate::sites::{Question, group_name, schema};
 /// The version of the whole program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the command line asks for.
+/// A command, with its settings or its options.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Serve until told to stop.
     Serve(Box<Settings>),
-    /// Load the target, say what it is, serve nothing.
+    /// Load the target, say what it is, and serve nothing.
     Check(Box<Settings>),
-    /// Be a worker: the place that the supervisor has written.
+    /// Be a worker: the place that the supervisor has written, and the settings.
     Worker(String, Box<Settings>),
-    /// Be the process that workers are forked from: the number of its line to the supervisor.
+    /// Be the process that workers are forked from: the number of its line to the supervisor, and the settings.
     Prototype(String, Box<Settings>),
-    /// Be the supervisor of a group: what that of the server has written.
+    /// Be the supervisor of a group: the text from the server's supervisor, and the settings.
     Group(String, Box<Settings>),
-    /// Be a supervisor that goes on where another program has left off: the number of its note, or the word for a trial.
+    /// Be a supervisor that goes on where another program has left off: the number of its note, or the word for a
+    /// trial.
     Succeed(String, Box<Settings>),
     /// Load a server and measure.
     Bench(Box<Bench>),
     /// Compare servers: the words behind the command, which the package's own code reads.
     Compare(Vec<String>),
-    /// Find processes and threads for an application: the same.
+    /// Find processes and threads for an application: the words behind the command, for the package's own code.
     Tune(Vec<String>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
@@ -56,42 +57,42 @@ pub enum Command {
     Done(String),
 }
 
-/// What is made a file of sites, and where it goes.
+/// A configuration of another server, and where the file of sites goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Import {
     /// The configuration.
     pub file: String,
-    /// Whose it is, as typed; without it that is found out.
+    /// The server that the configuration is for, as typed; `None`: found out from the file.
     pub from: Option<String>,
-    /// Where the file of sites goes; without it standard output.
+    /// Where the file of sites goes; `None`: standard output.
     pub output: Option<String>,
-    /// Whether a file that is there may be written over.
+    /// Whether an existing file may be overwritten.
     pub replace: bool,
     /// Whether restrictions may be lost: their routes refuse everybody then.
     pub accept_losses: bool,
 }
 
-/// What a server that runs is asked.
+/// An order to a running server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Which order: the name of one of `ORDERS`.
+    /// Name of the order, one of `ORDERS`.
     pub order: &'static str,
-    /// What it is about: a level of the log, or how the workers change.
+    /// Argument of the order: a log level, or a change of the number of workers.
     pub about: Option<String>,
-    /// The control socket; without one it is looked for.
+    /// The control socket; `None`: it is looked for.
     pub control: Option<String>,
-    /// As JSON, for programs.
+    /// Whether the answer is JSON, for programs.
     pub json: bool,
 }
 
 /// Reads the command line, without the program's name, and the environment.
 ///
-/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no. `handed` is the
-/// text of the file of sites, where a supervisor has read it.
+/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no. `handed` is
+/// the text of the file of sites, where a supervisor has read it.
 ///
 /// # Errors
 ///
-/// A sentence about the first thing that is wrong; of a file, one about each.
+/// A sentence about the first thing that is wrong; for a file, a sentence about each mistake.
 pub fn parse(
     args: &[String],
     environment: &[(String, String)],
@@ -125,7 +126,7 @@ pub fn parse(
     }
 }
 
-/// A command that prints a text, and takes nothing but a wish for help.
+/// Reads a command that prints a text and takes no argument but a request for help.
 fn printed(args: &[String], usage: &str, help: String, text: String) -> Result<Command, Failure> {
     match args {
         [] => Ok(Command::Done(text)),
@@ -134,7 +135,8 @@ fn printed(args: &[String], usage: &str, help: String, text: String) -> Result<C
     }
 }
 
-/// What a supervisor starts, as a worker or in its own place: what it has to say to it, and what the user has typed.
+/// Reads a command that a supervisor starts, as a worker or in its own place: a text of the supervisor, then the user's
+/// words.
 fn inner(
     command: &str,
     args: &[String],
@@ -158,7 +160,7 @@ fn inner(
     }
 }
 
-/// `adyton status --control PATH --json` and its like.
+/// Reads `adyton status --control PATH --json` and the other orders.
 fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, Failure> {
     let wrong = |what: String| Failure::usage(format!("{what}; the command is: {}", order.usage()));
     let Order { name, about, .. } = *order;
@@ -227,7 +229,7 @@ fn serve(
     Ok(done(Box::new(settings)))
 }
 
-/// `adyton init ./mysite`.
+/// Reads `adyton init ./mysite`.
 fn init(args: &[String], ink: Ink) -> Result<Command, Failure> {
     let folder = match args {
         [] => PathBuf::from("."),
@@ -239,7 +241,7 @@ fn init(args: &[String], ink: Ink) -> Result<Command, Failure> {
     Ok(Command::Init(if args.is_empty() { FILE.into() } else { folder.join(FILE) }, text))
 }
 
-/// `adyton route site.toml GET http://shop.example/admin/ --from 10.0.0.1 -H 'X-Beta: 1'`.
+/// Reads `adyton route site.toml GET http://shop.example/admin/ --from 10.0.0.1 -H 'X-Beta: 1'`.
 fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<Command, Failure> {
     let usage = || Failure::usage(format!("the command is: {}", help::ROUTE_USAGE));
     let mut words: Vec<&str> = Vec::new();
@@ -280,7 +282,7 @@ fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<
     Ok(Command::Route(question, Box::new(settings)))
 }
 
-/// `adyton import nginx.conf --from nginx --output site.toml`.
+/// Reads `adyton import nginx.conf --from nginx --output site.toml`.
 fn import(args: &[String], ink: Ink) -> Result<Command, Failure> {
     let usage = |what: String| Failure::usage(format!("{what}; the command is: {}", help::IMPORT_USAGE));
     let mut import = Import::default();
@@ -310,10 +312,10 @@ fn import(args: &[String], ink: Ink) -> Result<Command, Failure> {
     Ok(Command::Import(import))
 }
 
-/// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
+/// Reads `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
 fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
     let rows = bench::ROWS;
-    // What stands behind `curl` is a command line of curl, but where the word is the value of an option.
+    // The words behind `curl` are a command line of curl, unless `curl` is the value of an option.
     let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| takes_value(&args[before], rows));
     let curl = (0..args.len()).find(|at| args[*at] == "curl" && !is_value(*at));
     let (args, curl) = curl.map_or((args, None), |at| (&args[..at], Some(&args[at + 1..])));
@@ -365,7 +367,7 @@ fn takes_value<S>(word: &str, rows: &[Row<S>]) -> bool {
     rows.iter().any(|row| !matches!(row.kind, Kind::Switch { .. }) && is_meant(row))
 }
 
-/// Our sentence for an error of the parser.
+/// Returns our sentence for an error of the parser.
 fn bench_refusal(error: &clap::Error) -> Failure {
     let unknown = |name: &str| {
         let near = nearest(name.trim_start_matches('-'), bench::ROWS.iter().map(|row| row.name));
@@ -379,12 +381,12 @@ fn bench_refusal(error: &clap::Error) -> Failure {
     refused(bench::ROWS, error, unknown, surplus)
 }
 
-// Ids that no row has, for what is not a setting.
+// Ids of arguments that are no settings; no row has them.
 const TARGET: &str = "TARGET";
 const SHORT_HELP: &str = "-h";
 const LONG_HELP: &str = "--help";
 
-/// The flags as the rows have them; help is ours, because it is made of the rows too.
+/// Makes the parser of the flags from the rows; it prints no help, because ours comes from the rows, too.
 fn grammar<S>(command: &'static str, rows: &'static [Row<S>]) -> clap::Command {
     let flags = rows.iter().map(|row| {
         let flag = Arg::new(row.name).long(row.name).action(ArgAction::Append);
@@ -406,7 +408,7 @@ fn grammar<S>(command: &'static str, rows: &'static [Row<S>]) -> clap::Command {
         .arg(Arg::new(LONG_HELP).long("help").action(ArgAction::SetTrue))
 }
 
-/// The values by row.
+/// Returns the values by row.
 fn given(matches: &ArgMatches) -> Given<'_> {
     let mut given = Given::new(Source::Flag);
     for (index, row) in ROWS.iter().enumerate() {
@@ -415,7 +417,8 @@ fn given(matches: &ArgMatches) -> Given<'_> {
     given
 }
 
-/// What was given for a row. Of a flag that is not repeatable the last counts, so that a script's can be overruled.
+/// Returns the values of a row. Of a flag that is not repeatable the last value counts, so that a user can overrule a
+/// script.
 fn values_of<'m, S>(matches: &'m ArgMatches, row: &Row<S>) -> Vec<&'m str> {
     let mut values: Vec<&str> =
         matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
@@ -425,7 +428,7 @@ fn values_of<'m, S>(matches: &'m ArgMatches, row: &Row<S>) -> Vec<&'m str> {
     values
 }
 
-/// Our sentence for an error of the parser.
+/// Returns our sentence for an error of the parser.
 fn refusal(command: &str, args: &[String], error: &clap::Error) -> Failure {
     let surplus = |argument: &str| {
         let is_switch_value = |arg: &String| arg == "on" || arg == "off";
@@ -438,7 +441,7 @@ fn refusal(command: &str, args: &[String], error: &clap::Error) -> Failure {
     refused(ROWS, error, |name| unknown(Source::Flag, name), surplus)
 }
 
-/// Tells a flag that no row has from an argument too many and a value that is missing.
+/// Distinguishes a flag that no row has from a surplus argument and from a missing value.
 fn refused<S>(
     rows: &[Row<S>],
     error: &clap::Error,
@@ -448,7 +451,7 @@ fn refused<S>(
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return Failure::usage(plain(error));
     };
-    // Known arguments come with what stands for their value: `--port <port>`.
+    // The parser names known arguments with a placeholder for their value: `--port <port>`.
     let name = argument.split([' ', '=', '[']).next().unwrap_or(argument);
     match error.kind() {
         ErrorKind::UnknownArgument if name.starts_with('-') => unknown(name),
@@ -461,7 +464,7 @@ fn refused<S>(
     }
 }
 
-/// The first line of the parser's own words, for errors that our grammar should not be able to cause.
+/// Returns the first line of the parser's own message, for errors that our grammar should not be able to cause.
 fn plain(error: &clap::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
@@ -486,8 +489,8 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
     Ok(Command::Done(text))
 }
 
-/// The help of an order, a setting and keys of a file of sites. Some are several: `adyton reload`, and `--reload`; `chdir` of
-/// the server, and of a group. With hyphens in front it is the setting alone.
+/// Returns the help of an order, a setting, and keys of a file of sites. A name may be several of these: `adyton
+/// reload` and `--reload`; `chdir` of the server and of a group. With hyphens in front it is the setting alone.
 fn about_one(topic: &str, ink: Ink) -> Option<String> {
     let order = Order::find(topic).map(|order| help::order(order, ink));
     let setting = Row::find(topic.trim_start_matches('-')).map(|row| help::one(row, ink));

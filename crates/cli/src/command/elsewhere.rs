@@ -1,17 +1,17 @@
-//! What other servers call otherwise than we do, for users who come from there.
+//! Names of other servers' options and directives, for users who come from there.
 
 use Here::{Called, Said};
 
-/// What stands here for a name that another server has.
+/// The counterpart here of a name that another server has.
 #[derive(Debug)]
 pub(crate) enum Here {
     /// The setting with this name, or the key of a file of sites.
     Called(&'static str),
-    /// Nothing of that name; half a sentence says why it is not needed, or what to do.
+    /// No counterpart: half a sentence that says why none is needed, or what to do.
     Said(&'static str),
 }
 
-/// What a user needs to know who has written another server's name: an option without hyphens in front, a directive, a key.
+/// Finds the counterpart of another server's name: an option without hyphens in front, a directive, or a key.
 pub(crate) fn find(name: &str) -> Option<&'static Here> {
     let here = |is_it: &dyn Fn(&str) -> bool| {
         OPTIONS.iter().find(|(names, _)| names.iter().any(|other| is_it(other))).map(|(_, here)| here)
@@ -20,7 +20,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Here> {
     here(&|other| other == name).or_else(|| here(&|other| name.len() > 2 && bare(other).eq(bare(name))))
 }
 
-/// `ServerName`, `server_name` and `server-name` are one.
+/// Returns the name's letters, which are the same for `ServerName`, `server_name` and `server-name`.
 fn bare(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|sign| !matches!(sign, '-' | '_' | ' ')).map(|sign| sign.to_ascii_lowercase())
 }
@@ -41,7 +41,7 @@ const OTHER_PROGRAM: &str = "programs beside the server are for systemd to start
 const USE_ONE_FILE: &str = "a file of sites is one file, and includes no other";
 const HOOKS: &str = "adyton.hooks has functions called when workers start and end";
 
-/// Names that [`crate::nearest`] would not find, or would take for another one.
+/// Names for which [`crate::nearest`] would find nothing, or a wrong name.
 const OPTIONS: &[(&[&str], Here)] = &[
     (
         &["workers", "w", "worker-processes", "num-workers", "start-servers", "process-num"],
@@ -480,7 +480,7 @@ mod tests {
     use crate::rows::ROWS;
     use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 
-    /// All names that are ours.
+    /// Returns all names that are ours.
     fn ours() -> impl Iterator<Item = &'static str> {
         let settings = ROWS.iter().map(|row| row.name);
         let of_sites = SITE_ROWS.iter().map(|row| row.name).chain(ROUTE_ROWS.iter().map(|row| row.name));
@@ -505,7 +505,7 @@ mod tests {
         }
     }
 
-    /// However it is written.
+    /// A name is found in each of its spellings.
     #[test]
     fn spellings() {
         for name in ["server-name", "server_name", "ServerName", "SERVER_NAME"] {

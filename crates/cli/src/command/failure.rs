@@ -1,49 +1,50 @@
-//! Why the server does not start.
+//! The reason why the server does not start.
 
 use std::fmt;
 
 use crate::settings::said::Fault;
 use crate::settings::typed::Settings;
 
-/// Why the server does not start.
+/// The reason why the server does not start.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     /// One sentence for the user, without a full stop and without the program's name in front.
     pub message: String,
-    /// Further sentences, if it is a file that has several mistakes.
+    /// Further sentences, for a file that has several mistakes.
     pub more: Vec<String>,
-    /// What the process exits with: 2, as getopt programs do for a wrong command line.
+    /// The exit status of the process: 2, as getopt programs have it for a wrong command line.
     pub status: u8,
-    /// What was understood of a file with mistakes: never to be served, but more of it may be wrong.
+    /// The settings that were understood in a file with mistakes: they may have further mistakes, and are never served.
     pub understood: Option<Box<Settings>>,
 }
 
 impl Failure {
-    /// All that is wrong, at least one thing; of what was understood more may be.
+    /// Makes a failure of faults, at least one, and of the settings that were understood, which may have further
+    /// faults.
     pub(crate) fn of(mut faults: Vec<Fault>, understood: Settings) -> Failure {
         faults.sort_by(Fault::order);
         let mut sentences = faults.iter().map(ToString::to_string);
         let first = Failure::usage(sentences.next().unwrap_or_default());
-        // Without the folder that paths are relative to, nothing is found.
+        // No path can be found without the folder that it is relative to.
         let is_read = understood.sites.is_some() && !understood.is_unread("chdir");
         Failure { more: sentences.collect(), understood: is_read.then(|| Box::new(understood)), ..first }
     }
 
-    /// A wrong command line or environment.
+    /// Makes the failure of a wrong command line or environment.
     pub(crate) fn usage(message: String) -> Failure {
         Failure { message, more: Vec::new(), status: 2, understood: None }
     }
 }
 
 impl Failure {
-    /// All sentences.
+    /// Returns all sentences.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.message).chain(&self.more).map(String::as_str)
     }
 }
 
 impl fmt::Debug for Failure {
-    /// Without all the settings that were understood.
+    /// Writes the failure without the settings that were understood, which are long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Failure { message, more, status, .. } = self;
         f.debug_struct("Failure")

@@ -1,4 +1,4 @@
-//! What `--help` prints: short as a table, long with every setting's whole text.
+//! The text of `--help`: short as a table, long with every setting's whole text.
 
 use std::fmt::Write as _;
 
@@ -17,16 +17,16 @@ pub(crate) enum Ink {
     Ansi,
 }
 
-/// Where the defaults begin in the short help; a longer flag has a line of its own.
+/// The column where the defaults begin in the short help; a longer flag has a line of its own.
 const DEFAULT_COLUMN: usize = 39;
 
-/// Where the sentences begin in the short help.
+/// The column where the sentences begin in the short help.
 const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
 
-/// Long texts are wrapped for the narrowest terminal that people use.
+/// Width of long texts: that of the narrowest terminal that people use.
 const LINE_CHARS_MAX: usize = 80;
 
-/// What `adyton` and `adyton help` print.
+/// Returns the text of `adyton` and `adyton help`.
 pub(crate) fn overview(ink: Ink) -> String {
     let commands = [
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
@@ -57,7 +57,7 @@ pub(crate) fn overview(ink: Ink) -> String {
     out + "\nadyton serve -h lists the settings, adyton serve --help explains them.\n"
 }
 
-/// What `-h` prints: a line for each setting.
+/// Returns the text of `-h`: a line for each setting.
 pub(crate) fn short(command: &str, ink: Ink) -> String {
     format!("{}\n", usage(command, ink))
         + &lines(ROWS, ink)
@@ -65,12 +65,12 @@ pub(crate) fn short(command: &str, ink: Ink) -> String {
            --help says more, and adyton help SETTING all about one.\n"
 }
 
-/// What `adyton bench -h` prints.
+/// Returns the text of `adyton bench -h`.
 pub(crate) fn bench_short(ink: Ink) -> String {
     format!("{}\n", bench_usage(ink)) + &lines(bench::ROWS, ink) + "\n--help says more.\n"
 }
 
-/// What `adyton bench --help` prints.
+/// Returns the text of `adyton bench --help`.
 pub(crate) fn bench_long(ink: Ink) -> String {
     let mut out = format!("{}\n\n", bench_usage(ink));
     for (url, text) in URLS {
@@ -79,7 +79,7 @@ pub(crate) fn bench_long(ink: Ink) -> String {
     out + &entries(bench::ROWS, |row| entry(row, None, ink), ink)
 }
 
-/// A line for each row, under the headings of their groups.
+/// Returns a line for each row, under the headings of their groups.
 fn lines<S>(rows: &[Row<S>], ink: Ink) -> String {
     let (mut out, mut group) = (String::new(), "");
     for row in rows {
@@ -92,7 +92,7 @@ fn lines<S>(rows: &[Row<S>], ink: Ink) -> String {
     out
 }
 
-/// The whole text of each row, under the headings of their groups.
+/// Returns the whole text of each row, under the headings of their groups.
 fn entries<S>(rows: &[Row<S>], entry: impl Fn(&Row<S>) -> String, ink: Ink) -> String {
     let (mut out, mut group) = (String::new(), "");
     for row in rows {
@@ -105,7 +105,7 @@ fn entries<S>(rows: &[Row<S>], entry: impl Fn(&Row<S>) -> String, ink: Ink) -> S
     out
 }
 
-/// What `--help` prints: every setting with its whole text.
+/// Returns the text of `--help`: every setting with its whole text.
 pub(crate) fn long(command: &str, ink: Ink) -> String {
     let mut out = format!("{}\n\n", usage(command, ink));
     for (target, text) in TARGETS {
@@ -114,12 +114,12 @@ pub(crate) fn long(command: &str, ink: Ink) -> String {
     out + &entries(ROWS, |row| one(row, ink), ink)
 }
 
-/// What `adyton help SETTING` prints.
+/// Returns the text of `adyton help SETTING`.
 pub(crate) fn one(row: &Row, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
 }
 
-/// The help of a key of a file of sites: a text for each table that has a key of this name.
+/// Returns the help of a key of a file of sites: a text for each table that has a key of this name.
 pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
     let of_group = GROUP_ROWS.iter().find(|row| row.name == name).map(|row| key("[groups.NAME]", row, ink));
     let of_site = SITE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites]]", row, ink));
@@ -128,7 +128,7 @@ pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
     [of_group, of_site, of_route].into_iter().flatten().collect()
 }
 
-/// What `adyton help status` and `adyton status --help` print, and so of each order.
+/// Returns the help of an order: for `status`, the text of `adyton help status` and of `adyton status --help`.
 pub(crate) fn order(order: &Order, ink: Ink) -> String {
     let mut out = format!("{} {}\n\n", ink.bold("Usage:"), order.usage());
     for line in wrapped(&format!("{} {}", sentence(order.help), order.detail), LINE_CHARS_MAX - 2) {
@@ -141,26 +141,26 @@ pub(crate) fn order(order: &Order, ink: Ink) -> String {
     out + &format!("\n{} {}\n", ink.bold("Example:"), order.example)
 }
 
-/// How `adyton route` is called.
+/// Usage of `adyton route`.
 pub(crate) const ROUTE_USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
 
-/// How `adyton init` is called.
+/// Usage of `adyton init`.
 pub(crate) const INIT_USAGE: &str = "adyton init [FOLDER]";
 
-/// How `adyton schema` is called.
+/// Usage of `adyton schema`.
 pub(crate) const SCHEMA_USAGE: &str = "adyton schema";
 
-/// How `adyton reference` is called.
+/// Usage of `adyton reference`.
 pub(crate) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
 
-/// What `adyton route --help` prints.
+/// Returns the text of `adyton route --help`.
 pub(crate) fn route(ink: Ink) -> String {
     let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
                 nothing, and loads no application. A path alone is for the first site.";
     small((ROUTE_USAGE, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
 }
 
-/// What `adyton init --help` prints.
+/// Returns the text of `adyton init --help`.
 pub(crate) fn init(ink: Ink) -> String {
     let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
                 application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
@@ -168,21 +168,21 @@ pub(crate) fn init(ink: Ink) -> String {
     small((INIT_USAGE, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
 }
 
-/// What `adyton schema --help` prints.
+/// Returns the text of `adyton schema --help`.
 pub(crate) fn schema(ink: Ink) -> String {
     let what = "Prints the JSON Schema of a file of sites, with which editors complete keys and tell what they do. It is \
                 in docs/reference/sites.schema.json, too.";
     small((SCHEMA_USAGE, what), &ROUTE_OPTIONS[2..], "adyton schema > sites.schema.json", ink)
 }
 
-/// What `adyton reference --help` prints.
+/// Returns the text of `adyton reference --help`.
 pub(crate) fn printed_reference(ink: Ink) -> String {
     let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
                 of a file of sites.";
     small((REFERENCE_USAGE, what), &ROUTE_OPTIONS[2..], "adyton reference sites", ink)
 }
 
-/// The help of a command that has few options.
+/// Returns the help of a command that has few options.
 fn small((command, what): (&str, &str), options: &[(&str, &str)], example: &str, ink: Ink) -> String {
     let mut out = format!("{} {command}\n\n", ink.bold("Usage:"));
     for line in wrapped(what, LINE_CHARS_MAX - 2) {
@@ -201,10 +201,10 @@ const ROUTE_OPTIONS: [(&str, &str); 3] = [
     ("-h, --help", "this text"),
 ];
 
-/// How `adyton import` is called.
+/// Usage of `adyton import`.
 pub(crate) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--output FILE]";
 
-/// What `adyton import --help` prints.
+/// Returns the text of `adyton import --help`.
 pub(crate) fn import(ink: Ink) -> String {
     let what = "Makes a file of sites of another server's configuration, with the line that says it beside each key. What \
                 cannot be carried over is listed on standard error and at the top of the file. If that is a restriction, \
@@ -229,13 +229,13 @@ const IMPORT_OPTIONS: [(&str, &str); 5] = [
     ("-h, --help", "this text"),
 ];
 
-/// The whole text of a row, with the variable that it has.
+/// Returns the whole text of a row, with its variable.
 fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     let said = facts(row, "may be repeated", variable.map(|name| format!("variable {name}")));
     format!("  {}\n", flags(row, ink)) + &text(row, &said)
 }
 
-/// The whole text of a key, and the table that it stands in.
+/// Returns the whole text of a key, with the table that it stands in.
 fn key<S>(table: &str, row: &Row<S>, ink: Ink) -> String {
     let value = if row.is_switch() { "true|false".to_owned() } else { row.shape() };
     let said = facts(row, "one value or a list", Some(format!("stands in {table}")));
@@ -243,7 +243,7 @@ fn key<S>(table: &str, row: &Row<S>, ink: Ink) -> String {
     format!("  {} = {value}\n", ink.bold(row.name)) + &text(row, &said) + &example
 }
 
-/// The purpose and the details of a row, with `said` as the last sentence.
+/// Returns the purpose and the details of a row, with `said` as the last sentence.
 fn text<S>(row: &Row<S>, said: &str) -> String {
     let mut out = String::new();
     for text in [&sentence(row.help), &row.detail.replace('`', ""), said] {
@@ -296,7 +296,7 @@ fn line<S>(row: &Row<S>, ink: Ink) -> String {
     line
 }
 
-/// `-b, --bind ADDRESS`, or the long one alone below the others' long ones.
+/// Returns `-b, --bind ADDRESS`, or the long flag alone, aligned with the other long ones.
 fn flags<S>(row: &Row<S>, ink: Ink) -> String {
     let short =
         row.short.map_or("    ".to_owned(), |letter| format!("{}, ", ink.bold(&format!("-{letter}"))));
@@ -304,7 +304,7 @@ fn flags<S>(row: &Row<S>, ink: Ink) -> String {
     format!("{short}{}{value}", ink.bold(&row.flag()))
 }
 
-/// Default, range, `repeatable` if it is that, and one more fact, in one sentence.
+/// Returns default, range, `repeatable` where it applies, and one more fact, in one sentence.
 fn facts<S>(row: &Row<S>, repeatable: &str, more: Option<String>) -> String {
     let mut facts =
         if row.default.is_empty() { "No default".to_owned() } else { format!("Default {}", row.default) };
@@ -320,14 +320,14 @@ fn facts<S>(row: &Row<S>, repeatable: &str, more: Option<String>) -> String {
     facts + "."
 }
 
-/// The line of help as a sentence of its own.
+/// Returns the line of help as a sentence of its own.
 pub(crate) fn sentence(help: &str) -> String {
     let mut letters = help.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-/// The text in lines of at most `chars_max`; a longer word has a line of its own.
+/// Splits the text into lines of at most `chars_max`; a longer word has a line of its own.
 pub(crate) fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

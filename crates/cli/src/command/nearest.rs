@@ -1,6 +1,6 @@
-//! The name that was meant where another one was written.
+//! The name that a user probably meant by another one.
 
-/// The nearest of `names` to `wrong`, if one is near enough to be worth a guess.
+/// Returns the nearest of `names` to `wrong`, if one is near enough to be worth a guess.
 ///
 /// Near enough is one edit in three letters; a name that `wrong` begins or ends is always near.
 pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
@@ -13,12 +13,12 @@ pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> 
         .map(|(_, name)| name)
 }
 
-/// Four letters at least, or every name would be near to a short one.
+/// Whether a name begins or ends with `wrong`, which needs four letters, or every name would be near to a short one.
 fn holds(name: &str, wrong: &str) -> bool {
     wrong.len() >= 4 && (name.starts_with(wrong) || name.ends_with(wrong))
 }
 
-/// The optimal string alignment distance: insertions, deletions, replacements, and swapped neighbours.
+/// Returns the optimal string alignment distance: insertions, deletions, replacements, and swapped neighbours.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     // Three rows of the usual table: `i - 2` for the swaps, `i - 1`, and the one being filled.

@@ -3,16 +3,16 @@
 /// One order: everything that command line and help know about it.
 pub(crate) struct Order {
     pub(crate) name: &'static str,
-    /// What stands behind it: `more|fewer`; in brackets if it may be left out.
+    /// The argument behind the name: `more|fewer`; in brackets if it may be left out.
     pub(crate) about: &'static str,
     /// One line without a full stop.
     pub(crate) help: &'static str,
-    /// What it does, what it waits for, and what it prints.
+    /// The effect of the order, what it waits for, and what it prints.
     pub(crate) detail: &'static str,
     pub(crate) example: &'static str,
 }
 
-/// In the order of the help.
+/// All orders, in the order of the help.
 pub(crate) const ORDERS: [Order; 7] = [
     Order {
         name: "status",
@@ -74,12 +74,12 @@ pub(crate) const ORDERS: [Order; 7] = [
 ];
 
 impl Order {
-    /// The order with this name.
+    /// Finds the order with this name.
     pub(crate) fn find(name: &str) -> Option<&'static Order> {
         ORDERS.iter().find(|order| order.name == name)
     }
 
-    /// `adyton stop [fast] [--control PATH] [--json]`.
+    /// Returns the usage: `adyton stop [fast] [--control PATH] [--json]`.
     pub(crate) fn usage(&self) -> String {
         let words = format!("adyton {} {}", self.name, self.about);
         format!("{} [--control PATH] [--json]", words.trim_end())

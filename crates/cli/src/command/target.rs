@@ -1,4 +1,4 @@
-//! What `TARGET` means: a module, a file of Python, or a folder of files.
+//! The meaning of `TARGET`: a module, a file of Python, or a folder of files.
 
 use std::fs;
 use std::io;
@@ -6,49 +6,50 @@ use std::path::{Path, PathBuf};
 
 use crate::command::nearest::nearest;
 
-/// What is served. Paths are as typed: relative ones are relative to `--chdir`.
+/// The target of `adyton serve`. Paths are as typed: relative ones are relative to `--chdir`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// `package.module` or `package.module:attribute`, found by Python's import.
     Module {
         /// The dotted name.
         module: String,
-        /// The dotted name inside it; nothing: whatever the module offers.
+        /// The dotted name inside it; `None`: whatever the module offers.
         attribute: Option<String>,
     },
     /// `hello.py` or `hello.py:attribute`; `.wsgi` too.
     File {
         /// The file, which exists.
         path: PathBuf,
-        /// The dotted name inside it; nothing: whatever the file offers.
+        /// The dotted name inside it; `None`: whatever the file offers.
         attribute: Option<String>,
     },
     /// A folder of files.
     Folder(PathBuf),
-    /// A folder of scripts, each of them an application. Only a route of a file of sites names one.
+    /// A folder of scripts, each of them an application. Only a route of a file of sites names such a folder.
     Scripts(Scripts),
 }
 
 /// A folder of scripts of Python, each of them an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scripts {
-    /// Where they are.
+    /// The folder.
     pub folder: PathBuf,
     /// The script that answers for a folder.
     pub index: String,
-    /// Whether symbolic links are followed that stay in the folder.
+    /// Whether symbolic links that stay in the folder are followed.
     pub follow_symlinks: bool,
-    /// Patterns of those that are loaded before a worker serves, as paths in the folder in which `*` stands for anything.
+    /// Patterns of the scripts that are loaded before a worker serves: paths in the folder, in which `*` stands for
+    /// anything.
     pub preload: Vec<String>,
-    /// Whether folders in it say which of its files are scripts; else all are.
+    /// Whether a folder has to say which of its files are scripts; else all are.
     pub is_asked_for: bool,
 }
 
 impl Target {
     /// Decides what `text` is, by its form and by what exists beneath `base`.
     ///
-    /// A bare name may be a folder or a module. It is what Python would import if there is a package or a
-    /// file of that name, so that sources are not served by accident; `./name` is always the folder.
+    /// A bare name may be a folder or a module. If there is a package or a file of that name, it is the module that
+    /// Python would import, so that sources are not served by accident; `./name` is always the folder.
     ///
     /// # Errors
     ///
@@ -65,7 +66,7 @@ impl Target {
             None => (text, None),
         };
         let path = base.join(place);
-        // `mysite.wsgi` is mostly a module, `hello.py` never is one.
+        // `mysite.wsgi` is mostly a module; `hello.py` never is one.
         if is_dotted_name(place)
             && !has_extension(place, "py")
             && (!path.is_file() || is_importable(place, base))
@@ -85,7 +86,7 @@ impl Target {
 }
 
 impl Target {
-    /// What `text` is by its form alone: an application that another process looks for.
+    /// Returns the target that `text` is by its form alone: an application that another process looks for.
     pub(crate) fn unseen(text: &str) -> Target {
         let (place, attribute) = match text.split_once(':') {
             Some((place, attribute)) => (place, Some(attribute.to_owned())),
@@ -99,7 +100,7 @@ impl Target {
     }
 }
 
-/// A dotted name inside a module, as Python would look it up.
+/// Checks that an attribute is a dotted name inside a module, as Python would look it up.
 fn checked(attribute: &str, text: &str) -> Result<String, String> {
     if is_dotted_name(attribute) {
         return Ok(attribute.to_owned());
@@ -113,7 +114,7 @@ fn checked(attribute: &str, text: &str) -> Result<String, String> {
     Err(message)
 }
 
-/// The sentence about a path that does not exist, with the nearest name beside it.
+/// Returns the sentence about a path that does not exist, with the nearest name beside it.
 fn missing(place: &str, base: &Path) -> String {
     if let Some(why) = barred(&base.join(place)) {
         return format!("{place} cannot be looked at: {why}");
@@ -124,12 +125,12 @@ fn missing(place: &str, base: &Path) -> String {
     format!("there is no {place} in {folder}{hint}")
 }
 
-/// Why it cannot be known whether this path exists, if that is so: a folder above may not be entered.
+/// Returns why nobody can know whether this path exists, if that is so: a folder above may not be entered.
 pub(crate) fn barred(path: &Path) -> Option<io::Error> {
     fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// The end of a sentence about a missing path: its existing neighbour with the nearest name, if there is one.
+/// Returns the end of a sentence about a missing path: its existing neighbour with the nearest name, if there is one.
 pub(crate) fn did_you_mean(place: &Path, base: &Path) -> String {
     let near = nearest_path(place, base);
     near.map_or(String::new(), |near| format!("; did you mean {}?", near.display()))
@@ -140,7 +141,7 @@ pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The sentence that tells a user that the folder of a setting, relative to `base`, is not there.
+/// Returns the sentence about a folder of a setting, relative to `base`, that does not exist.
 pub(crate) fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
     if let Some(why) = barred(&base.join(folder)) {
         return format!("{name}: {} cannot be looked at: {why}", folder.display());
@@ -149,7 +150,7 @@ pub(crate) fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
     format!("{name}: there is no folder {}{hint}", folder.display())
 }
 
-/// What to say if none of the folders can have a page.
+/// Returns the sentence for a page that can be in none of the folders.
 pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
     let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
     if folders.is_empty() || folders.iter().any(may_be_there) {
@@ -165,7 +166,7 @@ fn nearest_path(place: &Path, base: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(base.join(folder)).ok()?;
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    // It may exist and be the wrong thing, a file instead of a folder.
+    // The wanted path may exist and be the wrong thing, a file instead of a folder.
     names.retain(|name| name != wanted);
     Some(folder.join(nearest(wanted, names.iter().map(String::as_str))?))
 }
@@ -174,7 +175,8 @@ fn has_extension(place: &str, wanted: &str) -> bool {
     Path::new(place).extension().is_some_and(|extension| extension == wanted)
 }
 
-/// Python's import finds a regular package before a module, and both before a folder that is neither.
+/// Whether Python imports the name: it finds a regular package before a module, and both before a folder that is
+/// neither.
 fn is_importable(place: &str, base: &Path) -> bool {
     if !is_dotted_name(place) {
         return false;

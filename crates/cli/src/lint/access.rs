@@ -1,4 +1,4 @@
-//! Keys that say who is let in, and keep nobody out where they stand.
+//! Keys that restrict clients, and keep nobody out where they stand.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use crate::sites::ACTIONS;
 /// A key that does something only beside another one.
 struct Part {
     name: &'static str,
-    /// Whether a command line says it; a file is asked where it stands.
+    /// Whether a command line says it; in a file, the place of the key tells.
     is_said: fn(&Settings) -> bool,
-    /// Whether it does anything.
+    /// Whether it has an effect.
     works: fn(&Settings) -> bool,
-    /// The keys that this depends on.
+    /// The keys that this one depends on.
     needs: &'static [&'static str],
-    /// What happens instead, and what to do.
+    /// The consequence, and what to do.
     why: &'static str,
 }
 
@@ -78,7 +78,7 @@ const PARTS: [Part; 7] = [
 ];
 
 impl Part {
-    /// Whether it may do something.
+    /// Whether it may have an effect, as far as the keys that it depends on were understood.
     fn may_work(&self, settings: &Settings) -> bool {
         (self.works)(settings) || settings.is_any_unread(self.needs)
     }
@@ -88,19 +88,19 @@ impl Part {
     }
 }
 
-/// Keys of a command line, or of a program, that keep nobody out.
+/// Finds keys of a command line, or of a program, that keep nobody out.
 pub fn mistakes_alone(settings: &Settings) -> Vec<Fault> {
     let idle = PARTS.iter().filter(|part| part.is_idle(settings)).map(|part| (part.name, part.why));
     idle.chain(contradictions(settings)).map(|(name, why)| settings.fault(name, why)).collect()
 }
 
-/// Those of what a folder says itself, each as its key and what is wrong.
+/// Finds mistakes of a folder's own file, each as its key and the sentence about it.
 pub(crate) fn mistakes_of_folder(settings: &Settings) -> Vec<(&'static str, &'static str)> {
     let idle = PARTS.iter().filter(|part| part.is_idle(settings) && MaySet::ALL.has(part.name));
     idle.map(|part| (part.name, part.why)).chain(contradictions(settings)).collect()
 }
 
-/// Those of a file.
+/// Finds mistakes of a file of sites.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let mut all: Vec<Fault> = Vec::new();
     for part in &PARTS {
@@ -124,7 +124,7 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     once(all)
 }
 
-/// What is said in a file and does nothing, but keeps nobody out either.
+/// Finds keys of a file that have no effect, and restrict nobody either.
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     let why = "all clients need a password, because no allow says who needs none; add allow";
     let has_effect = |route: &SiteRoute| {
@@ -140,12 +140,12 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     once(all)
 }
 
-/// The places where a setting is said that does nothing for any route that has it from there.
+/// Finds the places where a setting is said that has no effect on any route that inherits it from there.
 fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool) -> Vec<Fault> {
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
     for route in sites.routes() {
         let at = route.settings.said_at(name);
-        // A table that was not found may say what makes it work.
+        // A table that was not understood may hold what gives the key its effect.
         let works = works(route) || route.settings.is_any_unread(&["sites", "routes"]);
         places.entry(at.key()).or_insert((at, false)).1 |= works;
     }
@@ -153,7 +153,7 @@ fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool
     idle.map(|(at, _)| Fault { at, what: format!("{name}: {why}, or leave it out") }).collect()
 }
 
-/// Settings that undo each other, or let nobody in.
+/// Finds settings that undo each other, or let nobody in.
 fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
     let Settings { auth, auth_groups, auth_group_file, auth_group_python, .. } = settings;
     let mut all = Vec::new();
@@ -177,7 +177,7 @@ fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Each fault once, though several routes have it.
+/// Keeps each fault once, though several routes have it.
 fn once(all: Vec<Fault>) -> Vec<Fault> {
     let mut kept: Vec<Fault> = Vec::new();
     for fault in all {

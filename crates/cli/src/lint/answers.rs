@@ -1,4 +1,4 @@
-//! Answers that cannot be right, and keys that do nothing for what answers.
+//! Answers that cannot be right, and keys that have no effect on the action of their route.
 
 use adyton_route::PathPattern;
 
@@ -7,7 +7,7 @@ use crate::settings::said::Fault;
 use crate::settings::typed::{Mount, SiteAction, SiteRoute, Sites};
 use crate::sites::{ACTIONS, written};
 
-/// Those that can never be right.
+/// Finds answers that can never be right.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let mut all = Vec::new();
     for route in sites.routes() {
@@ -27,7 +27,7 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// Why a status is not for an answer that is always the same.
+/// Returns why a status is not for an answer that is always the same, if it is not.
 fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
     match status {
         304 => Some(
@@ -42,14 +42,14 @@ fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
     }
 }
 
-/// Whether answers of a route have this field, as far as it was understood.
+/// Whether answers of a route have this field, as far as the file was understood.
 fn may_have_field(route: &SiteRoute, name: &str) -> bool {
     let mut fields = route.settings.headers.iter().chain(&route.settings.add_headers);
     fields.any(|(other, _)| other.eq_ignore_ascii_case(name))
         || route.settings.is_any_unread(&["headers", "add-headers", "redirect"])
 }
 
-/// Those that may be meant so.
+/// Finds answers and keys that are doubtful, but may be intended.
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     let mut all: Vec<Fault> = sites.routes().filter_map(unasked).collect();
     all.extend(sites.routes().flat_map(idle_mounts));
@@ -57,7 +57,7 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// An answer that wants a password, and does not ask for one.
+/// Finds an answer that demands a password, and does not ask for one.
 fn unasked(route: &SiteRoute) -> Option<Fault> {
     let status = match &route.action {
         SiteAction::Status(status) | SiteAction::Text { status, .. } => *status,
@@ -69,7 +69,7 @@ fn unasked(route: &SiteRoute) -> Option<Fault> {
         .then(|| Fault { at: route.said_at("respond"), what: what.to_owned() })
 }
 
-/// Paths where an application stands at the root, although it is to stand at its route.
+/// Finds mount paths at which the application stands at the root, although it is to stand at its route.
 fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
     let is_unread = route.settings.is_unread("path");
     if route.mount != Mount::Route || !matches!(route.action, SiteAction::App(_)) || is_unread {
@@ -87,10 +87,10 @@ fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
     idle.map(fault).collect()
 }
 
-/// What a key does something for.
+/// Whether a key has an effect on a route.
 type Use = fn(&Sites, &SiteRoute) -> bool;
 
-/// Keys that a route says for itself, and what they do something for.
+/// Keys that a route says for itself, each with the action that it is for, and whether a route has that action.
 const USES: [(&str, &str, Use); 16] = [
     ("static-listing", "files", is_files),
     ("static-404", "files", is_files),
@@ -135,7 +135,7 @@ fn has_programs(sites: &Sites, route: &SiteRoute) -> bool {
     is_files(sites, route) && route.settings.lets_folders_run()
 }
 
-/// Keys of routes that do nothing for what answers there.
+/// Finds keys of routes that have no effect on the action there.
 fn idle_keys(sites: &Sites) -> Vec<Fault> {
     let mut all = Vec::new();
     for site in &sites.sites {
@@ -144,7 +144,7 @@ fn idle_keys(sites: &Sites) -> Vec<Fault> {
             if !is_first || route.settings.is_any_unread(&ACTIONS) {
                 continue;
             }
-            // One that tries files first is two routes.
+            // A table that tries files first makes two routes.
             let of_table = || {
                 site.routes[number..].iter().take_while(|other| other.said.table.is_same(&route.said.table))
             };

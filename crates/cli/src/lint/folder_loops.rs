@@ -7,10 +7,11 @@ use super::loops::{ANY_HOST, HOPS_MAX, paths_of, text};
 use crate::settings::said::Fault;
 use crate::sites::FolderRedirect;
 
-/// Redirects of a folder that send clients back to themselves. `url` is the path of the folder for clients, decoded, without
-/// a slash at its end.
+/// Finds redirects of a folder that send clients back to themselves. `url` is the path of the folder for clients,
+/// decoded, without a slash at its end.
 ///
-/// They are doubtful and not wrong: another route of the site, or a folder beneath this one, may have a path in between.
+/// A redirect of this kind is doubtful, but not wrong: another route of the site, or a folder beneath this one, may
+/// answer a path in between.
 pub fn folder_loops(redirects: &[FolderRedirect], url: &[u8]) -> Vec<Fault> {
     let patterns = redirects.iter().enumerate().map(|(number, redirect)| (redirect.path.clone(), number));
     let walk = Walk { redirects, table: Routes::new(patterns.collect()), url };
@@ -35,7 +36,7 @@ struct Walk<'f> {
 }
 
 impl Walk<'_> {
-    /// Where a client was sent last before it came back to the redirect with this number, which has `target`.
+    /// Returns where a client was sent last before it came back to the redirect number `own`, which has `target`.
     fn back(&self, own: usize, target: &str) -> Option<String> {
         let (taken, mut next) = self.sent(target)?;
         if taken != own {
@@ -51,7 +52,7 @@ impl Walk<'_> {
         None
     }
 
-    /// The redirect that answers a path, by its number, and where it sends a client in this site.
+    /// Returns the redirect that answers a path, by its number, and where it sends a client in this site.
     fn sent(&self, target: &str) -> Option<(usize, String)> {
         let bytes = format!("GET {target} HTTP/1.1\r\nHost: {ANY_HOST}\r\n\r\n").into_bytes();
         let mut head = Head::new();
@@ -66,7 +67,7 @@ impl Walk<'_> {
     }
 }
 
-/// Path and query of a URL, if they are asked of the same host in this way.
+/// Returns path and query of a URL, if it leads to the same host over http.
 fn own_target(url: Vec<u8>) -> Option<String> {
     let url = String::from_utf8(url).ok()?;
     let url = url.split('#').next().unwrap_or_default();

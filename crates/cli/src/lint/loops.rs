@@ -9,7 +9,7 @@ use crate::settings::said::Fault;
 use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
 use crate::sites::MATCHING;
 
-/// Browsers give up after some twenty.
+/// Redirects that are followed in turn; browsers give up after some twenty.
 pub(super) const HOPS_MAX: usize = 10;
 
 /// Keys that say where a route sends clients.
@@ -21,7 +21,7 @@ const ANY_NAME: &str = "/-";
 /// The host of a site that has no name.
 pub(super) const ANY_HOST: &str = "adyton.invalid";
 
-/// Routes that send clients back to themselves.
+/// Finds routes that send clients back to themselves.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let is_read = |site: &Site| !site.settings.is_any_unread(&["deny-paths", "rewrite"]);
     let is_own = |route: &SiteRoute| {
@@ -51,7 +51,7 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// The names of all sites, if they are known.
+/// Returns the names of all sites, if they are known.
 fn hosts(sites: &Sites) -> Option<Hosts> {
     let is_unread = sites.sites.iter().any(|site| site.settings.is_any_unread(&["hosts", "sites"]));
     let names: Vec<Vec<HostPattern>> = sites.sites.iter().map(|site| site.hosts.clone()).collect();
@@ -61,8 +61,8 @@ fn hosts(sites: &Sites) -> Option<Hosts> {
 /// A client that follows redirects in a site.
 struct Walk<'s> {
     site: &'s Site,
-    /// Whether it is known which requests each of its routes takes. Else a redirect leads back to itself only if no route
-    /// in between could end that.
+    /// Whether it is known which requests each route of the site takes. Else a redirect leads back to itself only if no
+    /// route in between could end that.
     is_whole: bool,
     table: Routes<usize>,
     hosts: Option<&'s Hosts>,
@@ -79,7 +79,7 @@ struct Step {
 }
 
 impl Walk<'_> {
-    /// A path of a route that leads back to it, and where it was sent last.
+    /// Returns a path of the route `own` that leads back to it, and where a client was sent last.
     fn back(
         &self,
         own: usize,
@@ -87,7 +87,7 @@ impl Walk<'_> {
         pattern: &PathPattern,
     ) -> Option<(Vec<u8>, String)> {
         let paths = paths_of(pattern);
-        // The path of a beginning itself may be another route's.
+        // The first path of a beginning, which is the beginning itself, may be another route's.
         let known = if self.is_whole { 0 } else { paths.len() - 1 };
         paths.into_iter().skip(known).find_map(|path| {
             let target = self.follow(own, redirect, &path)?;
@@ -123,7 +123,7 @@ impl Walk<'_> {
         None
     }
 
-    /// What a client asks for when it is sent on, if that is this site.
+    /// Returns the request that a client sends after a redirect, if that leads to this site.
     fn next(
         &self,
         own: usize,
@@ -142,13 +142,13 @@ impl Walk<'_> {
         Some(Step { method, target: self.own_target(&found)? })
     }
 
-    /// Path and query of a URL, if they are asked of this site in this way.
+    /// Returns path and query of a URL, if it leads to this site over http.
     fn own_target(&self, url: &str) -> Option<String> {
         let url = url.split('#').next().unwrap_or_default();
         if url.starts_with('/') && !url.starts_with("//") {
             return Some(url.to_owned());
         }
-        // Whether another scheme ends here is for what stands in front to say.
+        // The server in front decides whether another scheme leads here.
         let rest = url.strip_prefix("http://")?;
         let (host, target) = rest.find(['/', '?']).map_or((rest, "/"), |at| rest.split_at(at));
         let is_named = |hosts: &Hosts| hosts.matching(Some(host.as_bytes())) == Some(self.number);
@@ -156,7 +156,7 @@ impl Walk<'_> {
         is_own.then(|| if target.starts_with('/') { target.to_owned() } else { format!("/{target}") })
     }
 
-    /// A name of the site.
+    /// Returns a name of the site.
     fn host(&self) -> String {
         let named = self.site.hosts.first().map(ToString::to_string);
         named.map_or(ANY_HOST.to_owned(), |name| name.replace('*', "-"))
@@ -175,7 +175,8 @@ impl Walk<'_> {
         bytes
     }
 
-    /// The route that a request takes, and how much of its path is the route's own; nothing if that cannot be told.
+    /// Returns the route that a request takes, and how many bytes of its path are the route's own; nothing if that
+    /// cannot be told.
     fn taken(&self, own: usize, step: &Step) -> Option<(usize, usize)> {
         let bytes = self.bytes(own, step);
         let mut head = Head::new();
@@ -191,7 +192,7 @@ impl Walk<'_> {
             if route.settings.is_any_unread(&MATCHING) {
                 continue;
             }
-            // Where the client is, is not known; it stays there.
+            // The client's address is not known, but stays the same.
             let is_near = *number == own || route.when.remote.is_empty();
             let when = When { remote: Networks::default(), ..route.when.clone() };
             match when.takes(request, None) {
@@ -204,7 +205,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a request has behind its path to be one of these.
+/// Returns the query that a request needs for a route.
 fn query_of(when: &When) -> String {
     let pair = |wanted: &adyton_route::Wanted| {
         let value = wanted.value.as_deref().unwrap_or(b"-");
@@ -214,12 +215,12 @@ fn query_of(when: &When) -> String {
     if all.is_empty() { String::new() } else { format!("?{}", all.join("&")) }
 }
 
-/// Bytes as they are sent in a path, or in a part of a query.
+/// Returns bytes as they are sent in a path, or in a part of a query.
 pub(super) fn text(bytes: &[u8]) -> String {
     escaped(bytes).into_iter().map(char::from).collect()
 }
 
-/// Paths that a pattern has.
+/// Returns paths that a pattern matches.
 pub(super) fn paths_of(pattern: &PathPattern) -> Vec<Vec<u8>> {
     match pattern {
         PathPattern::Exact(path) => vec![path.to_vec()],

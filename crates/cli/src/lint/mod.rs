@@ -1,10 +1,10 @@
-//! What is wrong with settings that are right each by itself: rules that keep nobody out, keys that do nothing, redirects that
-//! lead back.
+//! Settings that are right each by itself and wrong together: rules that keep nobody out, keys that have no effect,
+//! redirects that lead back.
 //!
-//! What could open something, or can never work, is a mistake; what may be meant so is a warning.
+//! Settings that could open something, or can never work, are mistakes; settings that may be intended get a warning.
 //!
-//! A file may have other mistakes at the same time. Whatever looks at what a key does not say asks [`Settings::is_unread`] first:
-//! the key may be the one that was not understood.
+//! A file may have other mistakes at the same time. A check that concludes something from a missing key asks
+//! [`Settings::is_unread`] first: the key may be the one that was not understood.
 
 mod access;
 mod answers;
@@ -20,10 +20,10 @@ pub use folder_loops::folder_loops;
 use crate::settings::said::Fault;
 use crate::settings::typed::{Part, Settings, Sites};
 
-/// What must be mended before anything of a file is served.
+/// Finds the faults that must be mended before anything of a file is served.
 pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     if sites.part != Part::Whole {
-        // Whoever has handed the file has looked at it.
+        // The process that has handed the file has looked at it.
         return Vec::new();
     }
     let mut all = access::mistakes(sites);
@@ -34,7 +34,7 @@ pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// What should be looked at, though it is served.
+/// Finds the faults that are worth a look, though the file is served.
 pub fn warnings(settings: &Settings) -> Vec<Fault> {
     let Some(sites) = &settings.sites else { return Vec::new() };
     if sites.part != Part::Whole {

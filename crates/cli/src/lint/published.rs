@@ -9,17 +9,17 @@ use crate::settings::said::{Fault, SaidAt};
 use crate::settings::typed::{Auth, Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::MATCHING;
 
-/// A file that a setting names, and where.
+/// A file that a setting names, and where it is named.
 struct Kept {
     at: SaidAt,
     name: &'static str,
-    /// As it is named.
+    /// The path as the setting names it.
     shown: PathBuf,
-    /// Where it is.
+    /// The path where the file is.
     path: PathBuf,
 }
 
-/// Files of passwords and groups that could be asked for.
+/// Finds files of passwords and groups that clients could request.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let folders = Folders::of(sites);
     let mut kept: Vec<Kept> = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     kept.iter().filter_map(|one| folders.fault(one, remedy)).collect()
 }
 
-/// Logs, and the file itself, that could be asked for.
+/// Finds logs, and the file of sites itself, that clients could request.
 pub(super) fn warnings(settings: &Settings, sites: &Sites) -> Vec<Fault> {
     let folders = Folders::of(sites);
     let of_sites = sites.sites.iter().map(|site| &site.settings);
@@ -95,7 +95,7 @@ impl Folders<'_> {
         Folders { all }
     }
 
-    /// What is wrong if a client can ask for a file.
+    /// Returns the fault, if a client can request a file.
     fn fault(&self, kept: &Kept, remedy: &str) -> Option<Fault> {
         let file = existing(&kept.path)?;
         let url = self
@@ -108,7 +108,7 @@ impl Folders<'_> {
     }
 }
 
-/// Where a file is, or will be.
+/// Returns where a file is, or will be.
 fn existing(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok().or_else(|| {
         let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
@@ -116,7 +116,7 @@ fn existing(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The path of a client for a file beneath the folder of a route, if that route answers it.
+/// Returns the path of a client for a file beneath the folder of a route, if that route answers it.
 fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
     if file.iter().any(|name| name.as_encoded_bytes().starts_with(b".")) {
         return None;
@@ -131,7 +131,7 @@ fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
     }
     let table = site.table();
     let mut tries = table.of(url.as_bytes());
-    // One that only some requests take leaves the others to the next.
+    // A route that takes only some requests leaves the others to the next.
     let (_, _, first) =
         tries.find(|(_, _, route)| **route == number || site.routes[**route].when == When::default())?;
     (*first == number).then_some(url)

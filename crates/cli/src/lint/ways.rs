@@ -1,4 +1,5 @@
-//! Ways around a guard: a route that asks who a client is, but only of some requests, above one that asks nobody.
+//! Ways around a guard: a route that authenticates clients, but only for some requests, above one that authenticates
+//! nobody.
 
 use adyton_route::{PathPattern, When};
 
@@ -16,7 +17,7 @@ const GUARDS: [&str; 4] = ["auth", "allow", "allow-python", "deny"];
 /// Methods that change nothing.
 const SAFE: [&[u8]; 3] = [b"GET", b"HEAD", b"OPTIONS"];
 
-/// Routes whose guard can be walked around.
+/// Finds routes whose guard can be walked around.
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     sites.sites.iter().flat_map(of_site).collect()
 }
@@ -51,7 +52,7 @@ fn of_site(site: &Site) -> Vec<Fault> {
     all
 }
 
-/// Paths that a pattern has, one for each other route that may come behind its own.
+/// Returns paths that a pattern matches, one for each other route that may come behind its own.
 fn paths_of(pattern: &PathPattern, site: &Site) -> Vec<Vec<u8>> {
     let ends = site.routes.iter().flat_map(|route| &route.paths).filter_map(|path| match path {
         PathPattern::Suffix(end) => Some(&**end),
@@ -71,7 +72,7 @@ fn is_guarded(route: &SiteRoute) -> bool {
     asks(&route.settings) || is_closed(&route.settings)
 }
 
-/// Whether clients have to say who they are, or Python lets them in.
+/// Whether clients have to authenticate, or Python lets them in.
 fn asks(settings: &Settings) -> bool {
     settings.auth.is_some() || settings.allow_python.is_some()
 }
@@ -82,7 +83,7 @@ fn is_closed(settings: &Settings) -> bool {
     !settings.deny.is_empty() || !(settings.allow.is_empty() || is_all)
 }
 
-/// Whether requests that `guarded` is not for get to `other` without being asked.
+/// Whether requests that `guarded` is not for get past its guard, to `other`.
 fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     let is_less = asks(&guarded.settings) && !asks(&other.settings)
         || is_closed(&guarded.settings) && !is_closed(&other.settings);
@@ -97,13 +98,13 @@ fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     if !methods.is_empty() && other.when.methods.is_empty() {
         return true;
     }
-    // Whoever has said of both what they are for has meant reading to be open, but not changing.
+    // Methods on both routes mean that reading is meant to be open, but not changing.
     let is_left = |method: &&[u8]| !methods.iter().any(|own| **own == **method) && !SAFE.contains(method);
     if !methods.is_empty() && other.when.methods.iter().map(|method| &**method).any(|method| is_left(&method))
     {
         return true;
     }
-    // A client leaves out a field or a parameter as it likes.
+    // A client leaves out a header field or a parameter as it likes.
     let may_be_left_out = !fields.is_empty() || !query.is_empty() || !remote.is_empty();
     may_be_left_out && guarded.action == other.action
 }

@@ -1,30 +1,30 @@
-//! What a Django project says of its files: read in its settings, of which nothing is run.
+//! The files of a Django project, found by reading its settings without running them.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// What was found of a project.
+/// A Django project in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Project {
     /// The package with `wsgi.py`.
     pub(crate) package: String,
-    /// The file of its settings, beneath the folder; nothing, if there is none that can be read.
+    /// The file of its settings, beneath the folder; `None` if none can be read.
     pub(crate) settings: Option<PathBuf>,
     pub(crate) statics: Place,
     pub(crate) media: Place,
 }
 
-/// Where files of one kind are, and beneath which path they are asked for.
+/// Where files of one kind are, and the path under which they are requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) url: Said,
     pub(crate) root: Said,
 }
 
-/// What settings say of a name.
+/// The value of a name in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// Nothing.
+    /// None: the name is not assigned.
     #[default]
     Nothing,
     /// This text, or this path.
@@ -33,10 +33,10 @@ pub(crate) enum Said {
     Computed,
 }
 
-/// No source is read further than this.
+/// Limit of a source: no more of it is read.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
 
-/// Settings that take others from a file beside them: so often one does, at most.
+/// Limit of settings files in turn, each of which takes everything from the next.
 const STARS_MAX: usize = 4;
 
 /// Looks for a project in a folder.
@@ -48,7 +48,7 @@ pub(crate) fn project(folder: &Path) -> Option<Project> {
     names.sort();
     let package = names.into_iter().find(|name| folder.join(name).join("wsgi.py").is_file())?;
     let wsgi = source(&folder.join(&package).join("wsgi.py")).unwrap_or_default();
-    // What serves reads `wsgi.py`; `manage.py` is often for development.
+    // The server reads `wsgi.py`; `manage.py` is often for development.
     let module = named(&wsgi).or_else(|| named(&manage));
     let file = module.as_deref().and_then(|module| file_of(folder, module));
     let mut found = Project { package, settings: None, ..Project::default() };
@@ -64,7 +64,7 @@ pub(crate) fn project(folder: &Path) -> Option<Project> {
 
 const VARIABLE: &str = "DJANGO_SETTINGS_MODULE";
 
-/// The module that a source names as that of the settings.
+/// Returns the module that a source names as that of the settings.
 fn named(source: &str) -> Option<String> {
     let rest = source.split(VARIABLE).nth(1)?;
     let rest = rest.trim_start_matches(['"', '\'', ']', ' ', ',', '=', '\n', '\r', '\t', ')']);
@@ -75,26 +75,26 @@ fn named(source: &str) -> Option<String> {
         .then(|| module.to_owned())
 }
 
-/// The file of a module, in this folder.
+/// Returns the file of a module, in this folder.
 fn file_of(folder: &Path, module: &str) -> Option<PathBuf> {
     let place = module.split('.').fold(folder.to_owned(), |place, part| place.join(part));
     let candidates = [place.with_extension("py"), place.join("__init__.py")];
     candidates.into_iter().find(|file| file.is_file())
 }
 
-/// The beginning of a source.
+/// Returns the beginning of a source.
 fn source(file: &Path) -> Option<String> {
     let bytes = fs::read(file).ok()?;
     Some(String::from_utf8_lossy(&bytes[..bytes.len().min(SOURCE_BYTES_MAX)]).into_owned())
 }
 
-/// What is assigned on the outermost level, the last of each name.
+/// Names that are assigned on the outermost level, each with its last value.
 #[derive(Debug, Default)]
 struct Names {
     all: Vec<(String, Value)>,
 }
 
-/// What an expression is worth, as far as it is understood.
+/// The value of an expression, as far as it is understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
@@ -134,7 +134,7 @@ impl Names {
         }
     }
 
-    /// What an expression is worth in a file: texts, paths of them, and what is usual for `BASE_DIR`.
+    /// Evaluates an expression of a file: texts, paths of them, and the usual forms of `BASE_DIR`.
     fn value(&self, expression: &str, file: &Path) -> Value {
         let expression = expression.trim();
         if let Some(text) = literal(expression) {
@@ -175,7 +175,7 @@ impl Names {
     }
 }
 
-/// The statements of the outermost level, each on one line, without comments and texts of several lines.
+/// Returns the statements of the outermost level, each on one line, without comments and texts of several lines.
 fn statements(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let (mut depth, mut is_text) = (0_i32, false);
@@ -198,7 +198,7 @@ fn statements(text: &str) -> Vec<String> {
     all
 }
 
-/// A line without its comment, and how many more brackets it opens than it closes.
+/// Returns a line without its comment, and how many more brackets it opens than it closes.
 fn code_of(line: &str) -> (&str, i32) {
     let (mut quote, mut brackets) = (None, 0);
     for (at, sign) in line.char_indices() {
@@ -214,7 +214,7 @@ fn code_of(line: &str) -> (&str, i32) {
     (line, brackets)
 }
 
-/// `NAME = EXPRESSION`, perhaps with a type.
+/// Splits `NAME = EXPRESSION`, perhaps with a type.
 fn assignment(statement: &str) -> Option<(&str, &str)> {
     let (target, expression) = statement.split_once('=')?;
     let name = target.split(':').next().unwrap_or_default().trim();
@@ -222,14 +222,15 @@ fn assignment(statement: &str) -> Option<(&str, &str)> {
     (is_name && !expression.starts_with('=')).then_some((name, expression))
 }
 
-/// The text of a string that is written out.
+/// Returns the text of a string literal.
 fn literal(expression: &str) -> Option<String> {
     let quote = expression.chars().next().filter(|sign| matches!(sign, '"' | '\''))?;
     let inside = expression.strip_prefix(quote)?.strip_suffix(quote)?;
     (!inside.contains([quote, '\\', '{'])).then(|| inside.to_owned())
 }
 
-/// How many folders above its own file an expression goes, as `BASE_DIR` does in most projects; its file itself is 0.
+/// Returns how many folders above its own file an expression goes, as `BASE_DIR` does in most projects; the file itself
+/// is 0.
 fn own_folder(expression: &str) -> Option<usize> {
     let rest: String = expression.chars().filter(|sign| !sign.is_whitespace()).collect();
     if !rest.contains("__file__") {
@@ -264,7 +265,7 @@ fn own_folder(expression: &str) -> Option<usize> {
     rest.chars().all(|sign| matches!(sign, '(' | ')')).then_some(parents)
 }
 
-/// What stands in the brackets of a call of one of these.
+/// Returns the arguments of a call of one of these functions.
 fn call<'e>(expression: &'e str, names: &[&str]) -> Option<&'e str> {
     let inside =
         names.iter().find_map(|name| expression.strip_prefix(name)?.trim_start().strip_prefix('('))?;
@@ -280,7 +281,7 @@ fn call<'e>(expression: &'e str, names: &[&str]) -> Option<&'e str> {
     Some(inside)
 }
 
-/// The parts between signs that stand in no brackets and no quotes.
+/// Splits at signs that stand in no brackets and no quotes.
 fn split(expression: &str, between: char) -> Vec<&str> {
     let (mut parts, mut from, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
     for (at, sign) in expression.char_indices() {
@@ -300,7 +301,7 @@ fn split(expression: &str, between: char) -> Vec<&str> {
     parts
 }
 
-/// Whether a folder holds what is no file for everybody: the project itself, or what it lies in.
+/// Whether a folder holds files that are not for everybody: the project itself, or the folder around it.
 pub(crate) fn holds_project(root: &Path, folder: &Path, package: &str) -> bool {
     let absolute =
         |path: &Path| std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| plain(&path));
@@ -308,7 +309,7 @@ pub(crate) fn holds_project(root: &Path, folder: &Path, package: &str) -> bool {
     folder.starts_with(&root) || folder.join(package).starts_with(&root)
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -341,7 +342,7 @@ mod tests {
         }
     }
 
-    /// What is usual is understood, and what would have to be run is told from what is not there.
+    /// Usual expressions are understood, and those that only running would tell are kept apart from absent names.
     #[test]
     fn expressions() {
         let file = Path::new("/srv/shop/shop/settings.py");

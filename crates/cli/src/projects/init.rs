@@ -1,4 +1,4 @@
-//! `adyton init`: a first file of sites for what a folder has in it.
+//! `adyton init`: a first file of sites for the contents of a folder.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::projects::django::{self, Place, Project, Said};
 use crate::settings::row::Scope;
 use crate::sites::takes;
 
-/// What the file is called.
+/// Name of the file.
 pub(crate) const FILE: &str = "site.toml";
 
 /// Files that usually hold an application, the likeliest first.
@@ -19,7 +19,7 @@ const MODULES: [&str; 6] = ["wsgi", "app", "application", "main", "server", "api
 /// Names that applications usually have in them.
 const NAMES: [&str; 3] = ["application", "app", "handler"];
 
-/// Functions that usually make one.
+/// Functions that usually make an application.
 const FACTORIES: [&str; 2] = ["create_app", "make_app"];
 
 /// Folders of files that are usually served beneath a path of their own: the folder, and the path.
@@ -29,21 +29,21 @@ const ASSETS: [(&str, &str); 4] =
 /// Folders that usually hold a whole site of files.
 const SITES: [&str; 7] = ["public", "dist", "build", "site", "_site", "www", "htdocs"];
 
-/// No source is read further than this: what makes an application stands on the outermost level, mostly early.
+/// Limit of a source: no more of it is read. Applications are made on the outermost level, mostly early.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
 
-/// What a folder has that can be served.
+/// The contents of a folder that can be served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// What it seems to be, for the file's first lines.
+    /// The kind of the folder, for the file's first lines.
     what: String,
-    /// The application, and whether it is made by calling what is named.
+    /// The application, and whether the name is that of a function that makes it.
     app: Option<(String, bool)>,
     /// Folders of files, and their paths.
     files: Vec<(String, String)>,
     /// Comments about files for which there is no route.
     notes: Vec<String>,
-    /// Whether the file of sites lies in what is served.
+    /// Whether the file of sites lies in a folder that is served.
     shows_file: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn first_file(folder: &Path) -> Result<String, Failure> {
     Ok(text(&look(folder)))
 }
 
-/// Looks what there is.
+/// Looks for applications and files in a folder.
 fn look(folder: &Path) -> Found {
     let assets = |folder: &Path| {
         let mut files: Vec<(String, String)> = Vec::new();
@@ -91,7 +91,7 @@ fn look(folder: &Path) -> Found {
     Found { what: "nothing that it knows".to_owned(), ..Found::default() }
 }
 
-/// What a Django project is served as; `guess`: folders that are usually served.
+/// Returns what a Django project is served as; `guess` finds folders that are usually served.
 fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(String, String)>) -> Found {
     let app = Some((format!("{}.wsgi:application", project.package), false));
     let mut found = Found { what: "a Django project".to_owned(), app, ..Found::default() };
@@ -117,7 +117,7 @@ fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(Stri
     found
 }
 
-/// The folder and the path of files of one kind; nothing, if there are none.
+/// Returns the folder and the path of files of one kind; nothing, if there are none.
 ///
 /// # Errors
 ///
@@ -164,13 +164,14 @@ fn of_place(
 
 const ADD: &str = "add a route with path and files";
 
-/// The beginning of a source.
+/// Returns the beginning of a source.
 fn source(file: &Path) -> Option<String> {
     let bytes = fs::read(file).ok()?;
     Some(String::from_utf8_lossy(&bytes[..bytes.len().min(SOURCE_BYTES_MAX)]).into_owned())
 }
 
-/// The name of the application that a source makes on its outermost level, and whether that is a function which makes it.
+/// Returns the name of the application that a source makes on its outermost level, and whether that is a function which
+/// makes it.
 fn application(source: &str) -> Option<(&'static str, bool)> {
     let begins = |name: &str, forms: &[&str]| {
         let is_one = |line: &str| {
@@ -187,7 +188,7 @@ fn application(source: &str) -> Option<(&'static str, bool)> {
     named.map(|name| (name, false)).or_else(|| made().map(|name| (name, true)))
 }
 
-/// The file, with a comment for each thing that one may want to change.
+/// Returns the text of the file, with a comment for each thing that one may want to change.
 fn text(found: &Found) -> String {
     let mut text = format!("# A file of sites, made by `adyton init`, which has found {}.\n#\n", found.what);
     text.push_str(HEAD);
@@ -241,7 +242,7 @@ bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for everybody
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
 
-/// Comments are as wide as code.
+/// Width of comments: that of code.
 const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";
@@ -271,7 +272,7 @@ const MORE: &str = r#"
 mod tests {
     use super::application;
 
-    /// What is on the outermost level and has a usual name, names before factories.
+    /// Assignments on the outermost level with a usual name are found, names before factories.
     #[test]
     fn applications() {
         for (source, expected) in [

@@ -1,4 +1,4 @@
-//! Who may use what is served: names and passwords, and addresses.
+//! Clients that may use a site: names and passwords, and addresses.
 
 use crate::rows::files::field_value;
 use crate::settings::around::{allowed, denied};
@@ -196,7 +196,7 @@ fn auth(text: &str) -> Result<Option<Auth>, String> {
     }
 }
 
-/// A module or a file of Python, perhaps with the name of a function.
+/// Checks a module or a file of Python, perhaps with the name of a function.
 fn target(text: &str) -> Result<String, String> {
     let (place, name) = text.split_once(':').unwrap_or((text, "NAME"));
     if place.is_empty() || name.is_empty() {
@@ -206,7 +206,7 @@ fn target(text: &str) -> Result<String, String> {
     }
 }
 
-/// The time between two requests, in µs; `None` for `off`.
+/// Reads a rate, and returns the time between two requests, in µs; `None` for `off`.
 fn rate(text: &str) -> Result<Option<u64>, String> {
     if text == "off" {
         return Ok(None);
@@ -227,7 +227,7 @@ fn rate(text: &str) -> Result<Option<u64>, String> {
     }
 }
 
-/// More than this are none.
+/// Largest number of requests in a rate; a larger one would be no limit.
 const RATE_MAX: u32 = 1_000_000;
 
 fn names(text: &str) -> Result<Vec<String>, String> {

@@ -1,4 +1,4 @@
-//! What is changed in the answers, whatever gives them.
+//! Changes to answers, whatever action gives them.
 
 use crate::settings::around::{changed_field, put_field};
 use crate::settings::row::{Kind, Row, Scope};

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "chdir",
         kind: Kind::Path {
             shape: "DIR",
-            // The process that goes there may be in another folder by then.
+            // The process that changes to this folder may be in another one by then.
             set: |settings, path| settings.chdir = Some(std::path::absolute(&path).unwrap_or(path)),
         },
         example: "/",

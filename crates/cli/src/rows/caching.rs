@@ -5,7 +5,7 @@ use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Cache", ..Row::EMPTY };
 
-/// Longer than a year is a mistake.
+/// The longest time; more than a year is a mistake.
 const FRESH_MS_MAX: u64 = 366 * 24 * 3_600_000;
 
 pub(super) const ROWS: &[Row] = &[

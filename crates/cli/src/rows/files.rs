@@ -169,7 +169,7 @@ const fn bytes(most: u64, set: fn(&mut Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Bytes, least: 0, most, set }
 }
 
-/// A field value of RFC 9110 section 5.5, in ASCII: it is sent as it is.
+/// Checks a field value of RFC 9110 section 5.5, in ASCII: it is sent as it is.
 pub(super) fn field_value(text: &str) -> Result<String, String> {
     let is_visible = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     if text.is_empty() || text.trim() != text || !text.bytes().all(is_visible) {
@@ -178,7 +178,7 @@ pub(super) fn field_value(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A path that cannot leave the folder it is beneath; slashes in front of it are dropped.
+/// Checks a path that cannot leave the folder it is beneath; slashes in front of it are dropped.
 fn beneath(text: &str) -> Result<String, String> {
     let path = text.trim_start_matches('/');
     if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
@@ -187,9 +187,9 @@ fn beneath(text: &str) -> Result<String, String> {
     Ok(path.to_owned())
 }
 
-/// A name of a file that is read as those of Apache, and never served.
+/// Checks a name of a file that is read as those of Apache, and never served.
 fn htaccess_name(text: &str) -> Result<String, String> {
-    // This folder is served at the top.
+    // A folder `.well-known` at the top is served.
     let is_served = !text.starts_with('.') || text == ".well-known";
     if is_served || matches!(text, "." | "..") || text.contains(['/', '\0']) {
         return Err(

@@ -1,4 +1,4 @@
-//! What is written down.
+//! Logs: where they go, and what is written to them.
 
 use adyton_log::Level;
 use adyton_log::sink::{Destination, SyslogAddress};
@@ -167,7 +167,7 @@ fn format(text: &str) -> Result<AccessLogFormat, String> {
     }
 }
 
-/// Where a log goes.
+/// Reads where a log goes.
 fn destination(text: &str) -> Result<Destination, String> {
     let Some(rest) = text.strip_prefix("syslog") else {
         return Ok(if text == "-" { Destination::Standard } else { Destination::File(text.into()) });
@@ -185,12 +185,12 @@ fn destination(text: &str) -> Result<Destination, String> {
     }
 }
 
-/// RFC 9110 section 5.6.2.
+/// Whether the name is a token (RFC 9110 section 5.6.2).
 fn is_token(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// Whether a field says something of the message itself.
+/// Whether a field describes the message itself.
 fn is_own(name: &str) -> bool {
     const OWN: [&str; 12] = [
         "Connection",

@@ -156,7 +156,7 @@ const fn bytes(least: u64, most: u64, set: fn(&mut Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Bytes, least, most, set }
 }
 
-/// A status that an error has, and a file.
+/// Reads a status that an error has, and the file of its page.
 fn error_page(text: &str) -> Result<(u16, PathBuf), String> {
     let (status, file) = text.split_once('=').unwrap_or((text, ""));
     match status.parse() {

@@ -6,7 +6,7 @@ use crate::settings::units::{Unit, digits, octal};
 
 const GROUP: Row = Row { group: "Processes", ..Row::EMPTY };
 
-/// A week: longer is for ever.
+/// The longest life, a week: a longer one is for ever.
 const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 pub(super) const ROWS: &[Row] = &[

@@ -1,4 +1,4 @@
-//! How long the server waits for what.
+//! Timeouts: how long the server waits, and for what.
 
 use crate::settings::row::{Kind, Row, Scope};
 use crate::settings::typed::Settings;
@@ -6,7 +6,7 @@ use crate::settings::units::Unit;
 
 const GROUP: Row = Row { group: "Timeouts", ..Row::EMPTY };
 
-/// Longer waits are mistakes in the unit.
+/// The longest wait; a longer one is a mistake in the unit.
 const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
 const RATE_MAX: u64 = 1 << 30;

@@ -1,4 +1,4 @@
-//! What stands around whatever answers: who is let in, what is changed in answers, and how tables of a file inherit it.
+//! Settings around every action: which clients are let in, changes to answers, and how tables of a file inherit both.
 
 use adyton_route::{Admission, HeadEdits, Networks};
 
@@ -6,9 +6,9 @@ use crate::settings::may_set::MaySet;
 use crate::settings::typed::Settings;
 
 impl Settings {
-    /// Which clients are let in.
+    /// Returns which clients are let in.
     pub fn admission(&self) -> Admission {
-        // Whoever everybody is, nobody has to be compared with: but for passwords, which it may replace.
+        // An `allow` of everybody needs no comparison, unless addresses may replace a password.
         let is_all = !self.auth_satisfy_any && self.allow == everybody();
         Admission {
             allow: if is_all { Networks::default() } else { self.allow.clone() },
@@ -17,7 +17,7 @@ impl Settings {
         }
     }
 
-    /// What is changed in the heads of answers.
+    /// Returns the changes to heads of answers.
     pub fn head_edits(&self) -> HeadEdits {
         let mut edits = HeadEdits::default();
         let last = |(at, (name, _)): &(usize, &(String, String))| {
@@ -36,7 +36,8 @@ impl Settings {
         edits
     }
 
-    /// These settings, for a table inside that mentions the keys `names`: what it says of these in place of them is left out.
+    /// Returns these settings for a table inside that mentions the keys `names`, without the values that the table
+    /// replaces.
     pub(crate) fn for_table(&self, names: &[&str]) -> Settings {
         let mut inside = Settings {
             headers: Vec::new(),
@@ -62,7 +63,7 @@ impl Settings {
         inside
     }
 
-    /// Once what the table says is applied: fields that it says nothing of are as `around` has them.
+    /// Adds header fields of `around` that the table does not mention, once the table's own settings are applied.
     pub(crate) fn end_table(&mut self, around: &Settings, names: &[&str]) {
         let sets_caching = names.contains(&"cache-control");
         let says = |name: &str| {
@@ -88,7 +89,7 @@ fn is_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Every client there is, wherever it comes from.
+/// Returns the networks of every client, wherever it comes from.
 pub(crate) fn everybody() -> Networks {
     let mut networks = Networks::default();
     for range in EVERYBODY {
@@ -98,7 +99,7 @@ pub(crate) fn everybody() -> Networks {
     networks
 }
 
-/// An IPv4 address counts as an IPv6 address, too.
+/// Networks of every client; an IPv4 address counts as an IPv6 address, too.
 const EVERYBODY: [&str; 2] = ["::/0", "unix"];
 
 /// Reads a range of clients that are let in.

@@ -14,7 +14,7 @@ pub enum Bind {
     Tcp {
         /// A name or an address; IPv6 without its brackets.
         host: String,
-        /// 0: the kernel picks one.
+        /// The port; 0: the kernel picks one.
         port: u16,
     },
     /// `unix:PATH`.
@@ -28,17 +28,17 @@ pub enum Bind {
 /// `sun_path` of unix(7) is 108 bytes with its NUL.
 const UNIX_PATH_BYTES_MAX: usize = 107;
 
-/// All of `sun_path`, with the `@` of an abstract name.
+/// Length of the whole of `sun_path`, with the `@` of an abstract name.
 const UNIX_NAME_BYTES_MAX: usize = 108;
 
 /// The longest name of RFC 1035, section 2.3.4.
 const HOST_BYTES_MAX: usize = 253;
 
-/// What `:PORT` means.
+/// The host that `:PORT` stands for.
 pub(crate) const EVERY_ADDRESS: &str = "0.0.0.0";
 
 impl Bind {
-    /// Whether it is the same address each time: of port 0 the kernel makes another port.
+    /// Whether the address is the same each time: for port 0 the kernel picks another port.
     pub fn is_one(&self) -> bool {
         !matches!(self, Self::Tcp { port: 0, .. })
     }
@@ -107,7 +107,7 @@ pub(crate) fn parse_host(text: &str) -> Result<String, String> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if bare.is_some() || text.contains(':') {
         let host = bare.unwrap_or(text);
-        // A link-local address has its interface behind `%`, RFC 4007 section 11.
+        // A link-local address has its interface behind `%` (RFC 4007 section 11).
         let (address, _) = host.split_once('%').unwrap_or((host, ""));
         return match address.parse::<Ipv6Addr>() {
             Ok(_) => Ok(host.to_owned()),

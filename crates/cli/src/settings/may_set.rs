@@ -1,6 +1,6 @@
-//! What a folder may say of how it is served, in words that each stand for some keys.
+//! Settings that a folder may have in a file of its own, named by words that each stand for some keys.
 
-/// What folders may say.
+/// The words that a site allows to its folders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaySet(u16);
 
@@ -21,7 +21,7 @@ impl MaySet {
     /// All words.
     pub const ALL: MaySet = MaySet((1 << WORDS.len()) - 1);
 
-    /// Adds what a word stands for; `none` stands alone, for nothing.
+    /// Adds a word; `none` stands alone, for no word.
     ///
     /// # Errors
     ///
@@ -38,12 +38,12 @@ impl MaySet {
         Ok(())
     }
 
-    /// Each word with the keys that it stands for.
+    /// Returns each word with the keys that it stands for.
     pub(crate) fn words() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
         WORDS.into_iter()
     }
 
-    /// Whether there is nothing that folders may say.
+    /// Whether folders may say nothing.
     pub fn is_empty(self) -> bool {
         self == MaySet::default()
     }
@@ -74,13 +74,13 @@ impl MaySet {
         self.has("error-pages")
     }
 
-    /// The word that stands for a key, and the key, if folders may ever say it.
+    /// Returns the word that stands for a key, and the key, if folders may ever say it.
     pub(crate) fn word_of(key: &str) -> Option<(&'static str, &'static str)> {
         let mut all = WORDS.iter().flat_map(|(word, keys)| keys.iter().map(|own| (*word, *own)));
         all.find(|(_, own)| *own == key)
     }
 
-    /// The keys that folders may say.
+    /// Returns the keys that folders may say.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
         WORDS.iter().flat_map(|(_, keys)| keys.iter().copied()).filter(move |key| self.has(key))
     }

@@ -34,7 +34,7 @@ Where a setting may be repeated, its variable holds the values with commas betwe
 Relative paths are relative to `--chdir`.
 ";
 
-/// The whole of `docs/reference/settings.md`.
+/// Returns the whole of `docs/reference/settings.md`.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     write_groups(&mut page, ROWS, write_row);
@@ -51,7 +51,7 @@ How it does that, and what its figures mean, stands in [Measuring](../bench.md).
 `BYTES`, `TIME` and `N` are written as [in settings](settings.md).
 ";
 
-/// The whole of `docs/reference/bench.md`.
+/// Returns the whole of `docs/reference/bench.md`.
 pub fn bench_reference() -> String {
     let mut page = BENCH_INTRODUCTION.to_owned();
     write_groups(&mut page, bench::ROWS, |page, row| {
@@ -76,7 +76,7 @@ It has a table `[server]`, tables `[groups.NAME]`, tables `[[sites]]`, and in ea
 All [settings](settings.md) but `static`. A flag or a variable counts before the file.
 ";
 
-/// The whole of `docs/reference/sites.md`.
+/// Returns the whole of `docs/reference/sites.md`.
 pub fn sites_reference() -> String {
     let mut page = SITES_INTRODUCTION.to_owned();
     write_groups(&mut page, GROUP_ROWS, write_key);
@@ -89,7 +89,7 @@ pub fn sites_reference() -> String {
     page
 }
 
-/// The keys of an `.adyton.toml`.
+/// Writes the keys of an `.adyton.toml`.
 fn write_folders(page: &mut String) {
     page.push_str(FOLDERS_INTRODUCTION);
     for (word, keys) in MaySet::words() {
@@ -117,7 +117,7 @@ fn write_key<S>(page: &mut String, row: &Row<S>) {
     let _ = writeln!(page, "- example: `{} = {}`", row.name, row.quoted());
 }
 
-/// The settings that may differ in a table.
+/// Writes the names of the settings that may differ in a table.
 fn write_settings(page: &mut String, has: impl Fn(&Row) -> bool, table: &str) {
     let names: Vec<String> =
         ROWS.iter().filter(|row| has(row)).map(|row| format!("`{}`", row.name)).collect();
@@ -128,7 +128,7 @@ fn write_settings(page: &mut String, has: impl Fn(&Row) -> bool, table: &str) {
     );
 }
 
-/// Each row, under the headings of their groups.
+/// Writes each row, under the headings of their groups.
 fn write_groups<S>(page: &mut String, rows: &[Row<S>], write: impl Fn(&mut String, &Row<S>)) {
     let mut group = "";
     for row in rows {
@@ -146,7 +146,7 @@ fn write_row(page: &mut String, row: &Row) {
     let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
 }
 
-/// Heading, text and default.
+/// Writes heading, text and default of a row.
 fn write_entry<S>(page: &mut String, row: &Row<S>) {
     let short = row.short.map_or(String::new(), |letter| format!("`-{letter}`, "));
     let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
@@ -154,7 +154,7 @@ fn write_entry<S>(page: &mut String, row: &Row<S>) {
     write_text(page, row, "may be repeated");
 }
 
-/// Text and default; `repeatable` says how several values are given.
+/// Writes text and default of a row; `repeatable` says how several values are given.
 fn write_text<S>(page: &mut String, row: &Row<S>, repeatable: &str) {
     let _ = write!(page, "{} {}\n\n", sentence(row.help), row.detail);
     let default = if row.default.is_empty() { "none".to_owned() } else { format!("`{}`", row.default) };
@@ -163,7 +163,7 @@ fn write_text<S>(page: &mut String, row: &Row<S>, repeatable: &str) {
     let _ = writeln!(page, "- default: {default}{range}{repeatable}");
 }
 
-/// The example as a shell takes it.
+/// Returns the example as a shell takes it.
 fn example<S>(row: &Row<S>) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,".contains(letter);
     match row.example {

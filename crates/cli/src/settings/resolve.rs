@@ -1,4 +1,4 @@
-//! One `Settings` out of what was given: argument before variable before default.
+//! Makes one `Settings` out of all sources: argument before variable before default.
 
 use std::fs;
 use std::io;
@@ -42,28 +42,28 @@ pub fn from_keywords(
     resolve(given, None, environment, None)
 }
 
-/// A file of sites that another process has read, and what of it this process serves.
+/// A file of sites that another process has read, and the part of it that this process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handed<'h> {
     /// The file.
     pub text: &'h str,
-    /// What this process is; without groups all is the door's.
+    /// The kind of this process; without groups, [`To::Door`] serves everything.
     pub to: To<'h>,
 }
 
-/// Whom a file of sites was handed.
+/// The kind of process that a file of sites was handed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To<'h> {
-    /// One that looks at all of it.
+    /// A process that looks at all of the file.
     Whole,
-    /// One that accepts connections.
+    /// A process that accepts connections.
     Door,
-    /// One of the group with this name.
+    /// A process of the group with this name.
     Group(&'h str),
 }
 
 impl<'h> From<&'h str> for Handed<'h> {
-    /// A file of which all is looked at.
+    /// Makes a file of which all is looked at.
     fn from(text: &'h str) -> Handed<'h> {
         Handed { text, to: To::Whole }
     }
@@ -72,7 +72,7 @@ impl<'h> From<&'h str> for Handed<'h> {
 /// Where a value comes from, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
-    /// The row.
+    /// The default of the row.
     Default,
     /// A variable of the platform, as `PORT`.
     Ambient,
@@ -86,10 +86,10 @@ pub(crate) enum Source {
     Flag,
 }
 
-/// What the command line or a program's call says: for each row its values; an empty list if it was not mentioned.
+/// Values from the command line or from a program's call, for each row; an empty list if it was not mentioned.
 pub(crate) struct Given<'a> {
     source: Source,
-    /// As many as there are rows, in their order.
+    /// The values of each row: as many lists as there are rows, in their order.
     pub(crate) values: Vec<Vec<&'a str>>,
 }
 
@@ -100,9 +100,9 @@ struct Chosen<'a> {
     values: Vec<&'a str>,
 }
 
-/// Chooses for each row, reads the values, and looks whether the folders exist.
+/// Chooses the values of each row, reads them, and checks that the folders exist.
 ///
-/// `handed` is the text of a file of sites, where it is not to be read again.
+/// `handed` is the text of a file of sites that is not to be read again.
 pub(crate) fn resolve(
     given: Given<'_>,
     target: Option<&str>,
@@ -132,7 +132,7 @@ pub(crate) fn resolve(
     let handed = handed_over(environment);
     let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
     if handed > 0 && !names_descriptors {
-        // Clients that connect to them wait for this program, whatever else was typed.
+        // Clients that connect to these sockets wait for this program, whatever else was typed.
         settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
@@ -165,9 +165,9 @@ struct SitesFile {
     path: PathBuf,
     text: String,
     document: Document,
-    /// What was not understood of it.
+    /// Mistakes in the parts that were not understood.
     mistakes: Vec<Mistake>,
-    /// Where it is, as an absolute path: relative ones in it begin in the same folder.
+    /// The absolute path of the file: relative paths in it begin in the same folder.
     place: PathBuf,
     part: Part,
 }
@@ -179,7 +179,7 @@ impl SitesFile {
         environment: &[(String, String)],
         handed: Option<Handed<'_>>,
     ) -> Result<SitesFile, Failure> {
-        // A file cannot say where it is itself.
+        // A file cannot say where the file itself is.
         let chdir = ROWS.iter().position(|row| row.name == "chdir").unwrap_or_default();
         let variable = || lookup(environment, &ROWS[chdir].variable());
         let base = given.values.get(chdir).and_then(|values| values.last().copied()).or_else(variable);
@@ -201,7 +201,7 @@ impl SitesFile {
         Ok(SitesFile { path: target.into(), text, document, mistakes, place, part })
     }
 
-    /// Where it says the settings that count.
+    /// Returns the places in the file of the settings that count.
     fn sayings(&self, chosen: &[Chosen<'_>]) -> Sayings {
         let lines = Lines::new(&self.text);
         let counts = |said: &&Said| chosen.get(said.row).is_some_and(|one| one.source == Source::File);
@@ -213,7 +213,7 @@ impl SitesFile {
         Sayings { all, unread: server.unread.clone() }
     }
 
-    /// Puts into the settings what it says that is served; returns what is wrong with it.
+    /// Adds the sites of the file to the settings; returns the faults in them.
     fn complete(self, settings: &mut Settings) -> Vec<Fault> {
         let SitesFile { path, text, document, mut mistakes, place, part } = self;
         let mut faults = Vec::new();
@@ -254,10 +254,10 @@ fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// One address cannot be listened at twice; the kernel would only say that it is in use, and not by which process.
+/// Refuses an address that is listened at twice; the kernel would only say that it is in use, and not by which process.
 fn refuse_twice(settings: &Settings) -> Option<Fault> {
     let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
-    // Of port 0 the kernel makes another port each time.
+    // For port 0 the kernel picks another port each time.
     let is_one = |bind: &&Bind| !matches!(bind, Bind::Tcp { port: 0, .. });
     if let Some(twice) = settings.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
         return Some(Fault { at: settings.said_at("bind"), what: format!("bind: {twice} is given twice") });
@@ -273,7 +273,8 @@ fn says_addresses(chosen: &[Chosen<'_>]) -> bool {
     chosen.iter().any(|chosen| ["bind", "host", "port"].contains(&chosen.row.name) && is_said(chosen))
 }
 
-/// Where all sites have addresses to themselves, the server listens nowhere else; an address that it has is no group's.
+/// Takes the server's addresses away if all sites have their own; refuses an address of a group that the server has,
+/// too.
 fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fault> {
     let Some(sites) = settings.sites.clone().filter(|_| !settings.bind.is_empty()) else { return Vec::new() };
     let is_whole = !settings.is_any_unread(&["sites", "groups", "bind"]) && !sites.sites.is_empty();
@@ -311,7 +312,7 @@ fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fa
     faults
 }
 
-/// What says that this is no developer's own machine, if anything does.
+/// Returns the reason to believe that this is not a developer's own machine, if there is one.
 fn is_production(settings: &Settings, environment: &[(String, String)]) -> Option<String> {
     if let Some(open) = settings.bind.iter().find(|bind| !bind.is_local()) {
         return Some(format!("{open} can be reached from elsewhere"));
@@ -328,17 +329,18 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     settings.user.as_ref().map(|_| "--user is for services".to_owned())
 }
 
-/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop, which are units,
-/// too, leave `$INVOCATION_ID` to what is started in them: `$SYSTEMD_EXEC_PID` says for whom it is, since version 248.
+/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop are units, too,
+/// and pass `$INVOCATION_ID` on to their children; `$SYSTEMD_EXEC_PID`, since version 248, names the process that it is
+/// for.
 fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bool {
     let is_set = |name| lookup(environment, name).is_some_and(|value| !value.is_empty());
     let started = lookup(environment, "SYSTEMD_EXEC_PID").and_then(|number| number.parse().ok());
     started == Some(process) || parent == 1 && is_set("INVOCATION_ID")
 }
 
-/// Without a supervisor and workers these settings would do nothing.
+/// Refuses settings that would have no effect without a supervisor and workers.
 fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> {
-    // What a process does to itself, and a user, of whom it says more when it serves.
+    // A process sets its own `umask`; about `user` it says more when it serves.
     const OTHERS: [&str; 3] = ["processes", "umask", "user"];
     let is_asked = |chosen: &&Chosen<'_>| {
         let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);
@@ -358,14 +360,14 @@ fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> 
 /// The first descriptor of `sd_listen_fds(3)`.
 const FIRST_HANDED: i32 = 3;
 
-/// How many sockets a service manager has opened for this process (`sd_listen_fds(3)`).
+/// Returns how many sockets a service manager has opened for this process (`sd_listen_fds(3)`).
 fn handed_over(environment: &[(String, String)]) -> i32 {
     let number = |name| lookup(environment, name).and_then(|text| text.parse::<u32>().ok());
     let is_ours = number("LISTEN_PID") == Some(std::process::id());
     number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
 }
 
-/// The setting's flag, or the variable of the platform that counts for it.
+/// Returns the setting's flag, or the variable of the platform that counts for it.
 fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
     let found = chosen.iter().find(|chosen| chosen.row.name == name);
     let source = |chosen: &Chosen<'_>| match chosen.source {
@@ -401,7 +403,7 @@ fn choose<'a>(
     Ok(chosen)
 }
 
-/// Our variables by row; an empty one counts as absent, because that is how wrappers unset them.
+/// Returns our variables by row; an empty one counts as absent, because that is how wrappers unset them.
 fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure> {
     let mut values = vec![Vec::new(); ROWS.len()];
     for (name, value) in environment {
@@ -425,13 +427,13 @@ fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure
     Ok(values)
 }
 
-/// Whether this is what Kubernetes sets in every container when a service is called `adyton`:
+/// Whether this is a variable that Kubernetes sets in every container when a service is called `adyton`:
 /// `ADYTON_SERVICE_HOST`, `ADYTON_PORT=tcp://...`, `ADYTON_PORT_80_TCP_ADDR` and the like.
 fn is_service_link(name: &str, value: &str) -> bool {
     name.starts_with("SERVICE_") || name.starts_with("PORT_") || (name == "PORT" && value.contains("://"))
 }
 
-/// Decides between `bind` and the pair of `host` and `port`: what is given more strongly counts.
+/// Decides between `bind` and the pair of `host` and `port`: the stronger source counts.
 ///
 /// Returns whether the address is made of the pair.
 fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
@@ -489,7 +491,7 @@ fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
     faults
 }
 
-/// Warnings of folders that are to be served and do not exist yet, one sentence for each.
+/// Returns warnings of folders that are to be served and do not exist yet, one sentence for each.
 pub fn absent_folders(settings: &Settings) -> Vec<String> {
     let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
     let mounted = settings.statics.iter();
@@ -505,7 +507,7 @@ pub fn absent_folders(settings: &Settings) -> Vec<String> {
     absent.map(sentence).collect()
 }
 
-/// The settings that differ, and that count only when the supervisor's program is started anew.
+/// Returns the settings that differ, and that count only when the supervisor's program is started anew.
 pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
     type Look = fn(&Settings, &Settings) -> bool;
     const HELD: &[(&str, Look)] = &[
@@ -537,7 +539,7 @@ pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
     HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
 }
 
-/// A page that stands in for missing files may be in some of the folders only, but in one at least.
+/// Checks that a page for missing files exists in one of the folders at least.
 fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
     if let Some(Target::Folder(folder)) = &settings.located {
@@ -547,7 +549,8 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
 }
 
-/// The sentence about a name that no row has: what is there for it if another server has it, or else the nearest.
+/// Makes the sentence about a name that no row has: its counterpart, if another server has the name, or else the
+/// nearest.
 pub(crate) fn unknown(source: Source, name: &str) -> Failure {
     let bare = match source {
         Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_ascii_lowercase(),
@@ -577,7 +580,7 @@ fn spelled(chosen: &Chosen<'_>) -> String {
     spell(chosen.row, chosen.source)
 }
 
-/// The row's name as its user knows it.
+/// Returns the row's name as the user of this source knows it.
 fn spell(row: &Row, source: Source) -> String {
     match (source, row.ambient) {
         (Source::Ambient, Some(name)) => name.to_owned(),

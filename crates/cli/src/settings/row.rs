@@ -1,15 +1,15 @@
-//! What one setting is: its names, its kind with its range, its default, and its help.
+//! One setting: its names, its kind with its range, its default, and its help.
 
 use std::path::PathBuf;
 
 use crate::settings::typed::Settings;
 use crate::settings::units::Unit;
 
-/// One setting: everything that the command line, the environment, the help, the reference page and the
-/// tests know about it. `S` is what the value ends in: the settings of the server, or of another command.
+/// One setting: everything that the command line, the environment, the help, the reference page and the tests know
+/// about it. `S` is where the value is stored: the settings of the server, or of another command.
 #[derive(Debug)]
 pub struct Row<S: 'static = Settings> {
-    /// In lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
+    /// The name, in lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
     pub name: &'static str,
     /// The letter of the short flag, for the few that are typed every day.
     pub short: Option<char>,
@@ -17,11 +17,11 @@ pub struct Row<S: 'static = Settings> {
     pub group: &'static str,
     /// How its value is written, which values are allowed, and where the value goes.
     pub kind: Kind<S>,
-    /// As a user would write it; empty: unset.
+    /// The default as a user would write it; empty: unset.
     pub default: &'static str,
-    /// A right value that is not the default: the reference shows it, the tests use it.
+    /// A right value that differs from the default: the reference shows it, the tests use it.
     pub example: &'static str,
-    /// It may be given several times; each value adds one.
+    /// Whether it may be given several times; each value adds one.
     pub repeatable: bool,
     /// A variable of the platform that is used when nothing of ours is given.
     pub ambient: Option<&'static str>,
@@ -29,11 +29,11 @@ pub struct Row<S: 'static = Settings> {
     pub scope: Scope,
     /// One line without a full stop, so short that its line of the short help fits into 100 columns.
     pub help: &'static str,
-    /// What it is for, what it costs, and why the default is what it is.
+    /// The purpose, the cost, and the reason for the default.
     pub detail: &'static str,
 }
 
-/// Where a file of sites may say something: there, and in what surrounds it, for all that is inside.
+/// Tables of a file of sites that may have a setting: this kind of table, and those around it, for all that is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// `[server]`.
@@ -44,23 +44,23 @@ pub enum Scope {
     Route,
 }
 
-/// How a value is written and checked; each holds the setter of the field that it ends in.
+/// How a value is written and checked; each kind holds the setter of a field.
 #[derive(Debug)]
 pub enum Kind<S: 'static = Settings> {
     /// A number with a unit, in a range that includes both ends.
     Number {
         /// How the number is written.
         unit: Unit,
-        /// The smallest that is allowed.
+        /// The smallest number that is allowed.
         least: u64,
-        /// The largest that is allowed.
+        /// The largest number that is allowed.
         most: u64,
-        /// Stores it.
+        /// Stores the number.
         set: fn(&mut S, u64),
     },
     /// `on` or `off`; the flag alone means `on`.
     Switch {
-        /// Stores it.
+        /// Stores the value.
         set: fn(&mut S, bool),
     },
     /// One of a few words.
@@ -74,22 +74,22 @@ pub enum Kind<S: 'static = Settings> {
     Path {
         /// `FILE` or `DIR`.
         shape: &'static str,
-        /// Stores it.
+        /// Stores the path.
         set: fn(&mut S, PathBuf),
     },
     /// Anything with a grammar of its own.
     Form {
         /// The grammar in a few letters: `PREFIX=DIR`.
         shape: &'static str,
-        /// Reads, checks and stores it, or says in half a sentence what is wrong.
+        /// Reads, checks and stores the value, or says in half a sentence what is wrong.
         set: fn(&mut S, &str) -> Result<(), String>,
     },
 }
 
-/// What the names of our variables start with.
+/// Prefix of the names of our variables.
 pub(crate) const VARIABLE_PREFIX: &str = "ADYTON_";
 
-// Written out, because a derived one would want `S` to be `Copy`, of which a row holds nothing.
+// `Clone` is written out, because a derived one would want `S` to be `Copy`, though a row holds no `S`.
 impl<S> Clone for Row<S> {
     fn clone(&self) -> Self {
         *self
@@ -107,7 +107,7 @@ impl<S> Clone for Kind<S> {
 impl<S> Copy for Kind<S> {}
 
 impl<S> Row<S> {
-    /// What a row leaves out.
+    /// The row whose fields others leave out.
     pub(crate) const EMPTY: Self = Self {
         name: "",
         short: None,
@@ -122,17 +122,17 @@ impl<S> Row<S> {
         detail: "",
     };
 
-    /// `--keep-alive-timeout`.
+    /// Returns the flag: `--keep-alive-timeout`.
     pub fn flag(&self) -> String {
         format!("--{}", self.name)
     }
 
-    /// `ADYTON_KEEP_ALIVE_TIMEOUT`.
+    /// Returns the variable: `ADYTON_KEEP_ALIVE_TIMEOUT`.
     pub fn variable(&self) -> String {
         format!("{VARIABLE_PREFIX}{}", self.name.replace('-', "_").to_ascii_uppercase())
     }
 
-    /// `keep_alive_timeout`, for `adyton.serve(...)`.
+    /// Returns the keyword of `adyton.serve(...)`: `keep_alive_timeout`.
     pub fn keyword(&self) -> String {
         self.name.replace('-', "_")
     }
@@ -142,7 +142,7 @@ impl<S> Row<S> {
         matches!(self.kind, Kind::Switch { .. })
     }
 
-    /// What stands for the value in the help: `BYTES`, `on|off`, `PREFIX=DIR`.
+    /// Returns the placeholder for the value in the help: `BYTES`, `on|off`, `PREFIX=DIR`.
     pub fn shape(&self) -> String {
         match self.kind {
             Kind::Number { unit, .. } => unit.shape().to_owned(),
@@ -152,12 +152,12 @@ impl<S> Row<S> {
         }
     }
 
-    /// Whether its one value is several texts with commas between them: a file of sites may have an array instead.
+    /// Whether the one value is several texts with commas between them: a file of sites may have an array instead.
     pub(crate) fn is_list(&self) -> bool {
         !self.repeatable && self.shape().contains(',')
     }
 
-    /// `from 1k to 1m`, for what has a range.
+    /// Returns `from 1k to 1m`, for a kind that has a range.
     pub fn range(&self) -> Option<String> {
         match self.kind {
             Kind::Number { unit, least, most, .. } => {
@@ -167,7 +167,7 @@ impl<S> Row<S> {
         }
     }
 
-    /// The example as a file of sites has it: `true`, `16`, `"64k"`.
+    /// Returns the example as a file of sites has it: `true`, `16`, `"64k"`.
     pub(crate) fn quoted(&self) -> String {
         match self.example {
             "on" if self.is_switch() => "true".to_owned(),
@@ -184,7 +184,7 @@ impl<S> Row<S> {
     /// Half a sentence that says what is right, to stand behind the name and the value.
     pub fn apply(&self, settings: &mut S, text: &str) -> Result<(), String> {
         if text.contains('\0') {
-            // Only a keyword can bring one: paths and variables of the kernel end there.
+            // Only a keyword can contain a NUL: paths and variables of the kernel end there.
             return Err("a NUL character cannot be part of a setting".to_owned());
         }
         match self.kind {
@@ -209,7 +209,7 @@ impl<S> Row<S> {
     }
 }
 
-/// `on` and `off`, and what people and programs write instead in variables.
+/// Reads `on` and `off`, and the words that people and programs write instead in variables.
 pub(crate) fn switch(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
@@ -218,7 +218,7 @@ pub(crate) fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// `a, b or c`.
+/// Returns `a, b or c`.
 fn either(words: &[&str]) -> String {
     match words {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Where settings are said: the place in a file of sites that a message names.
+//! Places of settings: the place in a file of sites that a message names.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,9 +8,10 @@ use std::sync::Arc;
 use crate::settings::bind::Bind;
 use crate::settings::typed::{Settings, SiteRoute};
 
-/// Where something is said: a place in a file, or nothing for what a flag or a variable says.
+/// The place of a setting: in a file, or nothing for a flag or a variable.
 ///
-/// The place is no part of what is said, so all places are equal: settings that differ in their places alone are the same.
+/// The place is no part of the setting, so all places are equal: settings that differ in their places alone are the
+/// same.
 #[derive(Clone, Default)]
 pub struct SaidAt(Option<Arc<Spot>>);
 
@@ -21,12 +22,12 @@ struct Spot {
     column: usize,
 }
 
-/// What a file says of settings, what counts behind what is overruled. As places, all are equal: the settings themselves
-/// are compared.
+/// Settings of a file and their places; a value that counts stands behind those that it overrules. All sayings are
+/// equal, like places: the settings themselves are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Sayings {
     pub(crate) all: Vec<Saying>,
-    /// Keys of a file that was refused, as [`Settings::is_unread`] has them.
+    /// Keys of a refused file for which [`Settings::is_unread`] is true.
     pub(crate) unread: Vec<&'static str>,
 }
 
@@ -38,7 +39,7 @@ impl PartialEq for Sayings {
 
 impl Eq for Sayings {}
 
-/// A value of a setting, and where it is said.
+/// A value of a setting, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Saying {
     /// The name of the row.
@@ -47,37 +48,37 @@ pub(crate) struct Saying {
     pub(crate) at: SaidAt,
 }
 
-/// Something that is wrong or doubtful, and where: half of a sentence's line each.
+/// A fault or a doubt, and its place: the two halves of a line for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it is said.
+    /// The place.
     pub at: SaidAt,
     /// A sentence without a full stop.
     pub what: String,
 }
 
 impl SaidAt {
-    /// This line and this column of a file, from 1 on.
+    /// Makes a place of a line and a column of a file, from 1 on.
     pub(crate) fn new(file: &Path, line: usize, column: usize) -> SaidAt {
         SaidAt(Some(Arc::new(Spot { file: file.into(), line, column })))
     }
 
-    /// Whether it is a place in a file.
+    /// Whether the place is in a file.
     pub fn is_in_file(&self) -> bool {
         self.0.is_some()
     }
 
-    /// The line, if it is a place in a file.
+    /// Returns the line, if the place is in a file.
     pub fn line(&self) -> Option<usize> {
         self.0.as_ref().map(|spot| spot.line)
     }
 
-    /// Whether both are one place.
+    /// Whether both are the same place.
     pub(crate) fn is_same(&self, other: &SaidAt) -> bool {
         self.key() == other.key()
     }
 
-    /// What orders places; what is in no file comes last.
+    /// Returns the sort key of a place; one that is in no file comes last.
     pub(crate) fn key(&self) -> (bool, usize, usize) {
         self.0.as_ref().map_or((true, 0, 0), |spot| (false, spot.line, spot.column))
     }
@@ -92,14 +93,14 @@ impl PartialEq for SaidAt {
 impl Eq for SaidAt {}
 
 impl fmt::Debug for SaidAt {
-    /// Nothing: what is compared by how it is shown does not depend on it.
+    /// Writes nothing: values are compared by their debug output, which must not depend on places.
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ok(())
     }
 }
 
 impl fmt::Display for SaidAt {
-    /// `site.toml:3:8: `, to stand in front of a sentence; nothing where it is in no file.
+    /// Writes `site.toml:3:8: `, to stand in front of a sentence; nothing if the place is in no file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Some(spot) => write!(f, "{}:{}:{}: ", spot.file.display(), spot.line, spot.column),
@@ -109,14 +110,14 @@ impl fmt::Display for SaidAt {
 }
 
 impl Fault {
-    /// Orders faults by where they are.
+    /// Orders faults by their places.
     pub fn order(&self, other: &Fault) -> Ordering {
         self.at.key().cmp(&other.at.key())
     }
 }
 
 impl From<String> for Fault {
-    /// One of what is in no file.
+    /// Makes a fault that is in no file.
     fn from(what: String) -> Fault {
         Fault { at: SaidAt::default(), what }
     }
@@ -129,31 +130,31 @@ impl fmt::Display for Fault {
 }
 
 impl Settings {
-    /// Whether a mistake is about this key, here or in a table around: it has a wrong value, or a key that there is not may
-    /// have been meant as it. What the key says is not known then, and nothing can be wrong because it says nothing.
+    /// Whether a mistake is about this key, here or in a table around: its value is wrong, or an unknown key may have
+    /// been meant as it. The value is not known then, so its absence proves nothing wrong.
     pub fn is_unread(&self, name: &str) -> bool {
         self.sayings.unread.contains(&name)
     }
 
-    /// Whether it is so for one of these.
+    /// Whether [`is_unread`](Settings::is_unread) is true for one of these keys.
     pub(crate) fn is_any_unread(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.is_unread(name))
     }
 
-    /// Where a setting is said that counts; of several values, where the last one is.
+    /// Returns the place of a setting that counts; of several values, the place of the last one.
     pub fn said_at(&self, name: &str) -> SaidAt {
         let said = self.sayings.all.iter().rev().find(|saying| saying.name == name);
         said.map_or_else(SaidAt::default, |saying| saying.at.clone())
     }
 
-    /// Where this value of a setting is said.
+    /// Returns the place of this value of a setting.
     pub fn said_at_value(&self, name: &str, value: &str) -> SaidAt {
         let mut said = self.sayings.all.iter().rev();
         let found = said.find(|saying| saying.name == name && saying.value == value);
         found.map_or_else(SaidAt::default, |saying| saying.at.clone())
     }
 
-    /// Where it is said that the server listens here.
+    /// Returns the place where the server is told to listen here.
     pub fn said_at_bind(&self, bind: &Bind) -> SaidAt {
         let is_it = |saying: &&Saying| saying.name == "bind" && saying.value.parse().as_ref() == Ok(bind);
         let said = self.sayings.all.iter().find(is_it).map(|saying| saying.at.clone());
@@ -161,7 +162,7 @@ impl Settings {
         said.or_else(parts).unwrap_or_default()
     }
 
-    /// What is wrong with a setting: named as a flag, unless a file says it.
+    /// Makes a fault of a setting, which is named as a flag, unless a file says it.
     pub fn fault(&self, name: &str, why: impl fmt::Display) -> Fault {
         let at = self.said_at(name);
         let what = if at.is_in_file() { format!("{name}: {why}") } else { format!("--{name}: {why}") };
@@ -170,7 +171,7 @@ impl Settings {
 }
 
 impl SiteRoute {
-    /// Where a key is said that only routes have; else where the route begins.
+    /// Returns the place of a key that only routes have; else the place where the route begins.
     pub fn said_at(&self, key: &str) -> SaidAt {
         let found = self.said.keys.iter().find(|(other, _)| *other == key);
         found.map_or_else(|| self.said.table.clone(), |(_, at)| at.clone())

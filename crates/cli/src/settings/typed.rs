@@ -17,27 +17,27 @@ use crate::settings::said::{SaidAt, Sayings};
 
 /// Every setting, checked.
 ///
-/// Relative paths are relative to `chdir`: the server goes there before it opens anything.
-/// Numbers have their unit in the name; `_max` and `_min` include the value itself. `Settings::default()` is what the
-/// rows then fill: a value of it is never used.
+/// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
+/// the name; `_max` and `_min` include the value itself. `Settings::default()` is only the start that the rows then
+/// fill: its values are never used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Settings {
-    /// What to serve, as typed; nothing when a program hands over its application, or only files are served.
+    /// The target, as typed; `None` when a program hands over its application, or only files are served.
     pub target: Option<String>,
-    /// What `target` turned out to be.
+    /// The target that `target` turned out to be.
     pub located: Option<Target>,
-    /// What a file of sites says, if the target is one; `located` is nothing then.
+    /// The sites of a file, if the target is one; `located` is `None` then.
     pub sites: Option<Arc<Sites>>,
-    /// What a file says of settings, and where.
+    /// Settings of a file, and their places.
     pub sayings: Sayings,
 
-    /// Where to listen; `host` and `port` have gone into it. Empty only where each site has addresses of its own.
+    /// Addresses to listen at; `host` and `port` have gone into them. Empty only if each site has addresses of its own.
     pub bind: Vec<Bind>,
     pub host: String,
     pub port: u16,
-    /// Nothing: what the umask leaves.
+    /// The mode of unix sockets; `None`: as the umask leaves it.
     pub socket_mode: Option<u32>,
     pub backlog: u32,
 
@@ -62,7 +62,7 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
 
     pub processes: Processes,
-    /// What says so: `--processes`, in any of its forms, or the name of a platform's variable.
+    /// The source of `processes`: `--processes`, in any of its forms, or the name of a platform's variable.
     pub processes_source: String,
     /// 0: as many as `processes`.
     pub min_processes: u64,
@@ -97,7 +97,7 @@ pub struct Settings {
     pub admin_token: Option<String>,
     pub admin_hosts: Vec<String>,
 
-    /// Pages in the place of the server's own, by status; relative to `chdir`. The last of a status counts.
+    /// Pages in the place of the server's own, by status; relative to `chdir`. The last one for a status counts.
     pub error_pages: Vec<(u16, PathBuf)>,
     pub statics: Vec<StaticMount>,
     pub static_listing: bool,
@@ -109,10 +109,10 @@ pub struct Settings {
     pub static_fall_through: bool,
     pub static_precompressed: bool,
     pub static_symlinks: bool,
-    /// What folders beneath the folder may say in files of their own, and in those of Apache.
+    /// The words that the folders beneath may use in files of their own; `htaccess`: in those of Apache.
     pub may_set: MaySet,
     pub htaccess: MaySet,
-    /// Names of the files that are read as those of Apache; none: the usual one.
+    /// Names of the files that are read as those of Apache; empty: the usual one.
     pub htaccess_names: Vec<String>,
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
@@ -123,7 +123,7 @@ pub struct Settings {
     pub compress_cookies: bool,
     pub compress_memory_max: u64,
 
-    /// How long answers are kept for other clients that do not say so themselves; nothing: none is kept.
+    /// How long answers that do not say it themselves are kept for other clients; `None`: they are not kept.
     pub cache_ms: Option<u64>,
     pub cache_cookies: bool,
     pub cache_memory_max: u64,
@@ -135,39 +135,40 @@ pub struct Settings {
     pub cgi_memory_limit_bytes: u64,
     /// 0: no limit.
     pub cgi_user_processes_max: u64,
-    /// Variables of scripts; one without a value has the server's own.
+    /// Variables of scripts; `None`: the server's own value.
     pub cgi_environment: Vec<(String, Option<String>)>,
-    /// Programs that folders may have run their scripts.
+    /// Programs that folders may choose to run their scripts.
     pub cgi_interpreters: Vec<PathBuf>,
 
-    /// Proxies that are believed; of their fields, these; if there are none, the usual ones.
+    /// Proxies that are believed. `trusted_fields` are the header fields that are believed of them; empty: the usual
+    /// ones.
     pub trusted_proxies: Networks,
     pub trusted_fields: Vec<String>,
     pub proxy_protocol: bool,
 
-    /// Nothing: clients need no password.
+    /// How clients authenticate; `None`: they need no password.
     pub auth: Option<Auth>,
     pub auth_realm: String,
-    /// Empty, as are `auth_groups`: all users of the file.
+    /// Users that are let in; empty, as are `auth_groups`: all users of the file.
     pub auth_users: Vec<String>,
     pub auth_groups: Vec<String>,
     pub auth_group_file: Option<PathBuf>,
-    /// Where Python is that says it instead.
+    /// The Python that knows the groups, in the place of a file.
     pub auth_group_python: Option<String>,
-    /// How long a password is right that Python knows, without asking again; 0: it is asked each time.
+    /// How long a password that Python has accepted is not asked about again; 0: Python is asked each time.
     pub auth_remember_ms: u64,
-    /// Clients that may use what is served; if there are none, all that `deny` does not name.
+    /// Clients that are let in; if there are none, all that `deny` does not name.
     pub allow: Networks,
     pub deny: Networks,
-    /// Where Python is that says which requests are let in.
+    /// The Python that says which requests are let in.
     pub allow_python: Option<String>,
-    /// The time between two requests of a client that are sent evenly, in µs; nothing: any.
+    /// The time between two requests of a client that are sent evenly, in µs; `None`: no limit.
     pub rate_limit: Option<u64>,
     pub rate_burst: u32,
     /// Whether clients of `allow` need no password, and others are let in with one.
     pub auth_satisfy_any: bool,
 
-    /// Names and values; of two with a name the last counts.
+    /// Names and values of header fields; of two with the same name the last counts.
     pub headers: Vec<(String, String)>,
     pub add_headers: Vec<(String, String)>,
     pub remove_headers: Vec<String>,
@@ -177,14 +178,14 @@ pub struct Settings {
     pub x_sendfile: Option<PathBuf>,
     pub internal_redirects: bool,
 
-    /// Nothing: none.
+    /// Where the access log goes; `None`: there is none.
     pub access_log: Option<Destination>,
     pub access_log_format: AccessLogFormat,
     pub error_log: Destination,
     pub log_format: LogFormat,
     pub log_level: Level,
     pub capture_output: CaptureOutput,
-    /// Nothing: no field carries it.
+    /// The header field that carries the request's identifier; `None`: no field does.
     pub request_id_header: Option<String>,
 
     pub request_line_bytes_max: u64,
@@ -197,7 +198,7 @@ pub struct Settings {
     pub temp_dir: PathBuf,
     pub underscore_headers: UnderscoreHeaders,
     pub merge_slashes: bool,
-    /// Nothing: no `Server` field.
+    /// The value of the `Server` field; `None`: the field is not sent.
     pub server_header: Option<String>,
 
     /// 0: as many as the limit of open files leaves room for.
@@ -223,7 +224,7 @@ pub struct Settings {
     pub graceful_timeout_ms: u64,
 }
 
-/// What a file says that is served.
+/// A file of sites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sites {
     /// The file, as it was given.
@@ -234,19 +235,19 @@ pub struct Sites {
     pub apps: Vec<AppTarget>,
     /// Workers of their own for some of them.
     pub groups: Vec<Group>,
-    /// Which part of all that this process serves.
+    /// The part of the file that this process serves.
     pub part: Part,
     /// The whole file, as far as this process gets it.
     pub text: String,
-    /// The values in it that not every process gets.
+    /// Values of the text that not every process gets.
     pub(crate) secrets: Vec<Secret>,
-    /// Where it is, as an absolute path.
+    /// The absolute path of the file.
     pub place: PathBuf,
 }
 
 impl Sites {
-    /// Whether this process serves a site, or leads to who does: each does for all that are found at the addresses of the
-    /// server, but for one of a group with addresses of its own, which does for the sites there.
+    /// Whether this process serves a site, or leads to the process that does. Each process does so for all sites at the
+    /// addresses of the server, except one of a group with addresses of its own, which does so for the sites there.
     pub fn has(&self, site: &Site) -> bool {
         match self.part {
             Part::Whole => true,
@@ -255,7 +256,7 @@ impl Sites {
         }
     }
 
-    /// Whether this process is of a group that has addresses of its own: it answers all that comes.
+    /// Whether this process belongs to a group that has addresses of its own: it answers all requests there.
     pub fn is_of_bound_group(&self) -> bool {
         matches!(self.part, Part::Group(own) if self.is_bound(own))
     }
@@ -273,7 +274,7 @@ impl Sites {
 /// A value of a file of sites that not every process gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Secret {
-    /// Where it stands, in bytes.
+    /// The place of the value, in bytes.
     pub(crate) place: Range<usize>,
     pub(crate) reader: Reader,
 }
@@ -289,83 +290,85 @@ pub(crate) enum Reader {
     Scripts,
 }
 
-/// Which part of what a file says a process serves.
+/// The part of a file that a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Part {
-    /// All of it, as far as it looks at the disk: a process that checks the file, or has other processes serve it.
+    /// The whole file, for which the process looks at the disk: it checks the file, or has other processes serve it.
     #[default]
     Whole,
-    /// What no group has.
+    /// All that belongs to no group.
     Door,
-    /// What this group has, by its number among [`Sites::groups`].
+    /// All that belongs to this group, given by its number among [`Sites::groups`].
     Group(usize),
 }
 
 /// Workers of their own for some of the applications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// Its Python; nothing: that of the server.
+    /// The group's Python; `None`: that of the server.
     pub python: Option<PathBuf>,
     /// The working directory of the group's workers, as an absolute path; `None`: that of the server.
     pub chdir: Option<PathBuf>,
-    /// Nothing: it always has processes. Else those that have not answered for so long end.
+    /// Time after which processes without a request end; `None`: the group always has processes.
     pub idle_timeout_ms: Option<u64>,
     /// The server's settings, but for what the group says otherwise.
     pub settings: Settings,
-    /// Addresses that it has to itself; if there are none, its sites are found at those of the server.
+    /// Addresses that the group has to itself; if there are none, its sites are found at those of the server.
     pub bind: Vec<Bind>,
-    /// Where they are said.
+    /// The place of `bind`.
     pub bind_said_at: SaidAt,
-    /// All of the file that its processes depend on: with the same they can stay.
+    /// Everything in the file that the group's processes depend on: they can stay if it is the same.
     pub fingerprint: String,
-    /// The line of the file where it begins.
+    /// The line of the file where the group begins.
     pub line: usize,
-    /// Where it begins.
+    /// The place where the group begins.
     pub said_at: SaidAt,
 }
 
 /// The file that answers for its folder, where files are served.
 pub const INDEX: &str = "index.html";
 
-/// What some host names stand for.
+/// A site: some host names, and the routes for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Its names; the first site at its addresses needs none.
+    /// The names; the first site at its addresses needs none.
     pub hosts: Vec<HostPattern>,
-    /// The group at whose own addresses it is found, by its number among [`Sites::groups`]; `None`: at those of the server.
+    /// The group at whose own addresses the site is found, by its number among [`Sites::groups`]; `None`: at those of
+    /// the server.
     pub bound: Option<usize>,
-    /// The folder that its routes are relative to, if it has one.
+    /// The folder that paths of its routes are relative to, if it has one.
     pub root: Option<PathBuf>,
     /// Paths that nobody gets.
     pub denied: DeniedPaths,
-    /// How paths are changed before routes are looked for.
+    /// Changes of paths before routes are looked for.
     pub rewrites: Rewrites,
-    /// Its routes, in the order of the file.
+    /// The routes, in the order of the file.
     pub routes: Vec<SiteRoute>,
     /// The server's settings, but for what the site says otherwise.
     pub settings: Settings,
-    /// The line of the file where it begins.
+    /// The line of the file where the site begins.
     pub line: usize,
 }
 
-/// Where the application of a route stands: what is its `SCRIPT_NAME`.
+/// Where the application of a route stands: its `SCRIPT_NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mount {
-    /// At the root: the whole path is its own.
+    /// At the root: the application gets the whole path.
     #[default]
     Root,
     /// At the path of the route.
     Route,
-    /// At this path, without a slash at its end, which the route's path is or is beneath.
+    /// At this path, which has no slash at its end: the route's path, or one that the route's path is beneath.
     At(Box<[u8]>),
-    /// At the path of the route if that has all beneath it, else at the root: what is behind it is looked for in a folder.
+    /// At the path of the route if that has all beneath it, else at the root: a folder is searched for the rest of the
+    /// path.
     Folder,
 }
 
 impl Mount {
-    /// How many bytes of a route's path are where the application stands; none if it cannot stand there.
+    /// Returns how many bytes of a route's path are the application's mount; `None` if it cannot stand there.
     pub fn bytes(&self, path: &PathPattern) -> Option<usize> {
         let route: &[u8] = match path {
             PathPattern::Exact(path) | PathPattern::Prefix(path) => path,
@@ -383,47 +386,48 @@ impl Mount {
     }
 }
 
-/// Which requests of a site are answered by what.
+/// A route: which requests of a site are answered, and by what action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteRoute {
-    /// Its paths.
+    /// The paths.
     pub paths: Vec<PathPattern>,
-    /// What else a request has to be.
+    /// Further conditions that a request has to meet.
     pub when: When,
-    /// Whether it is only for requests that an application has sent on.
+    /// Whether the route is only for requests that an application has sent on.
     pub is_internal: bool,
-    /// Where its application stands.
+    /// Where the application stands.
     pub mount: Mount,
-    /// What answers.
+    /// The action that answers.
     pub action: SiteAction,
-    /// The application that is all pages of its folders, by its number among [`Sites::apps`], if these may have any.
+    /// The application of all pages in the route's folders, by its number among [`Sites::apps`], if folders may have
+    /// pages.
     pub pages: Option<usize>,
     /// The site's settings, but for what the route says otherwise.
     pub settings: Settings,
-    /// The line of the file where it begins.
+    /// The line of the file where the route begins.
     pub line: usize,
-    /// Where it begins, and where its own keys are said.
+    /// The places of the route and of its own keys.
     pub(crate) said: RouteSaid,
 }
 
-/// Where a route of a file is said.
+/// The places of a route in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RouteSaid {
     pub(crate) table: SaidAt,
-    /// Of the keys that only routes have.
+    /// The places of keys that only routes have.
     pub(crate) keys: Vec<(&'static str, SaidAt)>,
 }
 
-/// What answers the requests of a route.
+/// The action that answers the requests of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SiteAction {
     /// An application, by its number among [`Sites::apps`].
     App(usize),
     /// A folder of files; relative to `chdir`.
     Files(PathBuf),
-    /// Scripts.
+    /// CGI scripts.
     Cgi(ScriptFolder),
-    /// Another place, with the status of the redirect.
+    /// A redirect to another place, with its status.
     Redirect(u16, Location),
     /// The server's own page for a status.
     Status(u16),
@@ -441,30 +445,31 @@ pub enum SiteAction {
 /// Scripts of a route; paths are relative to `chdir`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptFolder {
-    /// Where they are.
+    /// The folder.
     pub folder: PathBuf,
-    /// Ends of names, as `.pl`, and what runs the files that have them; if there are none, files run themselves.
+    /// Ends of names, as `.pl`, and the program that runs files with them; if there are none, files run themselves.
     pub interpreters: Vec<(String, PathBuf)>,
     /// The folder of the site, if it has one.
     pub root: Option<PathBuf>,
-    /// The group whose workers start them, by its number; `None`: whoever accepts the connections of the site.
+    /// The group whose workers start the scripts, by its number; `None`: the process that accepts the connections of
+    /// the site.
     pub group: Option<usize>,
 }
 
 /// An application that routes name, and how it is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppTarget {
-    /// As the file names it.
+    /// The application as the file names it.
     pub text: String,
-    /// What that is.
+    /// The target that the text stands for.
     pub target: Target,
-    /// How it is called.
+    /// How the application is called.
     pub interface: Interface,
-    /// Whether it makes the application.
+    /// Whether the target is a function that makes the application.
     pub factory: bool,
-    /// The group that has it, by its number among [`Sites::groups`].
+    /// The group that runs it, by its number among [`Sites::groups`].
     pub group: Option<usize>,
-    /// Where it is named first.
+    /// The place where it is named first.
     pub said_at: SaidAt,
 }
 
@@ -474,29 +479,29 @@ pub enum Compress {
     /// None.
     #[default]
     Off,
-    /// All, in the order that is best for what is compressed.
+    /// All, in the order that is best for the content.
     On,
-    /// These, the first of those that a client likes equally.
+    /// Some codings; of those that a client likes equally, the first.
     Only(Vec<Coding>),
 }
 
-/// How clients prove who they are, and the file of those that can, relative to `chdir`; or the Python that knows them.
+/// How clients authenticate, with the file of users, relative to `chdir`, or the Python that knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Auth {
-    /// With a password, as it is (RFC 7617).
+    /// With the password itself (RFC 7617).
     Basic(PathBuf),
-    /// With a digest of it (RFC 7616).
+    /// With a digest of the password (RFC 7616).
     Digest(PathBuf),
-    /// With a password that a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
+    /// With the password itself, which a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
     BasicPython(String),
-    /// With a digest of it.
+    /// With a digest of the password, which a function knows.
     DigestPython(String),
 }
 
-/// What kind of application the target is.
+/// The kind of the target's application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Interface {
-    /// Looked at when it is loaded.
+    /// Detected when the application is loaded.
     #[default]
     Auto,
     /// PEP 3333.
@@ -525,7 +530,7 @@ pub enum Processes {
     Auto,
     /// This process serves, without a supervisor.
     None,
-    /// So many.
+    /// This number.
     Number(usize),
 }
 
@@ -539,7 +544,7 @@ pub enum Pace {
     One,
 }
 
-/// Where orders are taken.
+/// Where the server takes orders.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Control {
     /// Nowhere.
@@ -547,14 +552,14 @@ pub enum Control {
     Off,
     /// At a path that is made of the process's number.
     Auto,
-    /// Here.
+    /// At this path.
     Path(PathBuf),
 }
 
 /// A folder of files under a prefix of the URL's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticMount {
-    /// Without a slash at its end: `/static`, or empty for the root.
+    /// The prefix without a slash at its end: `/static`, or empty for the root.
     pub prefix: String,
     /// The folder.
     pub dir: PathBuf,
@@ -596,7 +601,7 @@ pub enum CaptureOutput {
     Off,
 }
 
-/// What happens to a request field with an underscore in its name.
+/// The treatment of request header fields with an underscore in their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum UnderscoreHeaders {
     /// The field is left out.
@@ -607,20 +612,20 @@ pub enum UnderscoreHeaders {
 }
 
 impl Settings {
-    /// Where a path is that is relative to `chdir`, wherever this process is already.
+    /// Returns a path, which is relative to `chdir`, as it is from anywhere.
     pub fn place(&self, path: &Path) -> PathBuf {
         self.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
     }
 
-    /// The `chdir` of the group that this process belongs to, if the process is of a group and that has one.
+    /// Returns the `chdir` of the group that this process belongs to, if there is such a group and it has one.
     pub fn own_folder(&self) -> Option<&Path> {
         let sites = self.sites.as_ref()?;
         let Part::Group(own) = sites.part else { return None };
         sites.groups[own].chdir.as_deref()
     }
 
-    /// A path of the file of sites, which is relative to the server's `chdir`, as this process opens it: absolute if the process
-    /// works in a folder of its group.
+    /// Returns a path of the file of sites, which is relative to the server's `chdir`, as this process opens it:
+    /// absolute if the process works in a folder of its group.
     pub fn place_from_folder(&self, path: &Path) -> PathBuf {
         if self.own_folder().is_some() { self.place(path) } else { path.to_owned() }
     }
@@ -630,7 +635,7 @@ impl Settings {
         !(self.may_set.is_empty() && self.htaccess.is_empty())
     }
 
-    /// The names of the files that are read as those of Apache, of which the first that is there counts.
+    /// Returns the names of the files that are read as those of Apache; the first one that exists counts.
     pub fn names_of_htaccess(&self) -> Vec<String> {
         if self.htaccess_names.is_empty() { vec![HTACCESS.to_owned()] } else { self.htaccess_names.clone() }
     }
@@ -646,7 +651,7 @@ impl Settings {
     }
 }
 
-/// Usual name of the file in which a folder says something as for Apache.
+/// Usual name of Apache's files of settings in folders.
 const HTACCESS: &str = ".htaccess";
 
 impl FromStr for StaticMount {
@@ -673,7 +678,7 @@ impl FromStr for StaticMount {
 }
 
 impl AccessLogFormat {
-    /// The format in Apache's atoms; nothing for JSON.
+    /// Returns the format in Apache's atoms; `None` for JSON.
     pub fn atoms(&self) -> Option<&str> {
         match self {
             AccessLogFormat::Common => Some(r#"%h %l %u %t "%r" %>s %b"#),

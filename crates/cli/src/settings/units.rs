@@ -23,7 +23,7 @@ const DURATION: &[Scale] = &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", 60_000)
 /// Digits behind the point: with the largest scale, the product stays far below 2⁶⁴.
 const FRACTION_DIGITS_MAX: usize = 6;
 
-/// The text if it is digits only: the standard library also reads `+80`, in every base.
+/// Returns the text if it is digits only: the standard library also reads `+80`, in every base.
 pub(crate) fn digits(text: &str) -> Option<&str> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text)
 }
@@ -64,7 +64,7 @@ impl Unit {
         }
     }
 
-    /// What stands for such a number in the help.
+    /// Returns the placeholder for such a number in the help.
     pub fn shape(self) -> &'static str {
         match self {
             Unit::Count => "N",
@@ -74,7 +74,7 @@ impl Unit {
         }
     }
 
-    /// What to write instead of something unreadable.
+    /// Returns what to write in the place of an unreadable text.
     pub(crate) fn wanted(self) -> &'static str {
         match self {
             Unit::Count => "write a whole number",

@@ -1,4 +1,4 @@
-//! Addresses that a group has to itself: which sites are found there, and what does not go together.
+//! Addresses that a group has to itself: the sites found there, and the mistakes of contradictory ones.
 
 use crate::settings::bind::Bind;
 use crate::sites::reading::document::{Document, SiteTable};
@@ -8,18 +8,18 @@ use crate::sites::reading::mistake::{Lines, Mistake};
 const OF_GROUP: [&str; 5] = ["app", "cgi", "group", "handler", "scripts"];
 
 impl Document {
-    /// The group at whose own addresses a site is found.
+    /// Returns the group at whose own addresses a site is found.
     pub(super) fn bound_group(&self, site: &SiteTable) -> Option<usize> {
         let group = groups_of(site).next().filter(|_| !site.draft.bind.is_empty())?;
         self.group_named(group)
     }
 
-    /// The first site that says which addresses a group has to itself.
+    /// Returns the first site that says which addresses a group has to itself.
     pub(super) fn first_bound(&self, group: &str) -> Option<&SiteTable> {
         self.sites.iter().find(|site| !site.draft.bind.is_empty() && groups_of(site).next() == Some(group))
     }
 
-    /// Errors of the addresses that sites name.
+    /// Finds mistakes in the addresses that sites name.
     pub(super) fn address_mistakes(&self, lines: &Lines<'_>) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         for site in self.sites.iter().filter(|site| !site.draft.bind.is_empty() && is_read(site)) {
@@ -32,7 +32,8 @@ impl Document {
         mistakes
     }
 
-    /// All sites of a group are found at the same addresses: its workers do not tell by which one a client came.
+    /// Checks that all sites of a group are found at the same addresses: its workers cannot tell at which one a client
+    /// came.
     fn check_alike(&self, group: &str, lines: &Lines<'_>, mistakes: &mut Vec<Mistake>) {
         let Some(first) = self.first_bound(group) else { return };
         let is_of_group = |site: &&SiteTable| groups_of(site).any(|other| other == group);
@@ -56,7 +57,7 @@ impl Document {
         }
     }
 
-    /// An address is that of one group.
+    /// Checks that an address belongs to one group.
     fn check_others(&self, group: &str, lines: &Lines<'_>, mistakes: &mut Vec<Mistake>) {
         let Some(site) = self.first_bound(group) else { return };
         let earlier = self.groups.iter().take_while(|other| other.name != group);
@@ -75,7 +76,7 @@ impl Document {
     }
 }
 
-/// All applications of a site with addresses to itself run in one group.
+/// Checks that all applications of a site with addresses to itself run in one group.
 fn check_bound(site: &SiteTable, mistakes: &mut Vec<Mistake>) {
     let (at, bind) = (site.at("bind"), &site.draft.bind);
     let is_twice =
@@ -110,18 +111,18 @@ fn check_bound(site: &SiteTable, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// The groups that routes of a site name, in the order of the file.
+/// Returns the groups that routes of a site name, in the order of the file.
 fn groups_of(site: &SiteTable) -> impl Iterator<Item = &str> {
     site.routes.iter().filter_map(|route| route.draft.group.as_deref())
 }
 
-/// Whether all was understood that says where a site is found, and in which group.
+/// Whether everything was understood that says where a site is found, and in which group.
 fn is_read(site: &SiteTable) -> bool {
     !site.given.is_unread(&["bind", "group", "routes"])
         && !site.routes.iter().any(|route| route.given.is_unread(&OF_GROUP))
 }
 
-/// The addresses as they are written, in an order.
+/// Returns the addresses as they are written, in an order.
 fn sorted(bind: &[Bind]) -> Vec<String> {
     let mut all: Vec<String> = bind.iter().map(ToString::to_string).collect();
     all.sort();

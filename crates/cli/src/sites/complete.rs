@@ -1,4 +1,4 @@
-//! Makes what is served of a file: settings of sites and routes, applications, folders that exist.
+//! Makes the served sites of a file that was read: settings of sites and routes, applications, folders that exist.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,18 @@ use crate::sites::reading::document::{Document, Given, GroupTable, RouteTable, S
 use crate::sites::reading::mistake::{Lines, Mistake};
 use crate::sites::reading::rows::{ACTIONS, RouteDraft, SiteDraft};
 
-/// What `redirect-status` is unless it is given.
+/// Default of `redirect-status`.
 pub(super) const REDIRECT_STATUS: u16 = 307;
 
-/// What `content-type` is unless it is given.
+/// Default of `content-type`.
 const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 
-/// What `scripts-index` is unless it is given.
+/// Default of `scripts-index`.
 const SCRIPTS_INDEX: &str = "index.py";
 
 impl Document {
-    /// What it says that is served, beneath the settings of its server; and all applications and folders that are not there.
+    /// Makes the sites of the file, beneath the settings of its server; returns them, and mistakes such as missing
+    /// folders.
     pub(crate) fn complete(
         self,
         (file, place): (&Path, PathBuf),
@@ -82,16 +83,16 @@ impl Document {
         (Sites { file: file.to_owned(), sites, apps, groups, part, text, secrets, place }, mistakes)
     }
 
-    /// The number of a group.
+    /// Returns the number of a group.
     pub(crate) fn group_named(&self, name: &str) -> Option<usize> {
         self.groups.iter().position(|group| group.name == name)
     }
 
-    /// The settings of the processes of a group.
+    /// Returns the settings of the processes of a group.
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
         let own = self.groups[number].settings(settings, at);
         Settings {
-            // `[server]` has these; a group is handed its own sockets open.
+            // `[server]` has these; a group gets its own sockets from the supervisor, already open.
             bind: Vec::new(),
             control: Control::Off,
             admin: None,
@@ -121,14 +122,14 @@ impl Document {
 }
 
 impl GroupTable {
-    /// The server's settings with what this table says.
+    /// Returns the server's settings with the values of this table.
     fn settings(&self, server: &Settings, at: At<'_>) -> Settings {
         let mut own = with(server, &self.given, at);
         own.sayings.all.extend(self.sayings(at));
         own
     }
 
-    /// The values of `chdir` and `python` in this table, each with its place in the file.
+    /// Returns the values of `chdir` and `python` in this table, each with its place in the file.
     fn sayings(&self, at: At<'_>) -> impl Iterator<Item = Saying> {
         let said = [("chdir", self.draft.chdir.as_ref()), ("python", self.draft.python.as_ref())];
         let said = said.into_iter().filter_map(|(name, path)| Some((name, path?)));
@@ -139,7 +140,7 @@ impl GroupTable {
         })
     }
 
-    /// What it says of the logs of requests, which counts for all sites.
+    /// Returns the settings of the access log, which count for all sites.
     fn logs(&self) -> Given {
         let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
         let said = self.given.said.iter().filter(|said| is_log(said.row)).cloned().collect();
@@ -150,20 +151,20 @@ impl GroupTable {
 /// The placeholder for an answer that was not understood, in a file that is refused.
 const UNKNOWN: SiteAction = SiteAction::Status(404);
 
-/// The default of `idle-timeout`.
+/// Default of `idle-timeout`.
 const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
 
-/// Where a byte of a file stands.
+/// Returns the place of a byte of a file.
 pub(crate) type At<'a> = &'a dyn Fn(usize) -> SaidAt;
 
-/// The settings with what a table says.
+/// Returns the settings around a table with the values of the table.
 pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {
     let names: Vec<&str> = given.said.iter().map(|said| ROWS[said.row].name).collect();
     let mut settings = around.for_table(&names);
     for said in &given.said {
         let row = &ROWS[said.row];
         for value in &said.values {
-            // It was applied to other settings before, and does not depend on them.
+            // The value was applied to other settings before, and does not depend on them.
             let applied = row.apply(&mut settings, &value.text);
             debug_assert_eq!(Ok(()), applied);
         }
@@ -174,17 +175,17 @@ pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {
     settings
 }
 
-/// What a table says of a setting, and where.
+/// Returns the values of a setting in a table, with their places.
 pub(crate) fn sayings<'s>(said: &'s Said, at: At<'s>) -> impl Iterator<Item = Saying> + 's {
     let name = ROWS[said.row].name;
     said.values.iter().map(move |value| Saying { name, value: value.text.clone(), at: at(value.place.start) })
 }
 
-/// What gathers the applications of a file, and what is not there.
+/// Gathers the applications of a file, and its mistakes.
 struct Maker<'g> {
     at: At<'g>,
     base: PathBuf,
-    /// Whether that was understood.
+    /// Whether `chdir` of the server, which `base` comes from, was understood.
     is_base_read: bool,
     /// The folder that each group's `app` is relative to; `None` if the group's `chdir` is wrong.
     folders: Vec<Option<PathBuf>>,
@@ -192,14 +193,15 @@ struct Maker<'g> {
     groups: &'g [Group],
     apps: Vec<AppTarget>,
     mistakes: Vec<Mistake>,
-    /// The group in which applications of the site run that have none of their own.
+    /// The group of applications of the site that name none.
     of_pages: Option<usize>,
-    /// The group at whose addresses the site is.
+    /// The group at whose own addresses the site is found.
     bound: Option<usize>,
 }
 
 impl Maker<'_> {
-    /// Whether what a group has, or what none has, is looked up on the disk: another process's user may see more there.
+    /// Whether this process looks on the disk for a group, or for all that belongs to none: another process's user may
+    /// see more there.
     fn looks_at(&self, group: Option<usize>) -> bool {
         match self.part {
             Part::Whole => self.is_base_read,
@@ -244,13 +246,14 @@ impl Maker<'_> {
         }
     }
 
-    /// The folder that `app` is relative to, for a route of this group or of none; `None` if this process does not look for it.
+    /// Returns the folder that `app` is relative to, for a route of this group or of none; `None` if this process does
+    /// not look for it.
     fn begins(&self, group: Option<usize>) -> Option<&Path> {
         let base = group.map_or(Some(&self.base), |group| self.folders[group].as_ref());
         base.filter(|_| self.looks_at(group)).map(PathBuf::as_path)
     }
 
-    /// What a table makes: a route, or two where one is tried before the other.
+    /// Makes the routes of a table: one, or two if one is tried before the other.
     fn routes(
         &mut self,
         table: RouteTable,
@@ -297,7 +300,7 @@ impl Maker<'_> {
         actions.into_iter().map(route).collect()
     }
 
-    /// What answers beside a folder; nothing if there is nothing, or if it is wrong.
+    /// Makes the action of a route that is not a folder of files; `None` if there is none, or it is wrong.
     fn other(
         &mut self,
         at: usize,
@@ -365,14 +368,14 @@ impl Maker<'_> {
             }
         };
         if settings.is_any_unread(&["factory", "group", "interface"]) {
-            // How it is loaded is not known.
+            // The keys that were not understood may say how the application is loaded.
             return None;
         }
         let (factory, said_at) = (settings.factory, (self.at)(at));
         Some(self.named(AppTarget { text, target, interface, factory, group, said_at }))
     }
 
-    /// An application, which may have been named before.
+    /// Returns the action of an application, which may have been named before.
     fn named(&mut self, app: AppTarget) -> SiteAction {
         let known = self.apps.iter().position(|other| *other == app);
         SiteAction::App(known.unwrap_or_else(|| {
@@ -381,7 +384,7 @@ impl Maker<'_> {
         }))
     }
 
-    /// A folder of scripts, which are one application as far as others are concerned.
+    /// Returns the action of a folder of scripts, which are one application to the rest of the server.
     fn scripts(
         &mut self,
         at: usize,
@@ -396,7 +399,7 @@ impl Maker<'_> {
         let (interface, said_at) = (settings.interface, (self.at)(at));
         let target = Target::Scripts(scripts);
         let new = AppTarget { text, target, interface, factory: false, group, said_at };
-        // Routes with the same folder share its pages, whichever of them says what is loaded first.
+        // Routes with the same folder share its pages, whichever of them says which are loaded first.
         let number = self.apps.iter().position(|app| without_preload(app.clone()) == new);
         let number = number.unwrap_or_else(|| {
             self.apps.push(new);
@@ -408,7 +411,7 @@ impl Maker<'_> {
         Some(SiteAction::App(number))
     }
 
-    /// The application that is all pages of the folders of a route of files, if these may have any.
+    /// Returns the application of all pages in the folders of a route of files, if folders may have pages.
     fn pages_of_folders(&mut self, at: usize, folder: &Path, settings: &Settings) -> Option<usize> {
         if !settings.lets_folders_have_pages()
             || settings.is_any_unread(&["root", "may-set", "htaccess", "interface"])
@@ -437,7 +440,7 @@ impl Maker<'_> {
         if let SiteAction::App(number) = self.named(app) { Some(number) } else { None }
     }
 
-    /// Where a folder is that is one, or is not there yet.
+    /// Returns the path of a folder, which need not exist yet; notes a mistake if it is anything else.
     fn folder(&mut self, at: usize, folder: &Path) -> Option<PathBuf> {
         let place = self.base.join(folder);
         if place.is_dir() || is_absent(&place) {
@@ -512,7 +515,7 @@ impl Maker<'_> {
     }
 }
 
-/// A copy of the application that names no scripts to be loaded first.
+/// Returns a copy of the application without the scripts to be loaded first.
 fn without_preload(mut app: AppTarget) -> AppTarget {
     if let Target::Scripts(scripts) = &mut app.target {
         scripts.preload.clear();

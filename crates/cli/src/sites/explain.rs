@@ -1,4 +1,4 @@
-//! Which route answers a request, and why: `adyton route site.toml METHOD URL`.
+//! Explains which route answers a request, and why: `adyton route site.toml METHOD URL`.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -16,47 +16,47 @@ use crate::settings::typed::{INDEX, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::folders::on_the_way::told;
 use crate::sites::reading::path::written;
 
-/// The host of a path alone: no site has it as its name.
+/// The host of a URL that is a path alone: no site has this name.
 const ANY_HOST: &str = "-";
 
 const FOLDERS_SPEAK: &str = "       as folders on the way say, which may keep clients out\n";
 
-/// Whoever lets folders speak may believe that they are heard everywhere.
+/// A user who lets folders have settings may believe that they count everywhere.
 const FOLDERS_UNHEARD: &str = "       whatever folders on the way say, for that counts where files are served: \
                                see files and try\n";
 
-/// What is looked up for a request, and for the paths of files that answer it.
+/// A request that is explained, or the path of a file that answers it.
 #[derive(Clone, Copy)]
 struct Asking<'s> {
     site: &'s Site,
     request: Request<'s>,
     client: Option<IpAddr>,
-    /// How many files in turn are to answer it so far.
+    /// Number of files in turn that led here.
     depth: usize,
 }
 
-/// So many files in turn are told that may answer a request.
+/// Limit of files in turn that are explained.
 const OTHERS_MAX: usize = 3;
 
-/// A request that is asked about.
+/// A request that a user asks about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Its method.
+    /// The method.
     pub method: String,
-    /// Its URL, or a path alone, which is for the first site.
+    /// The URL, or a path alone, which is for the first site.
     pub url: String,
-    /// Its fields, as `Name: value`.
+    /// The header fields, as `Name: value`.
     pub fields: Vec<String>,
-    /// Its client; `None` is one of a unix socket.
+    /// The client's address; `None`: a client of a unix socket.
     pub client: Option<IpAddr>,
 }
 
 impl Question {
-    /// Whether it is about something that a client could ask for.
+    /// Checks that a client could send this request.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is none.
+    /// A sentence that says why no client could.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Question { method, url, fields, .. } = self;
         let is_url = |text: &str| text.starts_with('/') || text.contains("://");
@@ -106,20 +106,20 @@ impl Question {
 
 const EXAMPLE: &str = "http://shop.example/path";
 
-/// Those that people write in small letters.
+/// Methods that people may write in small letters.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 
 impl Sites {
-    /// What happens to a request, line by line.
+    /// Explains what happens to a request, line by line.
     ///
     /// # Errors
     ///
-    /// It is no request that the server would take.
+    /// The server would not take such a request.
     pub fn explain(&self, question: &Question) -> Result<String, Failure> {
         self.explain_at(question, None)
     }
 
-    /// As for a request with another path, where a rule has changed it.
+    /// Explains a request like [`explain`](Sites::explain), with another path if a rule has changed it.
     fn explain_at(&self, question: &Question, rewritten: Option<&str>) -> Result<String, Failure> {
         let Question { method, url, fields, client } = question;
         let (host, target) = match url.split_once("://") {
@@ -183,9 +183,9 @@ impl Sites {
         Ok(text)
     }
 
-    /// The number of the site that a request is for, and whether that has its name. Which address the client has connected to
-    /// is told by the port of the URL: of those with that port, or of all if there is none, the first that has a site of this
-    /// name counts.
+    /// Returns the number of the site that a request is for, and whether the site has the name. The port of the URL
+    /// tells which address the client has connected to: of the addresses with that port, or of all if there is none,
+    /// the first that has a site of this name counts.
     fn site_of(&self, request: Request<'_>, host: &str, is_https: bool) -> (usize, bool) {
         let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or(if is_https { 443 } else { 80 });
@@ -209,7 +209,7 @@ impl Sites {
         (named.or_else(first).unwrap_or(0), named.is_some())
     }
 
-    /// Which of a site's routes are passed, and which one answers.
+    /// Explains which of a site's routes are passed, and which one answers.
     fn explain_routes(&self, asking: &Asking<'_>, path: &[u8], text: &mut String) {
         let (site, request, client) = (asking.site, asking.request, asking.client);
         let (mut is_refused, mut are_heard, mut has_missed) = (false, false, false);
@@ -255,7 +255,8 @@ impl Sites {
         });
     }
 
-    /// What is around the paths of files that a route may answer with in the place of this one, if that is something else.
+    /// Explains the rules around the paths of files that a route may answer with in the place of this path, if they
+    /// differ.
     fn explain_others(
         &self,
         asking: &Asking<'_>,
@@ -283,8 +284,8 @@ impl Sites {
         }
     }
 
-    /// The rules around the path of a file that this route would answer with, in the place of another path; empty, if there are
-    /// none.
+    /// Returns the rules around the path of a file that this route would answer with in the place of another path;
+    /// empty, if there are none.
     fn explain_other(&self, asking: &Asking<'_>, name: &[u8], (number, path): (usize, &[u8])) -> String {
         let mut told = String::new();
         if let Some(denied) = asking.site.denied.find(name) {
@@ -309,7 +310,7 @@ impl Sites {
             if !matches!(route.action, SiteAction::Redirect(..)) {
                 break;
             }
-            // It says where clients go, and not who has the file.
+            // A redirect decides where clients go, and not which folder has the file.
             let place = format!("{} (line {})", written(pattern), route.line);
             if !is_open(route, asking.client, &place, &mut told) {
                 return told;
@@ -319,7 +320,7 @@ impl Sites {
         told
     }
 
-    /// The paths of files with which a route may answer in the place of this one.
+    /// Returns the paths of files with which a route may answer in the place of this path.
     fn other_names(&self, route: &SiteRoute, path: &[u8], own_bytes: usize) -> Vec<Vec<u8>> {
         let scripts = match &route.action {
             SiteAction::App(number) => match &self.apps[*number].target {
@@ -353,7 +354,7 @@ impl Sites {
         names
     }
 
-    /// Whether what folders say counts for a route that has folders and lets them speak.
+    /// Whether settings of folders count for a route that has folders and lets them have settings.
     fn hears_folders(&self, route: &SiteRoute) -> Option<bool> {
         if !route.settings.lets_folders_speak() {
             return None;
@@ -367,7 +368,7 @@ impl Sites {
     }
 }
 
-/// Whether a request comes to what answers a route, if perhaps with a name and a password; says what happens if not.
+/// Whether the action of a route answers the request, perhaps after a name and a password; writes what happens if not.
 fn is_open(route: &SiteRoute, client: Option<IpAddr>, place: &str, text: &mut String) -> bool {
     if route.is_internal {
         let _ = writeln!(text, "answer 404 {place}: only applications send requests there");

@@ -1,8 +1,9 @@
 //! The file of sites: what `adyton serve site.toml` reads.
 //!
-//! A file has a table `[server]`, whose keys are the settings of the command line, and sites with routes. A key of a site
-//! or a route is a row of `reading/rows.rs`, or a setting that may differ there (`Row::scope`). `reading/document.rs` reads the file and
-//! finds all mistakes in it; `complete.rs` makes what is served of it, with a look at the disk.
+//! A file has a table `[server]`, whose keys are the settings of the command line, and sites with routes. A key of a
+//! site or a route is a row of `reading/rows.rs`, or a setting that may differ there (`Row::scope`).
+//! `reading/document.rs` reads the file and finds all mistakes in it; `complete.rs` looks at the disk, and makes the
+//! sites that are served.
 
 mod addresses;
 mod complete;
@@ -42,7 +43,7 @@ pub(crate) fn is_file(target: &str) -> bool {
     Path::new(target).extension().is_some_and(|end| end == "toml")
 }
 
-/// Whether a key of such a table takes this value.
+/// Checks that a key of such a table takes this value.
 ///
 /// # Errors
 ///
@@ -63,7 +64,7 @@ pub fn takes(scope: Scope, name: &str, value: &str) -> Result<(), String> {
 }
 
 impl Sites {
-    /// The folders that routes serve, each with a path of its route and where it is named.
+    /// Returns the folders that routes serve, each with a path of its route and the place where it is named.
     pub(crate) fn folders(&self) -> impl Iterator<Item = (String, &PathBuf, SaidAt)> {
         let routes = self.sites.iter().flat_map(|site| &site.routes);
         routes.filter_map(|route| match &route.action {

@@ -1,4 +1,5 @@
-//! The JSON Schema of a file of sites, which gives editors completion; that of a folder's file is one of its definitions.
+//! The JSON Schema of a file of sites, for completion in editors; the schema of a folder's file is one of its
+//! definitions.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use crate::sites::folders::runs::FOLDER_ROWS;
 use crate::sites::reading::keys::is_of;
 use crate::sites::reading::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 
-/// The schema, of version 2020-12, with a line end.
+/// Returns the schema, of version 2020-12, with a line end.
 pub(crate) fn schema() -> String {
     let route = table(ROUTE_ROWS, |row| is_of(row, Scope::Route), []);
     let routes = ("routes", json!({"type": "array", "minItems": 1, "items": route}));
@@ -38,7 +39,7 @@ pub(crate) fn schema() -> String {
     format!("{schema:#}\n")
 }
 
-/// A table with these rows, the settings that may stand there, and tables inside.
+/// Returns the schema of a table with these rows, the settings that may stand there, and tables inside.
 fn table<S>(
     rows: &[Row<S>],
     has: impl Fn(&Row) -> bool,
@@ -80,7 +81,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
     (row.name.to_owned(), value)
 }
 
-/// The words of a choice; numbers may be written as such.
+/// Returns the words of a choice; numbers may be written as such.
 fn choices(words: &[&str]) -> Vec<Value> {
     let numbers = words.iter().filter_map(|word| word.parse::<u64>().ok()).map(Value::from);
     words.iter().map(|word| json!(word)).chain(numbers).collect()

@@ -1,4 +1,4 @@
-//! What a file of sites was compiled to, for people: `adyton check site.toml`.
+//! The sites and routes that a file was compiled to, for people: `adyton check site.toml`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
 use crate::sites::reading::path::written;
 
 impl Sites {
-    /// A paragraph for each site: its names, and its routes in the order in which they are tried.
+    /// Returns a paragraph for each site: its names, and its routes in the order in which they are tried.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for (number, site) in self.sites.iter().enumerate() {
@@ -40,7 +40,7 @@ impl Sites {
         text
     }
 
-    /// What a site answers for.
+    /// Returns the names that a site answers for.
     pub(super) fn names(&self, number: usize) -> String {
         let names: Vec<String> = self.sites[number].hosts.iter().map(ToString::to_string).collect();
         let beside = self.beside(self.sites[number].bound);
@@ -52,12 +52,12 @@ impl Sites {
         }
     }
 
-    /// The numbers of the sites that are found at the addresses of a group, or at those of the server.
+    /// Returns the numbers of the sites that are found at the addresses of a group, or at those of the server.
     pub(super) fn beside(&self, bound: Option<usize>) -> Vec<usize> {
         (0..self.sites.len()).filter(|number| self.sites[*number].bound == bound).collect()
     }
 
-    /// The addresses that a group has to itself, and its name.
+    /// Returns the addresses that a group has to itself, and its name.
     pub(super) fn own_addresses(&self, group: usize) -> String {
         let group = &self.groups[group];
         let all: Vec<String> = group.bind.iter().map(ToString::to_string).collect();
@@ -78,7 +78,7 @@ impl Sites {
         [written(path), when.join(", "), self.action(&route.action), route.line.to_string()]
     }
 
-    /// What answers, in a few words.
+    /// Returns the action in a few words.
     pub(super) fn action(&self, action: &SiteAction) -> String {
         match action {
             SiteAction::App(number) => {
@@ -108,13 +108,14 @@ impl Sites {
 }
 
 impl Site {
-    /// Its routes by number, as they are tried: one for each path.
+    /// Returns the routes of the site in the order in which they are tried, one for each path: the path, its number in
+    /// that order, and the route's number in the file.
     pub fn tried(&self) -> Vec<(PathPattern, usize, usize)> {
         let table = self.table();
         table.iter().enumerate().map(|(tried, (path, route))| (path.clone(), tried, *route)).collect()
     }
 
-    /// Its routes by path, each as its number in the order of the file.
+    /// Returns the routes of the site by path, each as its number in the order of the file.
     pub fn table(&self) -> Routes<usize> {
         let routes = self.routes.iter().enumerate();
         let each =
@@ -123,7 +124,7 @@ impl Site {
     }
 }
 
-/// What a request has to be, in words.
+/// Returns the conditions that a request has to meet, in words.
 pub(crate) fn conditions(when: &When) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! One way in for all tests: words on the command line, pairs of the environment.
+//! The one way into the crate for all tests: words of the command line, pairs of the environment.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,13 +10,13 @@
 
 use adyton_cli::{Command, Failure, Settings, from_keywords, parse};
 
-/// What `adyton` does with these words and these variables.
+/// Returns the command that `adyton` makes of these words and these variables.
 pub(crate) fn run(words: &[&str], variables: &[(&str, &str)]) -> Result<Command, Failure> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     parse(&words, &owned(variables), false, None)
 }
 
-/// The settings of `adyton serve app` with these flags and variables.
+/// Returns the settings of `adyton serve app` with these flags and variables.
 pub(crate) fn serve(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Failure> {
     let words = [&["serve", "app"], flags].concat();
     match run(&words, variables)? {
@@ -25,14 +25,14 @@ pub(crate) fn serve(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settin
     }
 }
 
-/// The sentence with which `adyton serve app` refuses, after a look at the status.
+/// Returns the sentence with which `adyton serve app` refuses, after a look at the status.
 pub(crate) fn refusal(flags: &[&str], variables: &[(&str, &str)]) -> String {
     let failure = serve(flags, variables).expect_err("must be refused");
     assert_eq!(failure.status, 2);
     failure.message
 }
 
-/// The text of a command that only prints.
+/// Returns the text of a command that only prints.
 pub(crate) fn printed(words: &[&str]) -> String {
     match run(words, &[]) {
         Ok(Command::Done(text)) => text,
@@ -40,7 +40,7 @@ pub(crate) fn printed(words: &[&str]) -> String {
     }
 }
 
-/// The settings of `adyton.serve(app, ...)`.
+/// Returns the settings of `adyton.serve(app, ...)`.
 pub(crate) fn keywords(
     keywords: &[(&str, &[&str])],
     variables: &[(&str, &str)],

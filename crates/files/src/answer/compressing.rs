@@ -1,16 +1,16 @@
-//! Which files are compressed when a client first takes a coding of them.
+//! Chooses files to compress when a client first takes a coding of them.
 
 use adyton_compress::{Coding, gains};
 
-/// How files are compressed that have no neighbour which was compressed beforehand. What has been compressed is kept in the
-/// cache, and not done again until the file changes.
+/// Rules for compressing files that have no precompressed neighbour. The result is kept in the cache, and not made
+/// again until the file changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compressing {
-    /// With which codings; of several that a client likes equally the first. Without any, files are sent as they are.
+    /// The codings to use; of several that a client likes equally, the first. Without any, files are sent as they are.
     pub codings: Vec<Coding>,
-    /// The shortest file, bytes.
+    /// Length of the shortest file to compress, bytes.
     pub bytes_min: u64,
-    /// The longest file, bytes: the loop stands still meanwhile.
+    /// Length of the longest file to compress, bytes: the loop stands still meanwhile.
     pub bytes_max: u64,
 }
 

@@ -1,23 +1,23 @@
-//! Conditional requests: may the file be sent, must it be, and if so which part (RFC 9110 section 13).
+//! Conditional requests: whether the file may be sent, whether it must be, and which part of it (RFC 9110 section 13).
 
 use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use adyton_http::{Known, Method, Request};
 
-/// What tells one version of a file from another.
+/// Validators of a file, which tell one of its versions from another.
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
-    /// The entity tag with its quotes, `W/` in front when it is weak; empty: there is none.
+    /// The entity tag with its quotes, `W/` in front when it is weak; empty if there is none.
     pub etag: &'a [u8],
-    /// Last modification, seconds since 1970, where it is known. It may lie in the future.
+    /// Last modification, seconds since 1970, if known. It may lie in the future.
     pub modified_s: Option<u64>,
 }
 
-/// What the conditions of a GET or HEAD request come to.
+/// Outcome of the conditions of a GET or HEAD request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Send all of it.
+    /// Send the whole file.
     Whole,
     /// Send the ranges that the request asks for.
     Ranges,
@@ -29,9 +29,9 @@ pub enum Outcome {
 
 /// Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2.
 ///
-/// `date` is the value of the answer's `Date` field.
-/// Dates that are not valid are ignored, as are conditions on a date that the file does not have. A file whose date lies in the
-/// future was modified now, as its answers say ([`shown_date`]); what is asked of a time that is still to come is ignored then.
+/// `date` is the value of the answer's `Date` field. Dates that are not valid are ignored, and so are conditions on a
+/// date that the file does not have. A file whose date lies in the future counts as modified now, as its answers say
+/// ([`shown_date`]); a condition about a time in the future is ignored then.
 pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
     let modified_by = |known: Known| {
         let limit = parse_date(request.first(known)?)?;
@@ -64,7 +64,7 @@ pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29
     }
 }
 
-/// Whether the request has any field that [`evaluate`] looks at; a few bit tests.
+/// Whether the request has any field that [`evaluate`] uses; a few bit tests.
 pub fn is_conditional(request: Request<'_>) -> bool {
     const FIELDS: [Known; 5] =
         [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];
@@ -77,13 +77,13 @@ pub fn parse_date(value: &[u8]) -> Option<u64> {
     Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
-/// An HTTP date (IMF-fixdate), or nothing beyond the year 9999.
+/// An HTTP date (IMF-fixdate); `None` after the year 9999.
 pub(crate) fn format_date(seconds: u64) -> Option<String> {
     const YEAR_10000: u64 = 253_402_300_800;
     (seconds < YEAR_10000).then(|| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)))
 }
 
-/// The `Last-Modified` of an answer with this `Date`: never one that is later (RFC 9110 section 8.8.2.1).
+/// The `Last-Modified` of an answer with this `Date`: never later (RFC 9110 section 8.8.2.1).
 pub(crate) fn shown_date(modified_s: u64, date: &[u8; 29]) -> Option<Cow<'_, [u8]>> {
     if parse_date(date).is_some_and(|now| modified_s > now) {
         return Some(Cow::Borrowed(date));
@@ -93,12 +93,12 @@ pub(crate) fn shown_date(modified_s: u64, date: &[u8; 29]) -> Option<Cow<'_, [u8
 
 /// The strong entity tag of a file, quotes included: its length and modification time in nanoseconds.
 ///
-/// Neither device nor inode goes in, so that two machines with the same tree agree.
+/// Device and inode are left out, so that two machines with the same tree agree.
 pub fn etag(bytes: u64, mtime_ns: i64) -> String {
     format!("\"{mtime_ns:x}-{bytes:x}\"")
 }
 
-/// `If-Range` (RFC 9110 section 13.1.5): both validators compare strongly.
+/// Evaluates `If-Range` (RFC 9110 section 13.1.5): both validators compare strongly.
 fn is_same_version(value: &[u8], validators: Validators<'_>, date: &[u8; 29]) -> bool {
     if value.first() == Some(&b'"') || value.starts_with(b"W/") {
         return is_strong_match(value, validators.etag);
@@ -108,8 +108,8 @@ fn is_same_version(value: &[u8], validators: Validators<'_>, date: &[u8; 29]) ->
     else {
         return false;
     };
-    // A date is a strong validator only when the file did not change in the second of the answer
-    // (RFC 9110 section 8.8.2.2).
+    // A date is a strong validator only if the file did not change in the second of the answer (RFC 9110 section
+    // 8.8.2.2).
     wanted == modified && modified < now
 }
 
@@ -122,7 +122,7 @@ fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// Whether one of the tags in the lists matches, or a line is `*`; stops at what is not a tag.
+/// Whether one of the tags in the lists matches, or a line is `*`; stops at anything but a tag.
 fn any_tag<'v>(lines: impl Iterator<Item = &'v [u8]>, matches: impl Fn(&[u8]) -> bool) -> bool {
     for line in lines {
         if line == b"*" {
@@ -139,7 +139,7 @@ fn any_tag<'v>(lines: impl Iterator<Item = &'v [u8]>, matches: impl Fn(&[u8]) ->
     false
 }
 
-/// The first entity tag of a list and what follows it. A tag may hold commas (RFC 9110 section 8.8.3).
+/// The first entity tag of a list, and the rest of the list. A tag may hold commas (RFC 9110 section 8.8.3).
 fn next_tag(list: &[u8]) -> Option<(&[u8], &[u8])> {
     let start = list.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b','))?;
     let list = &list[start..];

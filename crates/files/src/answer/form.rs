@@ -1,4 +1,4 @@
-//! A file ready to be sent: opened, read, its answer rendered; and its precompressed neighbours likewise.
+//! Files ready to be sent: opened, read, with rendered answers; and their precompressed neighbours likewise.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr};
@@ -22,63 +22,63 @@ use crate::options::Options;
 use crate::run::sources::Kept;
 use crate::{Ask, FileAnswer, Part};
 
-/// Two ticks of the kernel's coarsest clock (100 Hz): a change later than this has another ctime.
+/// Two ticks of the kernel's coarsest clock (100 Hz): a later change gets another ctime.
 const TICK_NS: i64 = 20_000_000;
-/// The same where times have whole seconds, or two (FAT), or come from another machine.
+/// Two ticks where times have whole seconds, or two (FAT), or come from another machine.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Rough cost of an entry besides its bytes: structs, map, allocator.
 const ENTRY_OVERHEAD_BYTES: usize = 512;
 
-/// A file, its precompressed neighbours, and what it was compressed to.
+/// A file, its precompressed neighbours, and forms compressed from it.
 pub(crate) struct Entry {
     plain: Form,
-    /// Neighbours that may be used, in the order of [`CODINGS`].
+    /// Precompressed neighbours that may be used, in the order of [`CODINGS`].
     coded: Vec<Form>,
-    /// Made of the file: as old as that.
+    /// Forms compressed from the file, as current as the file itself.
     made: Vec<Form>,
-    /// The codings of `made`, and those that can be made; in the order in which they are liked here.
+    /// Codings of `made`, and those that can be made, in the order of our preference.
     offers: Vec<Coding>,
-    /// Whether its answers depend on `Accept-Encoding`.
+    /// Whether answers depend on `Accept-Encoding`.
     is_negotiated: bool,
     content_type: Cow<'static, str>,
-    /// The `Date` at which the neighbours were looked for last: once a second is often enough.
+    /// The `Date` of the last look for neighbours: once a second is often enough.
     looked: [u8; 29],
-    /// Whether the kernel's clock would tell a change from now on; if not, do not keep the entry.
+    /// Whether the kernel's clock would show a change from now on; otherwise, do not keep the entry.
     pub(crate) is_settled: bool,
 }
 
-/// One form of a file: itself, a compressed neighbour, or itself compressed.
+/// One form of a file: the file itself, a compressed neighbour, or the file compressed.
 struct Form {
     coding: Coding,
     place: Location,
     meta: Meta,
-    /// The number ([`Ask::fresh`]) with which `meta` was compared last.
+    /// The batch ([`Ask::fresh`]) for which `meta` was compared last.
     checked: u64,
     etag: String,
     modified_s: Option<u64>,
-    /// Head of a 200 on a connection that stays open; then the content, unless it is in `file`.
+    /// The head of a 200 on a connection that stays open, and the content behind it, unless that is in `file`.
     reply: Vec<u8>,
     head_bytes: usize,
-    /// Where the 29 bytes of the date stand in the head.
+    /// Offset of the date's 29 bytes in the head.
     date_at: Option<usize>,
-    /// A file too long for memory.
+    /// The open file, if it is too long for memory.
     file: Option<Arc<OwnedFd>>,
 }
 
-/// What loading a file needs to know of its folder.
+/// The facts about a folder that loading a file needs.
 pub(crate) struct Loader<'a> {
     pub(crate) root: &'a Root,
     pub(crate) links: Symlinks,
-    /// Whether the root is not at its path, so that files are recognised from the one that is held.
+    /// Whether the root is not at its path, so that files are recognised from the held root.
     pub(crate) is_astray: bool,
     pub(crate) options: &'a Options,
 }
 
-/// What stands at a path.
+/// The file or folder at a path, opened.
 pub(crate) enum Opened {
     File(OwnedFd, Meta),
     Folder(OwnedFd),
-    /// A FIFO, socket or device: closed again.
+    /// A FIFO, socket or device, which was closed again.
     Other,
 }
 
@@ -87,7 +87,7 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Root::open_beneath`].
+    /// Errors of [`Root::open_beneath`].
     pub(crate) fn open(&self, path: &CStr) -> io::Result<Opened> {
         let fd = self.root.open_beneath(path, self.links)?;
         let meta = stat(fd.as_fd())?;
@@ -98,7 +98,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The files that are not sent.
+    /// The sources, which are not sent.
     pub(crate) fn kept(&self) -> Kept<'_> {
         Kept { sources: &self.options.sources, root: self.root.path(), links: self.links }
     }
@@ -107,7 +107,7 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Errors of reading the file.
     pub(crate) fn load(&self, path: &CStr, fd: OwnedFd, meta: Meta, ask: &Ask<'_>) -> io::Result<Entry> {
         let now_ns = now_ns();
         let content_type = mime_type(Path::new(OsStr::from_bytes(path.to_bytes())));
@@ -145,7 +145,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Looks at a file that was opened before.
+    /// Gets the metadata of a file that was opened before.
     #[inline]
     fn stat(&self, place: &Location) -> io::Result<Meta> {
         if self.is_astray {
@@ -163,7 +163,7 @@ impl Loader<'_> {
         let file = File::from(fd);
         form.reply.resize(usize::try_from(meta.bytes).map_err(io::Error::other)?, 0);
         let read = file.read_exact_at(&mut form.reply, 0);
-        // A file that changes while it is read is left to the server, which sends what is there or cuts off.
+        // A file that changes while it is read is left to the server, which sends the present bytes or cuts off.
         if read.is_err() || stat(file.as_fd())? != meta {
             form.reply.clear();
             form.file = Some(Arc::new(file.into()));
@@ -173,8 +173,8 @@ impl Loader<'_> {
 }
 
 impl Entry {
-    /// Whether the file, and the form in `coding` that is about to be sent, are still what was read: by
-    /// one stat for each. Once a second the neighbours are looked for as well.
+    /// Whether the file, and the form in `coding` that is about to be sent, are unchanged since they were read: one
+    /// stat for each. Once a second this looks for the neighbours as well.
     #[inline]
     pub(crate) fn is_current(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) -> bool {
         if !self.plain.is_current(loader, ask.fresh) {
@@ -186,13 +186,12 @@ impl Entry {
             }
             self.looked = *ask.identity.date;
         }
-        // What was made of the file is as current as that.
+        // Forms compressed from the file are as current as the file.
         coding == Coding::Identity
             || self.neighbour(coding).is_none_or(|form| form.is_current(loader, ask.fresh))
     }
 
-    /// Answers with a rendered head and content: for a request without conditions on a 1.1 connection
-    /// that stays open.
+    /// Answers with a rendered head and content, for a request without conditions on a 1.1 connection that stays open.
     #[inline]
     pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         if coding == Coding::Identity {
@@ -201,23 +200,23 @@ impl Entry {
         self.find(coding)?.replay(ask, out)
     }
 
-    /// The coding that the client takes; `None` when it takes none.
+    /// The coding that the client takes; `None` if the client takes none.
     #[inline]
     pub(crate) fn choose(&self, ask: &Ask<'_>) -> Option<Coding> {
         if !ask.request.has(Known::AcceptEncoding) {
             return Some(Coding::Identity);
         }
         let lines = || ask.request.all(Known::AcceptEncoding);
-        // A file in one form is sent in it, unless the request refuses that with a weight of 0.
+        // A file with only one form is sent in it, unless the request refuses that with a weight of 0.
         if !self.is_negotiated && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
             return Some(Coding::Identity);
         }
         let lines: Vec<&[u8]> = lines().collect();
-        // Parts are those of a file on the disk.
+        // Ranges are those of a file on the disk.
         let offers: &[Coding] =
             if ask.as_stored || ask.request.has(Known::Range) { &[] } else { &self.offers };
         if !self.coded.is_empty() {
-            // What was compressed beforehand is smaller, and costs nothing.
+            // A precompressed neighbour is smaller, and costs nothing.
             let beforehand = choose_coding(&lines, self.coded.iter().map(|form| form.coding));
             if offers.is_empty() || !matches!(beforehand, Some(Coding::Identity) | None) {
                 return beforehand;
@@ -226,12 +225,12 @@ impl Entry {
         choose_coding(&lines, offers.iter().copied())
     }
 
-    /// The coding that the client takes, if the file is still to be compressed with it.
+    /// The coding that the client takes, if the file has yet to be compressed with it.
     pub(crate) fn lacking(&self, ask: &Ask<'_>) -> Option<Coding> {
         self.choose(ask).filter(|&coding| coding != Coding::Identity && self.find(coding).is_none())
     }
 
-    /// Compresses the file, or finds that this is of no use.
+    /// Compresses the file; if that is of no use, the coding is offered no more.
     pub(crate) fn make(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) {
         let made = self.plain.content().and_then(|content| compress(coding, &content));
         let Some(reply) = made else {
@@ -245,12 +244,12 @@ impl Entry {
         self.made.push(form);
     }
 
-    /// The file is not compressed: the result could not be kept.
+    /// Stops offering codings, because the result of compressing could not be kept.
     pub(crate) fn offer_nothing(&mut self) {
         self.offers.clear();
     }
 
-    /// Lends one form of the file, with all that its answers say, to `use_it`.
+    /// Lends one form of the file, with all facts for its answers, to `use_it`.
     pub(crate) fn with<T>(
         &self,
         coding: Coding,
@@ -261,7 +260,7 @@ impl Entry {
         form.with(&self.content_type, cache_control, self.is_negotiated, use_it)
     }
 
-    /// Memory that the entry takes.
+    /// Bytes of memory that the entry takes.
     pub(crate) fn bytes(&self) -> u64 {
         let one = |form: &Form| form.reply.capacity() + form.place.bytes() * 3 + ENTRY_OVERHEAD_BYTES;
         let coded = self.coded.iter().chain(&self.made);
@@ -298,7 +297,7 @@ impl Entry {
 }
 
 impl Form {
-    /// One that is still to be read.
+    /// Makes a form whose content has yet to be read.
     fn of(coding: Coding, place: Location, meta: Meta) -> Form {
         let etag = coded_etag(&meta, coding);
         let (reply, file) = (Vec::new(), None);
@@ -316,7 +315,7 @@ impl Form {
         }
     }
 
-    /// Its content; `None` if that cannot be read, or has changed.
+    /// The content; `None` if it cannot be read, or has changed.
     fn content(&self) -> Option<Cow<'_, [u8]>> {
         let Some(file) = &self.file else { return Some(Cow::Borrowed(&self.reply[self.head_bytes..])) };
         let mut content = vec![0; usize::try_from(self.meta.bytes).ok()?];
@@ -346,7 +345,7 @@ impl Form {
         if ask.identity.lines.is_empty() {
             out.extend_from_slice(if ask.asked.is_head { head } else { &self.reply });
         } else {
-            // What only this answer has goes in front of the empty line.
+            // Header fields of this answer alone go before the empty line.
             out.extend_from_slice(head.strip_suffix(b"\r\n").unwrap_or(head));
             out.extend_from_slice(ask.identity.lines);
             out.extend_from_slice(b"\r\n");
@@ -372,13 +371,13 @@ impl Form {
         now_ns.saturating_sub(self.meta.ctime_ns) >= tick
     }
 
-    /// Whether its date lies in the future, so that each answer has another `Last-Modified`.
+    /// Whether the form's date lies in the future, so that each answer has another `Last-Modified`.
     fn is_ahead(&self, now_ns: i64) -> bool {
         self.meta.mtime_ns > now_ns
     }
 
-    /// Writes the head of a 200 in front of the content, and notes where its date stands, unless each answer needs a head of
-    /// its own.
+    /// Writes the head of a 200 in front of the content, and notes the offset of its date, unless each answer needs a
+    /// head of its own.
     fn render(
         &mut self,
         loader: &Loader<'_>,
@@ -390,7 +389,7 @@ impl Form {
             return;
         }
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        // Other requests get it, too: nothing in it is of this request alone.
+        // Other requests get the head, too: it holds nothing of this request alone.
         let identity = Identity { lines: b"", ..ask.identity };
         let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();
@@ -399,7 +398,7 @@ impl Form {
                 whole(&ask, form, 200, &mut reply)
             });
         if rendered.is_err() {
-            // `Folder::open` has tried the fields; without a head the answer is rendered each time.
+            // `Folder::open` has tried the fields; without a head, the answer is rendered each time.
             return;
         }
         reply.shrink_to_fit();
@@ -445,7 +444,7 @@ fn coded_etag(meta: &Meta, coding: Coding) -> String {
     tag
 }
 
-/// `name.br` beside `name`.
+/// The name of a neighbour: `name.br` for `name`.
 fn neighbour(path: &CStr, coding: Coding) -> CString {
     // Neither part holds a NUL, so the default is never taken.
     CString::new([path.to_bytes(), coding.suffix().as_bytes()].concat()).unwrap_or_default()

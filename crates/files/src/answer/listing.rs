@@ -11,8 +11,8 @@ use crate::answer::pages::{PAGE_START, escape_html};
 use crate::path::{FilePath, escape, is_published};
 use crate::run::sources::Kept;
 
-/// Names looked at for one listing: at 1.1 µs each, with its stat, a loop is held up for a millisecond.
-/// No reader scrolls further.
+/// The most names in one listing: at 1.1 µs each, with its stat, they hold up a loop for a millisecond. No reader
+/// scrolls further.
 pub const NAMES_MAX: usize = 1000;
 
 /// One row of a listing.
@@ -26,12 +26,12 @@ struct Row {
 
 /// Reads the open folder that `path` names and renders it.
 ///
-/// Shows exactly what a request would get: no hidden names, no sources, nothing that another route runs, no devices, and links only when they are
-/// followed and lead to something beneath the root.
+/// Shows exactly the names that a request would get: no hidden names, no sources, nothing that another route runs, no
+/// devices, and only links that are followed and lead to something beneath the root.
 ///
 /// # Errors
 ///
-/// Those of reading the folder.
+/// Errors of reading the folder.
 pub(crate) fn render(
     root: &Root,
     kept: Kept<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn render(
     Ok(page(title, &rows, Notes { has_parent: !path.relative().is_empty(), is_cut }))
 }
 
-/// What a page says besides its rows.
+/// Facts that a page shows besides its rows.
 #[derive(Clone, Copy)]
 struct Notes {
     has_parent: bool,
@@ -84,7 +84,7 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
     for row in rows {
         let slash = if row.is_folder { "/" } else { "" };
         let size = if row.is_folder { String::new() } else { size(row.bytes) };
-        // `./` keeps a name like `a:b` from being read as a URL of scheme `a`.
+        // The prefix `./` keeps a name like `a:b` from being read as a URL of scheme `a`.
         let written = writeln!(
             page,
             "<tr><td><a href=\"./{}{slash}\">{}{slash}</a></td><td>{size}</td><td>{}</td></tr>",
@@ -105,7 +105,7 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
     page
 }
 
-/// A name for a reader: what is no character of a text is U+FFFD.
+/// A name for a reader: bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn shown(name: &[u8]) -> String {
     String::from_utf8_lossy(name).replace(char::is_control, "\u{fffd}")
 }

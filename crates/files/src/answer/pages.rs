@@ -5,11 +5,11 @@ use adyton_http1::{self as http1, Asked, Framed};
 
 use crate::FileAnswer;
 
-/// What every page begins with, up to its title. No script, no outside resource, light and dark.
+/// The beginning of every page, up to its title. No script, no outside resource, light and dark.
 pub(crate) const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n";
 
-/// Type of every page.
+/// Media type of every page.
 const HTML: &[u8] = b"text/html; charset=utf-8";
 
 /// A small HTML page with a status and one sentence, made once and sent often.
@@ -20,19 +20,19 @@ pub struct ErrorPage {
 }
 
 impl ErrorPage {
-    /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body has
-    /// none; one that is not valid becomes 500.
+    /// Makes a page. `detail` is escaped here and may hold bytes from the client; an empty one is left out. A status
+    /// that allows no body gets none; a status that is not valid becomes 500.
     pub fn new(status: u16, detail: &str) -> Self {
         let status = if matches!(status, 200..=999) { status } else { 500 };
-        // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
+        // Statuses without a body: RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
         let has_body = !matches!(status, 204 | 205 | 304);
         Self { status, text: if has_body { page(status, detail) } else { String::new() } }
     }
 
     /// Writes a whole answer with the page.
     ///
-    /// `fields` come from the server (`Allow`, `Location`, `Retry-After`); one that cannot be sent is left out rather
-    /// than failing the answer to a failure.
+    /// `fields` come from the server (`Allow`, `Location`, `Retry-After`); a field that cannot be sent is left out, so
+    /// that the error is still answered.
     pub fn write(
         &self,
         out: &mut Vec<u8>,
@@ -43,7 +43,7 @@ impl ErrorPage {
         let (status, start) = (self.status, out.len());
         let head = Head { status, fields, body_bytes: self.text.len() };
         let Ok(framed) = write_head(out, asked, identity, &head) else {
-            // A status of three digits and our own phrase are always accepted: never reached.
+            // The branch is never reached: a status of three digits and our own phrase are always accepted.
             out.truncate(start);
             return FileAnswer::Whole { status, body_bytes: 0, keep_alive: false };
         };
@@ -53,7 +53,7 @@ impl ErrorPage {
     }
 }
 
-/// Writes a whole answer with an [`ErrorPage`] that is made for it.
+/// Writes a whole answer with an [`ErrorPage`] made for this answer.
 pub fn error_page(
     out: &mut Vec<u8>,
     asked: Asked,

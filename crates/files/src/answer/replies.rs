@@ -1,4 +1,4 @@
-//! Answers that need no file: to other methods, for folders, and when something went wrong.
+//! Answers that need no file: for other methods, for folders, and for errors.
 
 use adyton_http::{BodySize, Known, Method};
 use adyton_http1 as http1;
@@ -10,24 +10,24 @@ use crate::answer::send::{Content, Representation, whole};
 use crate::path::{FilePath, escape};
 use crate::{Ask, FileAnswer};
 
-/// What a folder of files allows.
+/// Methods that a folder of files allows.
 const ALLOW: &[u8] = b"GET, HEAD, OPTIONS";
 
-/// To a method that reads no file: what is allowed instead.
+/// Answers a method that reads no file, and says which methods do.
 pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let (status, detail) = match ask.request.method() {
         Method::Options => return allow(ask, out),
-        // RFC 9110 section 9.1: what is not known is 501, what is known but of no use here 405.
+        // RFC 9110 section 9.1: an unknown method is answered 501, a known one that is of no use here 405.
         Method::Other => (501, "The server does not know this method."),
         _ => (405, "Files can only be read."),
     };
     error_page(out, ask.asked, &ask.identity, status, detail, &[(b"Allow", ALLOW)])
 }
 
-/// 301 to the folder's path with its slash, the query kept.
+/// Redirects (301) to the folder's path with its slash, and keeps the query.
 ///
-/// The target is made from the path in normal form. It begins with exactly one slash, so that
-/// `//host` cannot become the name of another server.
+/// The target is made from the path in normal form. It begins with exactly one slash, so that `//host` cannot become
+/// the name of another server.
 pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let raw = ask.request.path();
     let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
@@ -50,7 +50,7 @@ pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Fil
     error_page(out, ask.asked, &ask.identity, 301, detail, &fields)
 }
 
-/// A page made for this request; nothing is to be cached without asking again.
+/// Answers with a page made for this request, which caches must revalidate.
 pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> FileAnswer {
     let start = out.len();
     let form = Representation {
@@ -65,12 +65,12 @@ pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> FileAnswer 
     })
 }
 
-/// When a file is there but cannot be read, or its head cannot be written.
+/// Answers for a file that cannot be read, or whose head cannot be written.
 pub(crate) fn broken(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     error_page(out, ask.asked, &ask.identity, 500, "The file could not be read.", &[])
 }
 
-/// Whether a browser goes to a page: the request takes HTML, and the path looks like no file.
+/// Whether a browser navigates to a page: the request takes HTML, and the path looks like no file.
 pub(crate) fn is_navigation(ask: &Ask<'_>) -> bool {
     let raw = ask.request.path();
     let path = FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! An open file, or content in memory, becomes an answer: whole, in parts, or not at all.
+//! Turns an open file, or content in memory, into an answer: whole, in parts, or without the content.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
@@ -18,14 +18,14 @@ use crate::{Ask, FileAnswer, Part};
 /// Fields of a 200 that describe the content, not the file: a 304 leaves them out (RFC 9110 section 15.4.5).
 const NOT_IN_304: [&[u8]; 4] = [b"content-encoding", b"content-language", b"content-type", b"last-modified"];
 
-/// Where the bytes of a file are.
+/// The place of a file's bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'a> {
     Memory(&'a [u8]),
     File(&'a Arc<OwnedFd>, u64),
 }
 
-/// One form of a file with all that its answers say of it.
+/// One form of a file, with the header fields of its answers.
 pub(crate) struct Representation<'a> {
     pub(crate) content: Content<'a>,
     pub(crate) content_type: &'a [u8],
@@ -36,13 +36,13 @@ pub(crate) struct Representation<'a> {
 
 /// Answers a GET or HEAD request with an open regular file, conditions and ranges included.
 ///
-/// `meta` is what `stat` said of `file`; `extra_fields` are sent with 200, 206 and 304. An `ETag` or
-/// `Last-Modified` among them takes the place of the file's own. The file is read from its
-/// beginning, whatever its position. One too large for `out` is left to the caller as [`Part::File`].
+/// `meta` is the result of `stat` for `file`; `extra_fields` are sent with 200, 206 and 304. An `ETag` or
+/// `Last-Modified` among them takes the place of the file's own. The file is read from its beginning, whatever its
+/// position. A file too large for `out` is left to the caller as [`Part::File`].
 ///
 /// # Errors
 ///
-/// A field that cannot be sent; what was written to `out` must be cut off then.
+/// A field that cannot be sent; the caller must then cut off the bytes that were written to `out`.
 pub fn answer_file(
     ask: &Ask<'_>,
     file: &Arc<OwnedFd>,
@@ -61,7 +61,7 @@ pub fn answer_file(
         None => modified_s(meta),
     };
     let etag = given(b"etag").unwrap_or(own_tag.as_bytes());
-    // Those two are written by us, from the validators.
+    // The server writes these two fields itself, from the validators.
     let rest = |(name, _): &&(&[u8], &[u8])| {
         !name.eq_ignore_ascii_case(b"etag") && !name.eq_ignore_ascii_case(b"last-modified")
     };
@@ -75,7 +75,7 @@ pub fn answer_file(
     answer(ask, &representation, out)
 }
 
-/// Answers a GET or HEAD request with what its conditions and ranges come to.
+/// Answers a GET or HEAD request by its conditions and ranges.
 pub(crate) fn answer(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -102,7 +102,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Answers with all of it and the given status, whatever the conditions.
+/// Answers with the whole content and the given status, whatever the conditions.
 pub(crate) fn whole(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -112,7 +112,7 @@ pub(crate) fn whole(
     let bytes = form.content.bytes();
     let mut head = begin(out, status)?;
     head.field(b"Content-Type", form.content_type)?;
-    // What has no validator is made anew each time: a range of it would not fit the rest.
+    // Content without a validator is made anew each time: a range of it would not fit the rest.
     if !form.validators.etag.is_empty() {
         head.raw(b"Accept-Ranges: bytes\r\n");
     }
@@ -147,7 +147,7 @@ fn begin(out: &mut Vec<u8>, status: u16) -> Result<ResponseHead<'_>, BadResponse
     http1::begin(out, status, reason_phrase(status).as_bytes())
 }
 
-/// Completes a head. HEAD gets the very fields of GET, the length of an empty file included, which
+/// Completes a head. HEAD gets exactly the fields of GET, including the length of an empty file, which
 /// [`http1::finish`] would leave out because it cannot know that it is the file's.
 fn finish(mut head: ResponseHead<'_>, ask: &Ask<'_>, bytes: u64) -> Result<Framed, BadResponse> {
     if ask.asked.is_head && bytes == 0 {
@@ -213,7 +213,7 @@ fn single(
     Ok(body.done())
 }
 
-/// RFC 9110 section 14.6: each part has its own type and range, the whole has neither.
+/// Answers with several ranges. RFC 9110 section 14.6: each part has its own type and range, the whole has neither.
 fn multiple(
     ask: &Ask<'_>,
     form: &Representation<'_>,
@@ -262,7 +262,7 @@ fn boundary() -> String {
     format!("{:016x}{:016x}", word(0), word(1))
 }
 
-/// A body as it grows: in `out` as long as everything is in memory, in parts from the first file on.
+/// A growing body: in `out` as long as everything is in memory, in parts from the first file on.
 struct Body {
     status: u16,
     keep_alive: bool,
@@ -287,7 +287,7 @@ impl Body {
         match content {
             Content::File(file, _) => self.parts.push(Part::File { file: Arc::clone(file), offset, bytes }),
             Content::Memory(memory) => {
-                // Offsets into what is in memory fit `usize`.
+                // Offsets into memory fit `usize`.
                 let index = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
                 let slice = memory.get(index(range.start)..index(range.end)).unwrap_or_default();
                 if self.parts.is_empty() {

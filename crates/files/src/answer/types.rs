@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Where `mime_guess` has no type, or one that browsers do not want for this use.
+/// Types for endings for which `mime_guess` has none, or one that browsers do not want for this use.
 const OWN: &[(&str, &str)] = &[
     ("map", "application/json"),
     ("mjs", "text/javascript; charset=utf-8"),
@@ -12,7 +12,7 @@ const OWN: &[(&str, &str)] = &[
     ("zst", "application/zstd"),
 ];
 
-/// What goes over the wire most; spares the search and the allocation.
+/// The most usual types; they spare the search and the allocation.
 const USUAL: &[(&str, &str)] = &[
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css; charset=utf-8"),
@@ -20,10 +20,10 @@ const USUAL: &[(&str, &str)] = &[
     ("txt", "text/plain; charset=utf-8"),
 ];
 
-/// The value of `Content-Type` for a file of this name; `application/octet-stream` when nothing is known.
+/// The value of `Content-Type` for a file of this name; `application/octet-stream` if the name tells nothing.
 ///
-/// Text gets `charset=utf-8`, except XML, which says its encoding itself and would be overruled
-/// (RFC 7303 section 3.1).
+/// Text gets `charset=utf-8`, except XML, which states its encoding itself and would be overruled (RFC 7303 section
+/// 3.1).
 pub fn mime_type(path: &Path) -> Cow<'static, str> {
     let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else {
         return Cow::Borrowed("application/octet-stream");

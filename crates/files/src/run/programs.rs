@@ -1,4 +1,4 @@
-//! A folder of programs: which of them a path names, and what of the path is left for it.
+//! A folder of programs: finds the program that a path names, and the rest of the path.
 
 use std::ffi::CString;
 use std::io;
@@ -16,18 +16,18 @@ use crate::run::runs::{Runs, Way};
 pub struct Programs {
     root: Mutex<Root>,
     links: Symlinks,
-    /// Ends of names, and what runs the files that have them; if there are none, files run themselves.
+    /// Endings of names, and the programs that run such files; without any, files run themselves.
     interpreters: Vec<(Vec<u8>, PathBuf)>,
 }
 
 /// A program that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its file, from the top.
+    /// The absolute path of its file.
     pub path: Vec<u8>,
-    /// What runs it; `None`: it runs itself.
+    /// The program that runs the file; `None`: the file runs itself.
     pub interpreter: Option<PathBuf>,
-    /// How many bytes of the path have named it; the rest is for it.
+    /// Length of the part of the path that names the program; the rest is for the program.
     pub name_bytes: usize,
 }
 
@@ -47,16 +47,16 @@ enum Runner {
     Nothing,
 }
 
-/// Why a path names no program, as an answer: its status, and a sentence for the client.
+/// The reason why a path names no program, as an answer: its status, and a sentence for the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoProgram {
     /// 400, 403, 404, 500 or 503.
     pub status: u16,
-    /// What is wrong.
+    /// The error, as a sentence.
     pub detail: &'static str,
 }
 
-/// The answer where the folder is changed while it is looked at.
+/// The answer if the folder is changed during the search.
 pub const CHANGING: NoProgram = no_program(503, "The folder is being changed; try again.");
 
 const fn no_program(status: u16, detail: &'static str) -> NoProgram {
@@ -70,11 +70,12 @@ const UNEXECUTABLE: NoProgram = no_program(403, "This file is not executable.");
 const UNNAMED: NoProgram = no_program(403, "Files with such a name are not run.");
 
 impl Programs {
-    /// Opens a folder, which need not be there yet. `interpreters` are ends of names, as `.pl`, and what runs such files.
+    /// Opens a folder, which may be absent at first. `interpreters` are endings of names, such as `.pl`, and the
+    /// programs that run such files.
     ///
     /// # Errors
     ///
-    /// Those of [`Root::open`].
+    /// Errors of [`Root::open`].
     pub fn open(
         folder: &Path,
         follow_symlinks: bool,
@@ -84,7 +85,7 @@ impl Programs {
         Ok(Programs { root: Mutex::new(Root::open(folder)?), links, interpreters })
     }
 
-    /// The folder, from the top.
+    /// The absolute path of the folder.
     pub fn folder(&self) -> PathBuf {
         self.root.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned()
     }
@@ -94,9 +95,9 @@ impl Programs {
         self.links == Symlinks::Follow
     }
 
-    /// Finds the program that a path names: the first file on the way. The path is decoded, has single slashes and no dot segments,
-    /// and begins with a slash unless it is empty. No name on the way may be hidden or a leftover of an editor; what stands
-    /// behind the program may be anything.
+    /// Finds the program that a path names: the first file on the way. The path is decoded, has single slashes and no
+    /// dot segments, and begins with a slash unless it is empty. No name on the way may be hidden or a leftover of an
+    /// editor; the rest behind the program may be anything.
     ///
     /// # Errors
     ///
@@ -108,11 +109,11 @@ impl Programs {
         }
     }
 
-    /// Finds the program on a path where the names of files say which of them are run.
+    /// Finds the program on a path where the names of files decide which of them are run.
     ///
     /// # Errors
     ///
-    /// [`NoProgram`]: a file that is to be run may not, or it is not known which file it is.
+    /// [`NoProgram`]: a file that is to be run may not run, or it is not known which file it is.
     pub fn find_among(&self, path: &[u8], runs: &Runs) -> Result<Found, NoProgram> {
         let runner = |name: &[u8], executes: bool| match runs.way(name) {
             Way::Sent => Ok(Runner::Nothing),
@@ -127,7 +128,7 @@ impl Programs {
         }
     }
 
-    /// Finds the first file on a path, and what runs it.
+    /// Finds the first file on a path, and its runner.
     fn first_file(
         &self,
         path: &[u8],
@@ -139,7 +140,7 @@ impl Programs {
         let relative = path.strip_prefix(b"/").unwrap_or(path);
         let before = path.len() - relative.len();
         let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
-        // The folder may be another one by now.
+        // Another folder may be at the path by now.
         root.follow();
         let slashes = memchr::memchr_iter(b'/', relative);
         let mut start = 0;
@@ -148,7 +149,7 @@ impl Programs {
             if !is_meant(name) || matches!(name, b"..") {
                 return Err(ABSENT);
             }
-            // There is no NUL, so the default is never taken.
+            // The default is never taken, because the path holds no NUL.
             let so_far = CString::new(&relative[..end]).unwrap_or_default();
             match root.program_beneath(&so_far, self.links) {
                 Ok((Kind::Folder, _)) => start = end + 1,
@@ -169,7 +170,7 @@ impl Programs {
         Err(ABSENT)
     }
 
-    /// What runs a file of this name.
+    /// The runner of a file of this name.
     fn runner(&self, name: &[u8], executes: bool) -> Result<Runner, NoProgram> {
         if self.interpreters.is_empty() {
             return if executes { Ok(Runner::Itself) } else { Err(UNEXECUTABLE) };

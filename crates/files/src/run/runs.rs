@@ -1,42 +1,42 @@
-//! Files that are run, as the folders on their way say: which of them are, by their names alone.
+//! Files that are run by the rules of the folders on their way, which judge names alone.
 //!
-//! Names decide whether a file is a program, and its mode only whether it may run. So a program whose mode is wrong, or that is
-//! being written, is refused, and never sent as a text.
+//! Names decide whether a file is a program, and its mode only whether it may run. Therefore a program whose mode is
+//! wrong, or that is being written, is refused, and never sent as a text.
 
 use std::path::PathBuf;
 
 use adyton_compress::CODINGS;
 
-/// Which files are run, as one folder says it, or all on the way to a file.
+/// Rules for which files are run: those of one folder, or of all folders on the way to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// Ends of names in small letters, as `.pl`; the first that fits counts.
+    /// Endings of names in small letters, such as `.pl`; the first that fits counts.
     pub ends: Vec<(Vec<u8>, ByEnd)>,
-    /// The way of all other files; nothing: their way around the folder, and at the top they are sent.
+    /// The way of all other files; `None`: the way of the folder around, and at the top they are sent.
     pub others: Option<Others>,
-    /// Whether programs may run at all; nothing: if they may around the folder.
+    /// Whether programs may run at all; `None`: if they may in the folder around.
     pub may: Option<bool>,
 }
 
-/// The way of files whose names have an end.
+/// The way of files whose names have a known ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ByEnd {
-    /// They are run, by this program or by themselves.
+    /// The files are run, by this program or by themselves.
     Run(Option<PathBuf>),
-    /// They go the way of all other files.
+    /// The files go the way of all other files.
     AsOthers,
 }
 
-/// The way of files whose names have none of the ends.
+/// The way of files whose names have none of the endings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They are sent.
+    /// The files are sent.
     Sent,
     /// Pages, pictures and the like ([`is_shown`]) are sent, and all others run.
     ShownAreSent,
-    /// They are run, whatever their names are.
+    /// The files are run, whatever their names are.
     Run,
-    /// They are neither sent nor run.
+    /// The files are neither sent nor run.
     Refused,
 }
 
@@ -47,13 +47,13 @@ pub enum Way<'r> {
     Sent,
     /// The file is run, by this program or by itself.
     Run(Option<&'r PathBuf>),
-    /// Neither: it may be the source of a program.
+    /// The file is neither sent nor run: it may be the source of a program.
     Refused,
 }
 
 impl Runs {
-    /// Adds the rules of a folder inside: its ends count first, and no file is sent that would be run without it,
-    /// unless the folder inside says that of all files.
+    /// Adds the rules of a folder inside: its endings count first, and no file is sent that would be run without them,
+    /// unless the folder inside decides so for all files.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();
@@ -84,7 +84,7 @@ impl Runs {
         if let Some((_, ByEnd::Run(program))) = found {
             return Way::Run(program.as_ref());
         }
-        // As `a.pl.gz` and `a.pl.old`: a copy of a program. Apache would run some of them.
+        // A name such as `a.pl.gz` or `a.pl.old` is a copy of a program. Apache would run some of them.
         let is_within = |end: &[u8]| {
             let mut places = memchr::memmem::find_iter(&small, end);
             places.any(|at| small.get(at + end.len()) == Some(&b'.'))
@@ -112,7 +112,7 @@ impl Runs {
     }
 }
 
-/// A name without what is added to it when its file is compressed.
+/// A name without the endings that compressing a file adds.
 fn without_codings(name: &[u8]) -> &[u8] {
     let mut plain = name;
     while let Some(shorter) = CODINGS.iter().find_map(|coding| plain.strip_suffix(coding.suffix().as_bytes()))
@@ -122,14 +122,14 @@ fn without_codings(name: &[u8]) -> &[u8] {
     plain
 }
 
-/// Whether files of this name are what pages are made of and what people take home: text, pictures, sound, fonts, archives.
+/// Whether a name is that of a usual file of pages and downloads: text, pictures, sound, fonts, archives.
 pub fn is_shown(name: &[u8]) -> bool {
     let Some(dot) = memchr::memrchr(b'.', name) else { return false };
     let end = &name[dot + 1..];
     SHOWN_ENDS.iter().any(|shown| shown.as_bytes().eq_ignore_ascii_case(end))
 }
 
-/// The words behind the last dot of such names.
+/// Endings, behind the last dot, of such names.
 const SHOWN_ENDS: &[&str] = &[
     "7z",
     "aac",
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(Way::Refused, others(Others::Refused).way(b"a.html"));
     }
 
-    /// A folder inside adds to what is said around it, and takes nothing away.
+    /// A folder inside adds to the rules around it, and takes none away.
     #[test]
     fn folders_inside() {
         let perl = ends(&[".pl"], Some("/usr/bin/perl"));

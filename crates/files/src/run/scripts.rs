@@ -1,4 +1,4 @@
-//! A folder of Python scripts: which of them a path names, what it holds, and whether it is still the same.
+//! A folder of Python scripts: finds the script that a path names, reads it, and tells whether it is unchanged.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,37 +13,37 @@ use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 use crate::path::is_meant;
 use crate::run::programs::NoProgram;
 
-/// The ends of the names of scripts.
+/// Endings of names of scripts.
 pub const ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
 
-/// The most scripts that are listed: to load as many takes seconds.
+/// The most scripts that are listed: loading as many takes seconds.
 pub const LISTED_MAX: usize = 1000;
 
-/// Names that are looked at to list scripts, at most.
+/// The most names that are checked in order to list scripts.
 const LISTED_NAMES_MAX: usize = 100_000;
 
-/// Longer sources are refused: nobody writes such a page, and what is no source may be any size.
+/// Largest source of a script: nobody writes a larger page, and a file that is no source may have any size.
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
-/// Scripts beneath a folder, which are loaded and asked. All threads share it.
+/// Scripts beneath a folder, which are loaded and called. All threads share it.
 #[derive(Debug)]
 pub struct Scripts {
     root: Mutex<Root>,
     links: Symlinks,
-    /// The name of the script that answers for a folder.
+    /// Name of the script that answers for a folder.
     index: Vec<u8>,
 }
 
-/// A script that a path names, by its form alone or by what is there.
+/// A script that a path names, judged by the path alone or by the files that exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its file, relative to the folder.
+    /// The script's file, relative to the folder.
     pub file: Vec<u8>,
-    /// How many bytes of the path have named it; the rest is for it.
+    /// Length of the part of the path that names the script; the rest is for the script.
     pub name_bytes: usize,
 }
 
-/// Scripts that are in a folder.
+/// Scripts found in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// Their files, relative to the folder.
@@ -52,17 +52,17 @@ pub struct Listed {
     pub is_cut: bool,
 }
 
-/// Why a path names no script.
+/// The reason why a path names no script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unnamed {
-    /// There is none, and this is to be said.
+    /// No script exists, and this is the answer.
     Absent(NoProgram),
-    /// It is a folder that has a script, and lacks the slash at its end.
+    /// The path is that of a folder with a script, and lacks the slash at its end.
     Unslashed,
 }
 
-/// What tells one version of a file from another: that it was written, or is another file. Who may read it, and under which
-/// names it stands, makes no other version of it.
+/// The version of a file: it changes when the file is written or replaced, and not with the permissions or the names of
+/// the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     device: u64,
@@ -79,13 +79,13 @@ impl From<Meta> for Stamp {
 }
 
 impl Stamp {
-    /// When it was written last.
+    /// Time at which the file was written last.
     pub fn modified(&self) -> SystemTime {
         let since = Duration::from_nanos(self.mtime_ns.unsigned_abs());
         if self.mtime_ns < 0 { SystemTime::UNIX_EPOCH - since } else { SystemTime::UNIX_EPOCH + since }
     }
 
-    /// The same in seconds since 1970, as Python has it.
+    /// The time of the last write in seconds since 1970, as a float like Python's.
     pub fn mtime_s(&self) -> f64 {
         let since = Duration::from_nanos(self.mtime_ns.unsigned_abs()).as_secs_f64();
         since.copysign(if self.mtime_ns < 0 { -1.0 } else { 1.0 })
@@ -99,11 +99,11 @@ const fn absent(status: u16, detail: &'static str) -> Unnamed {
 const ABSENT: Unnamed = absent(404, "There is no such page.");
 
 impl Scripts {
-    /// Opens a folder, which need not be there yet.
+    /// Opens a folder, which may be absent at first.
     ///
     /// # Errors
     ///
-    /// Those of [`Root::open`].
+    /// Errors of [`Root::open`].
     pub fn open(folder: &Path, follow_symlinks: bool, index: &str) -> io::Result<Scripts> {
         let links = if follow_symlinks { Symlinks::Follow } else { Symlinks::Refuse };
         Ok(Scripts { root: Mutex::new(Root::open(folder)?), links, index: index.as_bytes().to_vec() })
@@ -113,11 +113,11 @@ impl Scripts {
         self.root.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The script that a path names if nothing on its way is a folder with the name of a script: no look at the disk. The path
-    /// is decoded, has single slashes and no dot segments, and begins with a slash unless it is empty.
+    /// The script that a path names if no folder on its way has the name of a script; does not look at the disk. The
+    /// path is decoded, has single slashes and no dot segments, and begins with a slash unless it is empty.
     pub fn guess(&self, path: &[u8]) -> Option<Named> {
         match next_script(path, 0) {
-            // That is refused, whether the script is known or not.
+            // A path with a NUL is refused, whether the script is known or not.
             _ if memchr::memchr(0, path).is_some() => None,
             Some(end) => Some(Named { file: path[1..end].to_vec(), name_bytes: end }),
             None if path.ends_with(b"/") && is_all_meant(path) => Some(self.index_of(path)),
@@ -125,8 +125,8 @@ impl Scripts {
         }
     }
 
-    /// The script that a path names, and which version of it is there: the first file on the way that has the name of one, or
-    /// that of a folder.
+    /// The script that a path names, and its present version: the first file on the way that has the name of a script,
+    /// or the index of a folder.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Scripts {
             return Err(absent(400, "The path holds a NUL."));
         }
         let mut root = self.root();
-        // The folder may be another one by now.
+        // Another folder may be at the path by now.
         root.follow();
         let mut from = 0;
         while let Some(end) = next_script(path, from) {
@@ -162,8 +162,8 @@ impl Scripts {
         }
     }
 
-    /// The scripts whose paths in the folder have one of these patterns, in which `*` stands for anything; by their names, and
-    /// [`LISTED_MAX`] of them at most. Links to folders are not followed.
+    /// Lists the scripts whose paths in the folder match one of these patterns, in which `*` stands for anything;
+    /// sorted by name, at most [`LISTED_MAX`] of them. Links to folders are not followed.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Scripts {
         Ok(listed)
     }
 
-    /// The script of a folder whose path ends in a slash, which is left to it.
+    /// The index script of a folder whose path ends in a slash; the slash belongs to the rest of the path.
     fn index_of(&self, path: &[u8]) -> Named {
         let file = [path.strip_prefix(b"/").unwrap_or(path), &self.index].concat();
         Named { file, name_bytes: path.len() - 1 }
@@ -209,32 +209,32 @@ impl Scripts {
         root.stat_beneath(&c_path(file)?, self.links)
     }
 
-    /// Where a file is, for [`Scripts::stamp`].
+    /// The location of a file, for [`Scripts::stamp`].
     ///
     /// # Errors
     ///
-    /// Its name holds a NUL.
+    /// The file's name holds a NUL.
     pub fn locate(&self, file: &[u8]) -> io::Result<Location> {
         Ok(self.root().locate(&c_path(file)?))
     }
 
-    /// Where a file is, from the top.
+    /// The absolute path of a file.
     pub fn path(&self, file: &[u8]) -> PathBuf {
         self.root().path().join(std::ffi::OsStr::from_bytes(file))
     }
 
-    /// Which version of a file is there that was read before: one look at its absolute path. `None`: none, as far as
-    /// that tells.
+    /// The present version of a file that was read before: one stat of its absolute path. `None`: as far as that tells,
+    /// no file is there.
     pub fn stamp(&self, place: &Location) -> Option<Stamp> {
         let meta = self.root().stat(place, self.links).ok()?;
         (meta.kind == Kind::File).then(|| meta.into())
     }
 
-    /// Reads a file, and says which version of it that was.
+    /// Reads a file, and returns its version as well.
     ///
     /// # Errors
     ///
-    /// It is gone, cannot be read, or is no source that could be meant.
+    /// The file is gone, cannot be read, or is too large for a source.
     pub fn read(&self, file: &[u8]) -> io::Result<(Vec<u8>, Stamp)> {
         let descriptor = self.root().open_beneath(&c_path(file)?, self.links)?;
         let opened = File::from(descriptor);
@@ -255,13 +255,13 @@ fn c_path(file: &[u8]) -> io::Result<CString> {
     CString::new(file).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// Whether a path is that of a script that one of these patterns names.
+/// Whether a path is that of a script that matches one of these patterns.
 fn is_named(path: &[u8], patterns: &[String]) -> bool {
     ENDS.iter().any(|end| path.ends_with(end))
         && patterns.iter().any(|pattern| matches(pattern.as_bytes(), path))
 }
 
-/// Whether a path has a pattern, in which `*` stands for anything.
+/// Whether a path matches a pattern, in which `*` stands for anything.
 fn matches(pattern: &[u8], path: &[u8]) -> bool {
     let mut parts = pattern.split(|&byte| byte == b'*');
     let first = parts.next().unwrap_or_default();
@@ -276,8 +276,8 @@ fn matches(pattern: &[u8], path: &[u8]) -> bool {
     last.map_or(rest.is_empty(), |last: &[u8]| rest.ends_with(last))
 }
 
-/// Where the first segment ends that begins behind `from` and has the name of a script; none, if one before it is not
-/// meant for clients.
+/// The end of the first segment behind `from` that has the name of a script; `None` if a segment before it is not meant
+/// for clients.
 fn next_script(path: &[u8], from: usize) -> Option<usize> {
     let mut start = from + 1;
     while start <= path.len() {
@@ -301,7 +301,8 @@ fn is_all_meant(path: &[u8]) -> bool {
     inner.is_empty() || inner.split(|&byte| byte == b'/').all(is_page)
 }
 
-/// Whether clients may ask for a file or folder of this name: what begins with an underscore is for other scripts.
+/// Whether clients may ask for a file or folder of this name: a name that begins with an underscore is for other
+/// scripts.
 fn is_page(name: &[u8]) -> bool {
     is_meant(name) && name[0] != b'_' && name != b".."
 }

@@ -1,9 +1,9 @@
 //! Files that are run and not shown: another route of the site runs them, and no folder sends their text.
 //!
-//! A file is judged when it is opened, and not again while it is in the cache: by its path from the top, as it was asked for
-//! and with all links resolved, so that it is known under whichever path it is found. A hard link with another name is a file of its own:
-//! to know it by its inode, those of all scripts would have to be looked up for each file that has several names.
-//! A name and a mode that no such file has cost nothing more.
+//! A file is judged when it is opened, and not again while it is in the cache: by its absolute path, as it was asked
+//! for and with all links resolved, so that it is recognised under whichever path it is found. A hard link with another
+//! name is a file of its own: recognising it by its inode would mean looking up the inodes of all scripts for each file
+//! that has several names. A file whose name and mode no source has costs nothing more.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,26 +17,27 @@ use adyton_sys::fs::{Meta, Symlinks};
 /// Files that a route of the site runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
-    /// The folder that they are in, from the top.
+    /// The absolute path of the folder with the files.
     pub folder: PathBuf,
-    /// The ends of their names, in capital or small letters; if there are none, all executable files are run.
+    /// Endings of the files' names, in capital or small letters; without any, all executable files are run.
     pub ends: Vec<Vec<u8>>,
 }
 
 impl Sources {
-    /// Whether a route of the site runs a file, or that of which the file is a compressed copy; `file` is a path from the top.
+    /// Whether a route of the site runs a file, or the original of which it is a compressed copy; `file` is an absolute
+    /// path.
     pub fn have(all: &[Sources], file: &Path) -> bool {
         let kept = Kept { sources: all, root: Path::new("/"), links: Symlinks::Follow };
         let is_run = |path: &PathBuf| kept.has_path(path, is_executable(path)) || kept.is_copy(path);
         !all.is_empty() && [resolved(file), file.to_owned()].iter().any(is_run)
     }
 
-    /// Whether it may be about a file with such a name, wherever that is.
+    /// Whether a file with such a name may be one of these, wherever it is.
     fn may_have(&self, name: &[u8], is_executable: bool) -> bool {
         if self.ends.is_empty() { is_executable } else { self.ends.iter().any(|end| ends_with(name, end)) }
     }
 
-    /// Whether it is about the file at this path from the top.
+    /// Whether the file at this absolute path is one of these.
     fn has(&self, file: &Path, is_executable: bool) -> bool {
         let is_beneath = |folder: &Path| file.starts_with(folder);
         self.may_have(file.as_os_str().as_bytes(), is_executable)
@@ -48,7 +49,7 @@ impl Sources {
 #[derive(Clone, Copy)]
 pub(crate) struct Kept<'a> {
     pub(crate) sources: &'a [Sources],
-    /// The folder, from the top.
+    /// The absolute path of the folder.
     pub(crate) root: &'a Path,
     pub(crate) links: Symlinks,
 }
@@ -87,24 +88,24 @@ impl Kept<'_> {
         self.has_path(original, is_executable(original))
     }
 
-    /// The paths of a file from the top: as its folder is named, and with all links resolved.
+    /// The absolute paths of a file: by the name of its folder, and with all links resolved.
     fn paths(self, relative: &[u8]) -> [PathBuf; 2] {
         let named = self.root.join(OsStr::from_bytes(relative));
         [resolved(&named), named]
     }
 }
 
-/// Whether the file at a path may be run by anybody.
+/// Whether some user may execute the file at a path.
 fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
 }
 
-/// A path without links. One that leads nowhere is left as it is.
+/// A path with its links resolved. A path that leads nowhere is left as it is.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The name of the file of which one with this name is a compressed copy.
+/// The name of the original, if this name is that of a compressed copy.
 fn without_coding(name: &[u8]) -> Option<&[u8]> {
     CODINGS.iter().find_map(|coding| name.strip_suffix(coding.suffix().as_bytes()))
 }

@@ -31,17 +31,17 @@ impl TempFolder {
         folder
     }
 
-    /// The folder that is served.
+    /// The served folder.
     pub(crate) fn root(&self) -> PathBuf {
         self.0.join("site")
     }
 
-    /// A place beside the folder that is served.
+    /// A path beside the served folder.
     pub(crate) fn outside(&self) -> PathBuf {
         self.0.clone()
     }
 
-    /// A path in the folder that is served.
+    /// A path in the served folder.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }
@@ -79,13 +79,13 @@ impl Drop for TempFolder {
     }
 }
 
-/// Asks a site, as the server does.
+/// A client, which asks a site as the server does.
 pub(crate) struct Client {
     pub(crate) site: Folder,
     pub(crate) prefix: &'static str,
     /// The answer's `Date`.
     pub(crate) date: String,
-    /// Counted up before each request, unless the requests are to arrive together.
+    /// A number that is counted up before each request, unless the requests are to arrive together.
     pub(crate) fresh: u64,
     pub(crate) arrive_together: bool,
     /// Whether files that other paths name are named, and not sent.
@@ -122,7 +122,7 @@ impl Client {
         }
     }
 
-    /// Lets the wall clock of the answers run on.
+    /// Advances the wall clock of the answers.
     pub(crate) fn pass_seconds(&mut self, seconds: u64) {
         let now = httpdate::parse_http_date(&self.date).unwrap();
         self.date = httpdate::fmt_http_date(now + Duration::from_secs(seconds));
@@ -163,7 +163,7 @@ impl Client {
             is_absent: self.is_absent,
             runs_page: None,
         };
-        // Bytes of an earlier answer stand in front, as when requests are pipelined.
+        // Bytes of an earlier answer stand in front, as with pipelined requests.
         let mut out = b"before".to_vec();
         let answer = self.site.answer(&ask, &mut out);
         assert!(out.starts_with(b"before"), "{request}");
@@ -219,10 +219,10 @@ impl Reply {
         Reply { status, head, body, keep_alive, fell_through: false, has_parts }
     }
 
-    /// What holds for every answer.
+    /// Checks the properties of every answer.
     fn check(&self, request: &str, date: &str) {
         if self.status == 0 {
-            // Nothing was written.
+            // Nothing was written for this answer.
             return;
         }
         assert_eq!(Some(date), self.field("date"), "{}", self.head);
@@ -256,7 +256,7 @@ impl Reply {
     }
 }
 
-/// A generator of numbers that are random enough, and the same in each run.
+/// A generator of numbers that are random enough, and equal in each run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

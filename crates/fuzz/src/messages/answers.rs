@@ -1,11 +1,11 @@
-//! The slow twin of the response head: what an application says in one list, what must be sent in one string.
+//! The slow twin of the response head: the fields of an application in one list, the head to be sent in one string.
 
 use adyton_http::{BodySize, Identity, ResponseHead, Version};
 use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
 
 use crate::text::{is_text, is_token, number, trim};
 
-/// What an application and its server want to say.
+/// The response that an application and its server want to send.
 #[derive(Debug)]
 pub(crate) struct Wish<'w> {
     asked: Asked,
@@ -39,7 +39,7 @@ pub(crate) fn check(data: &[u8]) {
 }
 
 impl<'w> Wish<'w> {
-    /// Status, flags, then the reason and the fields with 0xff between them.
+    /// Reads status and flags, then the reason and the fields with 0xff between them.
     fn read(data: &'w [u8]) -> Option<Wish<'w>> {
         let ([status, flags], rest) = data.split_first_chunk::<2>()?;
         let mut words = rest.split(|&byte| byte == 0xff);
@@ -60,7 +60,7 @@ impl<'w> Wish<'w> {
     }
 }
 
-/// Writes half of the fields, pauses, and goes on.
+/// Writes half of the fields, pauses, and writes the others.
 fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
     let (before, behind) = wish.fields.split_at(wish.fields.len() / 2);
     let mut head = begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
@@ -75,7 +75,7 @@ fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
     Ok(finish(head, wish.asked, &IDENTITY, wish.body))
 }
 
-/// The whole head, if nothing in the wish is forbidden.
+/// Returns the whole head, if nothing in the wish is forbidden.
 fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
     if !(200..=999).contains(&wish.status) || !wish.reason.iter().all(|&byte| is_text(byte)) {
         return None;
@@ -122,7 +122,7 @@ fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
     Some((out, Framed { framing, keep_alive }))
 }
 
-/// How the body is sent, and the line that says so.
+/// Returns how the body is sent, and the line that says so.
 fn naive_framing(wish: &Wish<'_>, stated: Option<u64>) -> (BodyFraming, String) {
     let own = if let BodySize::Known(bytes) = wish.body { Some(bytes) } else { None };
     let line = |length: Option<u64>| length.map(|n| format!("Content-Length: {n}\r\n")).unwrap_or_default();

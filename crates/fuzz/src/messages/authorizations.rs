@@ -1,11 +1,11 @@
-//! What must hold of every text as `Authorization`, and as a file of users: twins that write again what was read.
+//! Invariants of every text as `Authorization`, and as a file of users: twins write again what was read.
 
 use adyton_auth::{
     Asked, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Passwords, Realm, Wrong,
     read_basic,
 };
 
-/// Panics unless a value is refused, or is just what its name and password make; and if it gets in by Digest.
+/// Panics unless a value is refused, or is just what its name and password make; and if Digest lets it in.
 pub(crate) fn check(value: &[u8]) {
     if let Ok(credentials) = read_basic(value) {
         let text = [&credentials.user[..], &credentials.password].join(&b':');
@@ -22,7 +22,7 @@ pub(crate) fn check(value: &[u8]) {
     assert!(matches!(digest.check(&passwords, request, 0), Checked::Bad(_)), "nobody gets in");
 }
 
-/// Panics unless a text is refused with sentences that name its lines, or is a file of users or groups.
+/// Panics unless a text is refused with sentences that name its lines, or is read as a file of users or groups.
 pub(crate) fn check_files(text: &str) {
     if let Ok(passwords) = Passwords::read(text) {
         assert!(passwords.weak().len() <= passwords.len() && passwords.len() <= text.lines().count());
@@ -40,7 +40,7 @@ fn check_wrongs(text: &str, wrongs: &[Wrong]) {
     }
 }
 
-/// Base64 (RFC 4648 section 4) bit by bit.
+/// Encodes in base64 (RFC 4648 section 4) bit by bit.
 fn base64(bytes: &[u8]) -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bits: Vec<u8> = bytes.iter().flat_map(|byte| (0..8).rev().map(move |at| byte >> at & 1)).collect();

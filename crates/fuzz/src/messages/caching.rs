@@ -1,9 +1,8 @@
-//! The slow twin of what an answer says of caches, and what holds for every answer that is kept.
+//! The slow twin of `Cache-Control`, and the invariants of every answer that is kept.
 
 use adyton_cache::{Control, Rules, judge};
 
-/// Panics unless these lines of `Cache-Control` are read as by the twin, where no quotes are in them; with quotes, unless what is
-/// outside of them is.
+/// Panics unless these lines of `Cache-Control` are read as by the twin; lines with quotes are not compared.
 pub(crate) fn check_control(lines: &[u8]) {
     let mut control = Control::default();
     for line in lines.split(|&byte| byte == b'\n') {
@@ -28,7 +27,7 @@ pub(crate) fn check_control(lines: &[u8]) {
     assert_eq!(has("s-maxage"), control.s_maxage_s.is_some());
 }
 
-/// Panics if an answer with these fields, one a line, is kept that says that it must not be.
+/// Panics if an answer with these fields, one a line, is kept although they forbid it.
 pub(crate) fn check_head(lines: &[u8]) {
     let head = [b"HTTP/1.1 200 OK\r\n", lines, b"\r\n\r\n"].concat();
     let Ok(terms) = judge(&head, Rules { fresh_ms: 1000, with_cookies: true }, true) else { return };

@@ -1,10 +1,10 @@
-//! The slow twin of the chunk decoder: RFC 9112 section 7.1 line by line, on a stream that lies there as a whole.
+//! The slow twin of the chunk decoder: RFC 9112 section 7.1 line by line, on a stream that has come as a whole.
 
 use adyton_http1::Chunked;
 
 use crate::text::{find, is_text, is_token, is_token_byte, split_once};
 
-/// What a stream comes to.
+/// The outcome of decoding a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The body, and how many bytes of the stream it took.
@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-/// Panics unless the decoder comes to the same as the twin.
+/// Panics unless the decoder has the same outcome as the twin.
 pub(crate) fn check(stream: &[u8]) {
     let ours = decode(stream);
     let mut twin = naive(stream);
@@ -26,7 +26,7 @@ pub(crate) fn check(stream: &[u8]) {
     assert_eq!(twin, ours, "{}", crate::show(stream));
 }
 
-/// Decodes the whole stream, as a server does that has it all.
+/// Decodes a stream that has come as a whole.
 fn decode(stream: &[u8]) -> Outcome {
     let (mut chunked, mut body, mut at) = (Chunked::new(), Vec::new(), 0);
     while at < stream.len() && !chunked.is_done() {
@@ -64,7 +64,7 @@ fn naive(stream: &[u8]) -> Outcome {
     }
 }
 
-/// The size in a line, and the bytes of its extensions.
+/// Reads the size in a line, and counts the bytes of its extensions.
 fn size_line(line: &[u8]) -> Option<(usize, usize)> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (size, extensions) = line.split_at(digits);
@@ -76,7 +76,7 @@ fn size_line(line: &[u8]) -> Option<(usize, usize)> {
     Some((usize::from_str_radix(size, 16).ok()?, extensions.len()))
 }
 
-/// What follows `";" name [ "=" ( token / quoted-string ) ]`.
+/// Returns the bytes behind `";" name [ "=" ( token / quoted-string ) ]`.
 fn behind_extension(extension: &[u8]) -> Option<&[u8]> {
     let token_of = |bytes: &[u8]| bytes.iter().take_while(|byte| is_token_byte(**byte)).count();
     let rest = extension.strip_prefix(b";")?;
@@ -122,7 +122,7 @@ fn trailers(stream: &[u8], section: &[u8], body: Vec<u8>) -> Outcome {
     Outcome::Refused
 }
 
-/// Rule 25.
+/// Whether a trailer field must not have this name (rule 25).
 fn is_forbidden(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let names = "authorization cache-control connection cookie expect forwarded host if-match \

@@ -1,4 +1,4 @@
-//! The slow twin of what compressing an answer changes in its head, and what holds for every coding that is chosen.
+//! The slow twin of the changes that compression makes in a head, and the invariant of every coding that is chosen.
 
 use adyton_compress::{Answer, CODINGS, Coding, Rules, gains, recode};
 use adyton_http::{BodySize, Identity, Version};
@@ -11,8 +11,8 @@ type Field = (Vec<u8>, Vec<u8>);
 
 const STATUSES: [u16; 8] = [200, 201, 204, 205, 206, 304, 404, 500];
 
-/// Panics unless the head of an answer with these fields, one a line, is changed as by the twin. `chosen` has a bit for each
-/// thing that may be one or the other.
+/// Panics unless the head of an answer with these fields, one a line, is changed as by the twin. `chosen` has a bit for
+/// each condition that may hold or not.
 pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     let bit = |at: u16| chosen >> at & 1 == 1;
     let rules = Rules { codings: CODINGS.to_vec(), bytes_min: 100, with_cookies: bit(0) };
@@ -27,7 +27,7 @@ pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     let Ok(mut head) = http1::begin(&mut out, status, b"") else { return };
     for line in lines.split(|&byte| byte == b'\n') {
         if let Some((name, value)) = split_once(line, b':') {
-            // What cannot be sent is left out.
+            // A field that cannot be sent is left out.
             let _ = head.field(name, value);
         }
     }
@@ -41,7 +41,7 @@ pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     assert!(out.starts_with(b"before\r\n\r\nHTTP/1.1 ") && out.ends_with(b"\r\n\r\n"));
 }
 
-/// Panics if these values of `Accept-Encoding` lead to a coding that they refuse, or that there is not.
+/// Panics if these values of `Accept-Encoding` lead to a coding that they do not name, or that the rules do not have.
 pub(crate) fn check_accepted(value: &[u8]) {
     let lines: Vec<&[u8]> = value.split(|&byte| byte == b'\n').collect();
     let rules = Rules { codings: vec![Coding::Zstd, Coding::Gzip], bytes_min: 0, with_cookies: false };

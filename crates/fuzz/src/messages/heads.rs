@@ -1,4 +1,4 @@
-//! The slow twin of the head parser: the whole head lies there, and RFC 9112 sections 2 to 9 are followed line by line.
+//! The slow twin of the head parser: given the whole head, it follows RFC 9112 sections 2 to 9 line by line.
 
 use adyton_http::{Known, Method, Span, Version};
 use adyton_http1::{Framing, Head, Limits, Parsed, Refusal};
@@ -41,7 +41,7 @@ pub(crate) fn check(input: &[u8], limits: &Limits) {
 }
 
 impl Story {
-    /// What the parser found.
+    /// Returns the story that the parser found.
     pub(crate) fn of(head: &Head, input: &[u8]) -> Story {
         let copy = |span: Span| span.of(&input[..head.bytes()]).to_vec();
         Story {
@@ -64,7 +64,7 @@ impl Story {
         }
     }
 
-    /// The values of all fields called `name`.
+    /// Returns the values of all fields called `name`.
     fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
         let called = move |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
         self.fields.iter().filter(called).map(|field| field.1.as_slice())
@@ -75,14 +75,14 @@ impl Story {
     }
 }
 
-/// What the twin does not tell: the names as they are known, the tables, the order of things.
+/// Checks the properties that the twin does not tell: the names as they are known, the tables, the order of spans.
 fn check_details(head: &Head, input: &[u8]) {
     let method = head.method_span.of(input);
     let expected = METHODS.iter().find(|(name, _)| name.as_bytes() == method).map_or(Method::Other, |m| m.1);
     assert_eq!(expected, head.method);
     let mut end = head.target.end;
     for field in head.fields.as_slice() {
-        // A target with a host of its own has it in the place of the field's.
+        // The host of a target takes the place of the field's.
         let is_of_target = field.known == Known::Host && head.host == Some(field.value);
         let is_behind =
             field.name.end < field.value.start || is_of_target && field.value.end <= head.target.end;
@@ -107,7 +107,7 @@ fn after_empty_line(input: &[u8]) -> &[u8] {
     input.strip_prefix(b"\r\n").unwrap_or(input)
 }
 
-/// What a whole head says, if it keeps all rules; nothing for the beginning of one.
+/// Returns all that a whole head says, if it keeps the rules; `None` for the beginning of one.
 fn naive(input: &[u8], limits: &Limits) -> Option<Story> {
     let rest = after_empty_line(input);
     let end = find(rest, b"\r\n\r\n")?;
@@ -261,7 +261,7 @@ fn naive_keep_alive(story: &Story) -> bool {
     !said(b"close") && (story.version == Version::Http11 || said(b"keep-alive"))
 }
 
-/// Methods that are known; case matters.
+/// Known methods; case matters.
 const METHODS: &[(&str, Method)] = &[
     ("GET", Method::Get),
     ("HEAD", Method::Head),
@@ -274,7 +274,7 @@ const METHODS: &[(&str, Method)] = &[
     ("CONNECT", Method::Connect),
 ];
 
-/// Fields that may stand only once, rule 16.
+/// Fields that may stand only once (rule 16).
 const SINGLETONS: &[&str] = &[
     "authorization",
     "content-length",

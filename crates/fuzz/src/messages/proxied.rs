@@ -1,4 +1,4 @@
-//! What proxies tell: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
+//! Values that proxies tell: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
 
 use adyton_http::{Known, Request, authority};
 use adyton_http1::{Head, Limits, Parsed};
@@ -6,7 +6,7 @@ use adyton_proxied::proxy_protocol::{HEADER_BYTES_MAX, Read, read};
 use adyton_proxied::{Told, Trust};
 use adyton_route::Networks;
 
-/// Panics unless every beginning of `input` comes to what the whole comes to, or asks for more.
+/// Panics unless every beginning of `input` has the outcome of the whole, or asks for more.
 pub(crate) fn check_header(input: &[u8]) {
     let whole = read(input);
     for end in 0..input.len() {
@@ -23,8 +23,9 @@ pub(crate) fn check_header(input: &[u8]) {
     }
 }
 
-/// Panics unless requests with `lines` for fields keep to the promises: a stranger tells nothing, what is told is
-/// well-formed, what is left would tell nothing else, and what a client puts in front changes nothing.
+/// Panics unless requests with `lines` for fields keep these promises: a stranger is not believed, told values are
+/// well-formed, the fields that are left would tell nothing else, and fields that a client puts in front change
+/// nothing.
 pub(crate) fn check_fields(lines: &[u8], names: &[&str]) {
     let trust = trust(names);
     with_request(lines, |request| {
@@ -64,7 +65,7 @@ fn trust(names: &[&str]) -> Trust {
     trust
 }
 
-/// Does nothing when the lines are no fields.
+/// Calls `check` with a request of these lines, or does nothing when the lines are not fields.
 fn with_request(lines: &[u8], check: impl FnOnce(Request<'_>)) {
     let bytes = [b"GET / HTTP/1.1\r\nHost: a\r\n", lines, b"\r\n\r\n"].concat();
     let mut head = Head::new();
@@ -81,7 +82,7 @@ fn check_values(told: &Told<'_>) {
     assert!(told.port != Some(0) && told.script_name.is_none_or(is_path), "{told:?}");
 }
 
-/// The fields that an application sees.
+/// Returns the fields that an application sees.
 fn what_is_left(told: &Told<'_>, request: Request<'_>) -> Vec<u8> {
     let is_as_it_was = |known| !told.strips(known) && told.rewritten(known).is_none();
     let fields =

@@ -1,4 +1,5 @@
-//! The slow twin of the `Range` field: RFC 9110 section 14 with numbers that do not overflow, and ranges merged two by two.
+//! The slow twin of the `Range` field: RFC 9110 section 14 with numbers that do not overflow, and ranges merged in
+//! pairs.
 
 use std::ops::Range;
 
@@ -6,8 +7,8 @@ use adyton_files::ranges::{RANGES_MAX, Requested, parse};
 
 use crate::text::{is_text, split_once, trim};
 
-/// Panics unless `value`, for a file of `bytes` bytes, comes to the same as by the twin. What no parsed head
-/// can hold is left out.
+/// Panics unless `value`, for a file of `bytes` bytes, comes to the same ranges as by the twin. Values that no parsed
+/// head can hold are left out.
 pub(crate) fn check(value: &[u8], bytes: u64) {
     if value.iter().all(|&byte| is_text(byte)) {
         assert_eq!(naive(value, bytes), parse(value, bytes), "{} of {bytes}", crate::show(value));
@@ -34,7 +35,7 @@ fn naive(value: &[u8], bytes: u64) -> Requested {
     if ranges.is_empty() { Requested::Unsatisfiable } else { Requested::Ranges(ranges) }
 }
 
-/// One range, cut to the file; `None` when it is not a range.
+/// Reads one range, cut to the file; `None` when it is not a range.
 fn naive_range(spec: &[u8], bytes: u128) -> Option<Range<u128>> {
     let (start, end) = match split_once(spec, b'-')? {
         (b"", suffix) => (bytes.saturating_sub(naive_number(suffix)?), bytes),
@@ -45,7 +46,7 @@ fn naive_range(spec: &[u8], bytes: u128) -> Option<Range<u128>> {
     (is_whole || start < end).then_some(start.min(bytes)..end.min(bytes))
 }
 
-/// A number of any length; those of more than 64 bits, which no file reaches, are all alike.
+/// Reads a number of any length; numbers of more than 64 bits, which no file reaches, are all alike.
 fn naive_number(digits: &[u8]) -> Option<u128> {
     let text = str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
     match text.trim_start_matches('0') {

@@ -1,8 +1,8 @@
-//! Heads of answers as a client reads them: a head that comes in pieces is the head that comes at once.
+//! Heads of answers as a client reads them: a head in pieces is read like the same head at once.
 
 use adyton_http1::{BodyFraming, Received};
 
-/// Panics unless every beginning of `input` comes to what the whole comes to, or asks for more.
+/// Panics unless every beginning of `input` has the outcome of the whole, or asks for more.
 pub(crate) fn check(input: &[u8], to_head: bool) {
     let whole = Received::parse(input, to_head);
     if let Ok(Some(head)) = whole {

@@ -1,8 +1,8 @@
-//! What must hold of every path that a rule changes.
+//! Invariants of every path that a rule changes.
 
 use adyton_route::{PathPattern, Rewrites, spelled};
 
-/// Panics unless rules make of a path what they say, in letters that are plain in a request.
+/// Panics unless rules make of a path what they say, in characters that are plain in a request.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(path) = spelled(bytes) else { return };
     let mut rules = Rewrites::default();
@@ -20,7 +20,7 @@ pub(crate) fn check(bytes: &[u8]) {
     } else {
         [b"/b", &path[2..]].concat()
     };
-    // One path, whose single slashes are those of its one spelling.
+    // A target has one path, and the one spelling of a path has single slashes.
     match spelled(&target[..query]) {
         Ok(made) => assert_eq!(crate::show(&folded(&expected)), crate::show(&made)),
         Err(_) => assert!(expected.split(|&byte| byte == b'/').any(|part| part == b"." || part == b"..")),
@@ -29,7 +29,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert_eq!(1, target[query..].iter().filter(|&&byte| byte == b'?').count());
 }
 
-/// A path with single slashes.
+/// Returns a path with single slashes.
 fn folded(path: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for &byte in path {

@@ -1,9 +1,9 @@
-//! What scripts print, read in one piece and byte by byte, and what must never come of it.
+//! Output of scripts, read in one piece and byte by byte, and heads that must never come of it.
 
 use adyton_cgi::{Answer, Head, answer, find_end, status_of};
 
-/// Panics if the head of a script's answer depends on how it was cut into pieces, or if something of it could pass for more than
-/// one field.
+/// Panics if the head of a script's answer depends on how it was cut into pieces, or if a part of it could pass for
+/// more than one field.
 pub(crate) fn check(data: &[u8]) {
     let _ = status_of(data);
     let whole = find_end(data, 0);

@@ -7,7 +7,8 @@ use adyton_cli::{FolderRuns, FolderSettings, MaySet, folder_loops, read_folder, 
 use adyton_import::{FolderHandlers, FolderLines, import_folder};
 use adyton_route::{Door, PathPattern};
 
-/// Panics unless a text is refused with sentences, or says no more than it may; nor may it open what a line of it closes.
+/// Panics unless a text is refused with sentences, or says no more than it may; nor may it open a folder that one of
+/// its lines closes.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     check_own(text);
@@ -39,12 +40,12 @@ fn check_apache(text: &str) {
             assert!(takes_handlers || handlers.is_none_or(FolderHandlers::is_empty));
         }
     }
-    // These change what a line behind them means.
+    // `Require` and `Satisfy` change the meaning of the lines behind them.
     let small = text.to_ascii_lowercase();
     if ["require", "satisfy"].iter().any(|word| small.contains(word)) {
         return;
     }
-    // A line before it may go on with a backslash at its end.
+    // The text may end in a backslash, which continues its last line in the next one.
     if let Some((said, _)) = apache(&format!("{text}\n\nRequire all denied\n"), MaySet::ALL, true) {
         assert!(is_closed(&said), "it is open: {said:?}");
     }
@@ -83,7 +84,7 @@ fn apache(text: &str, may: MaySet, takes_handlers: bool) -> Option<(FolderSettin
     }
 }
 
-/// Whether nothing is said that would need a word in `may-set`.
+/// Whether the settings say nothing that would need a word in `may-set`.
 fn is_silent(said: &FolderSettings) -> bool {
     let FolderSettings { settings, redirects, runs } = said;
     settings.admission().is_open()
@@ -94,13 +95,13 @@ fn is_silent(said: &FolderSettings) -> bool {
         && *runs == FolderRuns::default()
 }
 
-/// Whether nobody comes to what is in the folder.
+/// Whether no client reaches the files of the folder.
 fn is_closed(said: &FolderSettings) -> bool {
     let clients: [IpAddr; 3] =
         [Ipv4Addr::LOCALHOST.into(), Ipv4Addr::new(192, 0, 2, 1).into(), Ipv6Addr::LOCALHOST.into()];
     let admission = said.settings.admission();
     let is_guarded = said.settings.auth.is_some();
-    // A redirect of all paths leaves no file to come to.
+    // A redirect of all paths leaves no file to reach.
     let is_everything = |path: &PathPattern| *path == PathPattern::Prefix(Box::default());
     let is_refused = said.redirects.iter().any(|redirect| is_everything(&redirect.path));
     is_refused || clients.iter().all(|client| admission.door(is_guarded, Some(*client)) == Door::Closed)

@@ -1,12 +1,12 @@
-//! What must hold of every text as a configuration of another server.
+//! Invariants of every text as a configuration of another server.
 
 use adyton_cli::{Command, parse};
 use adyton_import::{Found, Kind, import};
 
-/// Panics unless a text is refused with a sentence, or becomes a file of sites in which only what it names may be missing.
+/// Panics unless a text is refused with a sentence, or becomes a file of sites that only lacks files which it names.
 pub(crate) fn check(kind: Kind, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // What is included is the same text again, which ends at the limit or as a circle.
+    // An included file is the same text again, so that inclusion ends at the limit or as a circle.
     let mut include = |name: &str| -> Result<Vec<Found>, String> {
         Ok(vec![Found { name: name.to_owned(), text: text.to_owned() }])
     };
@@ -26,7 +26,7 @@ pub(crate) fn check(kind: Kind, bytes: &[u8]) {
     }
 }
 
-/// Whether a sentence is about what is not on this disk, or about settings that contradict each other.
+/// Whether a sentence is about something that is not on this disk, or about settings that contradict each other.
 fn is_absence(sentence: &str) -> bool {
     const WORDS: [&str; 12] = [
         "there is no ",
@@ -38,7 +38,7 @@ fn is_absence(sentence: &str) -> bool {
         "leave out ()",
         "the target is empty",
         "is given twice",
-        // Of two locations with one path, which nginx itself refuses.
+        // This is said of two locations with one path, which nginx itself refuses.
         "this route is never taken",
         "requests are served at",
         "--",

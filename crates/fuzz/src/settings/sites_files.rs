@@ -1,16 +1,17 @@
-//! What must hold of every text as a file of sites, and of the router that is made of it.
+//! Invariants of every text as a file of sites, and of the router that is made of it.
 
 use std::net::IpAddr;
 
 use adyton_cli::{Command, Question, Site, parse};
 use adyton_route::spelled;
 
-/// Panics unless a text is refused with sentences that say where, or is a file whose routes are found as by trying each.
+/// Panics unless a text is refused with sentences that say where, or is a file whose routes are found as by trying
+/// each.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words = ["check", "site.toml"].map(str::to_owned);
     match parse(&words, &[], false, Some(text.into())) {
-        // Beside the file's own mistakes, settings may contradict each other.
+        // Besides the file's own mistakes, settings may contradict each other.
         Err(failure) => assert!(!failure.message.is_empty() && failure.status == 2, "nothing is said"),
         Ok(Command::Check(settings)) => {
             let sites = settings.sites.as_deref().expect("a file of sites");
@@ -27,7 +28,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
 }
 
-/// The routes of a path are those that match it, in the order in which all are tried.
+/// Panics unless the routes of a path are those that match it, in the order in which all are tried.
 fn check_routes(site: &Site, path: &str) {
     let path = spelled(path.as_bytes()).expect("no dot segments");
     let all = site.table();

@@ -1,11 +1,11 @@
-//! Inputs that are made of others, as libFuzzer makes them, but without looking at what they reach.
+//! Inputs made of other inputs, as libFuzzer makes them, but without looking at the code that they reach.
 
 use std::borrow::Cow;
 
-/// No input is longer.
+/// Bytes of the longest input.
 const BYTES_MAX: usize = 4096;
 
-/// Bytes that mean something in what is parsed.
+/// Bytes that mean something to a parser.
 const MEANT: &[u8] = b"\r\n\t \0\"'()*,-./019:;<=>?[\\]{}%&#@AZaz_~\x7f\x80\xff";
 
 /// Makes inputs, always the same ones of the same corpus.
@@ -17,7 +17,7 @@ pub(crate) struct Changes<'c> {
 }
 
 impl<'c> Changes<'c> {
-    /// Makes inputs for the target of this name, of its corpus and of words.
+    /// Starts to make inputs for the target of this name, of its corpus and of words.
     pub(crate) fn new(name: &str, corpus: &'c [Vec<u8>], words: &'c [Vec<u8>]) -> Self {
         let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
         Changes { corpus, words, input: Vec::new(), random: Random(seed) }
@@ -74,7 +74,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another, which is above 0.
+    /// Returns a number below `end`, which is above 0.
     fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap_or_default()
     }

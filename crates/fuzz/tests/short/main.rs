@@ -1,4 +1,4 @@
-//! Each target takes all inputs of its corpus, and some thousands that are made of them: the same ones in each run.
+//! Each target takes all inputs of its corpus, and some thousands that are made of them, the same ones in each run.
 
 mod changes;
 
@@ -16,16 +16,16 @@ use adyton_fuzz::targets::{ALL, Target};
 
 use changes::Changes;
 
-/// How many inputs are made for each target.
+/// Inputs that are made for each target.
 const INPUTS: usize = 10_000;
-/// So many of them are made one from another, before the next is made of one of the corpus again.
+/// Inputs that are made one from another, before the next is made of one of the corpus again.
 const GENERATION: usize = 8;
-/// Reached only by what hangs.
+/// Time that only an input that hangs can take.
 const HANGING_AFTER: Duration = Duration::from_secs(120);
-/// Reached only by what allocates as much as its input says.
+/// Memory that a target needs only if it allocates as much as its input says.
 const BYTES_MAX: u64 = 2 << 30;
 
-/// A test for each target.
+/// Makes a test for each target.
 macro_rules! each {
     ($($name:ident)*) => {
         $(#[test] fn $name() { run(stringify!($name)); })*
@@ -60,7 +60,7 @@ fn run(name: &str) {
         while end.recv_timeout(HANGING_AFTER / 4) == Err(RecvTimeoutError::Timeout) {
             let (began, input) = &*input.lock().unwrap_or_else(PoisonError::into_inner);
             if began.elapsed() > HANGING_AFTER {
-                // Not by a macro, whose words the harness would keep until the test ends.
+                // A macro would not do: the harness keeps what it prints until the test ends.
                 let _ =
                     writeln!(io::stderr(), "{name} takes more than {HANGING_AFTER:?} for {}", shown(input));
                 process::exit(1);
@@ -92,12 +92,12 @@ fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// An input as a literal of Rust.
+/// Shows an input as a Rust literal.
 fn shown(input: &[u8]) -> String {
     format!("b\"{}\"", input.escape_ascii())
 }
 
-/// The files of a folder, in the order of their names.
+/// Reads the files of a folder, in the order of their names.
 fn read(folder: &Path) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("a folder of inputs")
@@ -107,7 +107,7 @@ fn read(folder: &Path) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).expect("a file")).collect()
 }
 
-/// The words of a dictionary as libFuzzer reads it: each in quotes, with bytes as `\x0d`.
+/// Reads the words of a dictionary as libFuzzer does: each in quotes, with bytes as `\x0d`.
 fn words(file: &Path) -> Vec<Vec<u8>> {
     let text = fs::read_to_string(file).expect("a dictionary");
     let quoted = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {

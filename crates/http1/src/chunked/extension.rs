@@ -13,7 +13,7 @@ pub(super) struct Extension {
     bytes: u16,
 }
 
-/// What was read last.
+/// The part of an extension that was read last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The size of the chunk.
@@ -35,12 +35,12 @@ enum State {
 }
 
 impl Extension {
-    /// Behind the size, before the first semicolon.
+    /// Returns the place behind the size, before the first semicolon.
     pub(super) fn new() -> Extension {
         Extension { state: State::Size, bytes: 0 }
     }
 
-    /// The place behind `byte`; `None` when it is the CR that ends the line.
+    /// Returns the place behind `byte`; `None` when it is the CR that ends the line.
     pub(super) fn behind(self, byte: u8) -> Result<Option<Extension>, Refusal> {
         let state = match (self.state, byte) {
             (State::Size | State::Name | State::Token | State::Closed, b';') => State::Semicolon,
@@ -61,7 +61,7 @@ impl Extension {
     }
 }
 
-/// Extension bytes of one chunk, semicolon included. A signature as some stores want it has 85.
+/// Extension bytes of one chunk, semicolon included. The signature that some stores want has 85.
 const BYTES_OF_CHUNK_MAX: u16 = 256;
 
 const BAD_EXTENSION: Refusal = Refusal::bad("A chunk extension is malformed.");

@@ -16,7 +16,7 @@ pub(super) struct Trailers {
     name_bytes: usize,
 }
 
-/// What was read last.
+/// The part of the trailer section that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// A whole line.
@@ -33,7 +33,7 @@ enum State {
 }
 
 impl Trailers {
-    /// Reads one byte; whether it is the last one of the section.
+    /// Reads one byte, and returns whether it is the last one of the section.
     pub(super) fn is_end_behind(&mut self, byte: u8) -> Result<bool, Refusal> {
         self.bytes += 1;
         if self.bytes > BYTES_MAX {

@@ -8,18 +8,18 @@ mod twin;
 
 use adyton_http1::{CHUNK_END, Chunked, LAST_CHUNK, write_chunk_head};
 
-/// What becomes of a stream.
+/// The result of decoding a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// This body, and how many bytes of the stream it took.
+    /// A body, and the number of bytes of the stream that it took.
     Body(Vec<u8>, usize),
     /// More bytes are needed.
     Incomplete,
-    /// It was refused.
+    /// The stream was refused.
     Refused,
 }
 
-/// Feeds `stream` whole, with a tail, byte by byte and in two pieces; what is cut off is incomplete.
+/// Feeds `stream` whole, with a tail, byte by byte and in two pieces; a stream that is cut off is incomplete.
 fn check(label: &str, stream: &[u8], expected: &Outcome) {
     assert_eq!(*expected, decode(&[stream]), "{label}, whole");
     assert_eq!(
@@ -98,7 +98,7 @@ fn the_largest_chunk_does_not_overflow() {
     assert!(!chunked.is_done());
 }
 
-/// What we write is what we read.
+/// The decoder reads the body that the encoder has written.
 #[test]
 fn encoder_and_decoder_agree() {
     for bytes in [1, 9, 10, 15, 16, 255, 256, 4095, 65_536] {

@@ -1,8 +1,9 @@
-//! The slow twin: RFC 9112 section 7.1 line by line, on a stream that lies there as a whole.
+//! The slow twin: RFC 9112 section 7.1 line by line, on a whole stream.
 
 use crate::Outcome;
 
-/// Whether the twin comes to the same. A bad byte is seen at once; the twin wants the whole line.
+/// Checks that the twin comes to the outcome `ours`. The decoder sees a bad byte at once; the twin wants the
+/// whole line.
 pub(crate) fn assert_agrees(label: &str, stream: &[u8], ours: &Outcome) {
     let twin = naive(stream);
     if twin == Outcome::Incomplete && *ours == Outcome::Refused {

@@ -1,4 +1,4 @@
-//! What a head tells besides the cases: single fields, spans, reuse.
+//! Properties of heads that no case shows: single fields, spans, reuse.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -46,7 +46,7 @@ fn spans() {
     assert!(head.method_span.len() <= METHOD_BYTES_MAX);
 }
 
-/// Whoever reads the field finds the host of the target there (RFC 9112 section 3.2.2).
+/// The Host field holds the host of the target (RFC 9112 section 3.2.2).
 #[test]
 fn the_host_of_a_target() {
     let input = b"GET HTTP://Shop.example:8/a HTTP/1.1\r\nAccept: b\r\nhost: other.example\r\n\r\n";

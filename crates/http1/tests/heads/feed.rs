@@ -3,7 +3,7 @@
 use adyton_http::Span;
 use adyton_http1::{Head, Limits, Parsed};
 
-/// Number of the rule, what is tried, the bytes, and what must come of them: a status or a description.
+/// Number of the rule, what is tried, the bytes, and the expected outcome: a status or a description.
 pub(crate) type Case = (&'static str, &'static str, &'static [u8], &'static str);
 
 /// Feeds a case that expects a status or [`in_words`].
@@ -18,10 +18,10 @@ pub(crate) fn check_fields(case: &Case) {
     feed(&format!("rule {rule}, {name}"), input, &Limits::default(), fields_in_words, expected);
 }
 
-/// How a complete head is told.
+/// Describes a complete head.
 type Describe = fn(&Head, &[u8]) -> String;
 
-/// Feeds `input` whole, with a tail, byte by byte, and as a server does that asks `worth_parsing`.
+/// Feeds `input` whole, with a tail, byte by byte, and like a server that asks `worth_parsing`.
 pub(crate) fn feed(label: &str, input: &[u8], limits: &Limits, describe: Describe, expected: &str) {
     let mut head = Head::new();
     let mut outcome = |input: &[u8]| match head.parse(input, limits) {

@@ -8,7 +8,7 @@ use crate::feed::{feed, in_words};
 
 const OK: &str = "Get / ? Http10 - None close";
 
-/// Small enough to be fed byte by byte in a blink.
+/// Limits small enough to feed a head byte by byte in a blink.
 const SMALL: Limits = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 3 };
 
 #[test]
@@ -91,7 +91,7 @@ fn defaults() {
     assert_eq!(Err(431), status(&head(65537)));
 }
 
-/// Limits that are no limits do not overflow.
+/// The largest possible limits do not overflow.
 #[test]
 fn no_limits() {
     let limits = Limits {
@@ -118,7 +118,7 @@ fn endless_lines_cost_little() {
         let refused = looks.iter().find(|&&end| Head::new().parse(&input[..end], &limits).is_err());
 
         assert!((bytes_max..bytes_max + 1500).contains(refused.unwrap()), "{refused:?}");
-        // 512 short looks, and one each KiB.
+        // The bound allows 512 looks at a short head, and one each KiB.
         assert!(looks.iter().filter(|&&end| end < limits.head_bytes_max).count() < 600);
         let passed = (1..=input.len()).find(|&end| Head::passes_line_limit(&input[..end], &limits));
         assert!((8192..8192 + 32).contains(&passed.unwrap()), "{passed:?}");
@@ -127,7 +127,7 @@ fn endless_lines_cost_little() {
 }
 
 /// However many bytes come at once, a look is due when the head is short, and when a KiB, a line end or the
-/// limit are passed.
+/// limit is passed.
 #[test]
 fn looks_at_pieces() {
     let limits = Limits::default();

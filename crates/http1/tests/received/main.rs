@@ -1,4 +1,4 @@
-//! Heads of answers as a client reads them: each whole, byte by byte, and with more behind it.
+//! Heads of responses as a client reads them: each whole, byte by byte, and with more behind it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at its first surprise")]
 
@@ -100,7 +100,7 @@ fn what_is_overlooked() {
     }
 }
 
-/// What is wrong in a line is wrong however the line ends.
+/// A fault in a line is refused however the line ends.
 #[test]
 fn what_is_refused_with_bare_lf() {
     for line in ["A : b", "no colon", "Content-Length: twelve", "A: b\x01", "A: b\rc", ": b"] {

@@ -32,8 +32,8 @@ fn a_whole_head() {
     assert_eq!(expected, String::from_utf8(out).unwrap());
 }
 
-/// A field that was checked for one head does to another what it did to the first; those that decide more than their
-/// own line are looked at each time.
+/// A field that was checked for one head has the same effect on another; a field that decides more than its
+/// own line is looked at each time.
 #[test]
 fn checked_once() {
     let long = "x".repeat(CheckedField::LINE_BYTES_MAX - "A: \r\n".len());
@@ -103,7 +103,7 @@ fn a_paused_head_goes_on() {
     }
 }
 
-/// What the application closed stays closed.
+/// A connection that the application closes stays closed when its head is resumed.
 #[test]
 fn resuming_does_not_reopen() {
     let mut out = Vec::new();
@@ -126,7 +126,7 @@ fn no_server() {
     assert_eq!(expected, String::from_utf8(out).unwrap());
 }
 
-/// Rule 38: no status line can be split, and none ends what it must not.
+/// Rule 38: no status line can be split, and no 1xx is sent as the answer to a request.
 #[test]
 fn bad_status_lines() {
     for (status, reason, expected) in [
@@ -200,7 +200,7 @@ fn messages() {
     assert_eq!(expected, fault(b"Content-Length", b"+1"));
 }
 
-/// What concerns the connection is the server's business.
+/// Fields that concern the connection are the server's business.
 #[test]
 fn hop_by_hop_fields_are_dropped() {
     for (name, value) in [

@@ -1,9 +1,9 @@
-//! `WSGIDaemonProcess`: what its options are here.
+//! `WSGIDaemonProcess`: the settings that its options become.
 
 use crate::apache::language::line::Line;
 use crate::model::{Draft, Keys, Place, Value};
 
-/// The user and the group of processes, where they are said.
+/// The user and the group of processes, if they are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Owner {
     user: Option<String>,
@@ -11,14 +11,14 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// The user and group of the directives `User` and `Group`.
+    /// Returns the user and group of the directives `User` and `Group`.
     pub(super) fn of_server(lines: &[Line]) -> Owner {
         let last = |name: &str| lines.iter().rfind(|line| line.name == name).map(|line| number(line.arg(0)));
         Owner { user: last("user"), group: last("group") }
     }
 
-    /// The user and group of a `WSGIDaemonProcess`. One that it does not name is the server's, but a user that it names
-    /// comes with that user's own group.
+    /// Returns the user and group of a `WSGIDaemonProcess`. A user or group that it does not name is the server's, but
+    /// a user that it names comes with that user's own group.
     fn of_daemon(line: &Line, server: &Owner) -> Owner {
         let said = |name: &str| {
             let mut pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));
@@ -31,19 +31,19 @@ impl Owner {
         }
     }
 
-    /// Those that are written.
+    /// Returns the user and group that are in the keys.
     fn of_keys(keys: &Keys) -> Owner {
         let text = |name: &str| keys.get(name).map(|key| key.value.texts().concat());
         Owner { user: text("user"), group: text("group") }
     }
 }
 
-/// `#33` is the number of a user or a group, without the sign here.
+/// Returns a user or a group, or its number: `#33` has no sign in front here.
 pub(super) fn number(text: &str) -> String {
     text.trim_start_matches('#').to_owned()
 }
 
-/// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all. `owner` is the server's.
+/// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first one counts for all. `owner` is the server's.
 pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, (keys, is_site): (&mut Keys, bool)) {
     let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
     let place = &line.place;
@@ -77,13 +77,13 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, (keys, is_site
             paths.for_each(|path| server.add("python-path", path, place));
             continue;
         }
-        // How many connections wait for the server is said by ListenBacklog.
+        // `ListenBacklog` says how many connections wait for the server.
         if name == "listen-backlog" && server.has("backlog") {
             continue;
         }
         let found = DAEMON.iter().find(|(theirs, ..)| *theirs == name);
         let Some((_, ours, is_time)) = found else {
-            // So it is without being said.
+            // An option that is off needs no counterpart.
             if !(value == "0" || value.eq_ignore_ascii_case("off")) {
                 lose(name, &shown, place, draft);
             }
@@ -107,13 +107,13 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, (keys, is_site
     }
 }
 
-/// `5` seconds, `500ms`.
+/// Returns `5` as seconds; `500ms` stays.
 pub(super) fn time(text: &str) -> String {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { format!("{text}s") } else { text.to_owned() }
 }
 
-/// Tells of an option that nothing is made of.
+/// Notes the loss of an option that has no counterpart.
 fn lose(name: &str, shown: &str, place: &Place, draft: &mut Draft) {
     if ALWAYS_SO.contains(&name) {
         return;
@@ -122,7 +122,7 @@ fn lose(name: &str, shown: &str, place: &Place, draft: &mut Draft) {
     draft.lose(place, shown, found.map_or("this option of mod_wsgi is not known here", |(_, why)| why));
 }
 
-/// `mod_wsgi`'s option, our setting, whether it is a time.
+/// An option of `mod_wsgi`, our setting, and whether it is a time.
 const DAEMON: [(&str, &str, bool); 16] = [
     ("user", "user", false),
     ("group", "group", false),
@@ -142,7 +142,7 @@ const DAEMON: [(&str, &str, bool); 16] = [
     ("listen-backlog", "backlog", false),
 ];
 
-/// Workers are called adyton-1 and so on, and have all groups of their user.
+/// Options that are always on: workers are called adyton-1 and so on, and have all groups of their user.
 const ALWAYS_SO: [&str; 2] = ["display-name", "supplementary-groups"];
 
 /// Options that have no counterpart, and what to do instead.

@@ -1,4 +1,5 @@
-//! What `mod_wsgi-express setup-server` writes beside its `httpd.conf`: the conditions of its start, and its application.
+//! Files that `mod_wsgi-express setup-server` writes beside its `httpd.conf`: conditions of its start, and its
+//! application.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,10 +8,11 @@ use crate::apache::language::line::Line;
 use crate::model::{Draft, Mistake};
 use crate::text::include::{Found, Includes};
 
-/// A directive that no file has: a handler's name, its script, and what that runs: target, name in it, path where it stands.
+/// A directive that no file has. Its arguments: a handler's name, its script, and the script's target, the name in
+/// that, and the mount path.
 pub(super) const HANDLER: &str = "(handler)";
 
-/// What its `apachectl` starts the server with: names of `-D`, and variables.
+/// Returns the names of `-D` and the variables that express' `apachectl` starts the server with.
 pub(super) fn started_with(apachectl: &str) -> Option<HashMap<String, String>> {
     if !apachectl.contains("mod_wsgi-express") {
         return None;
@@ -33,7 +35,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A value of the shell: `${NAME:-other}` is the other one, unless the name has a value here.
+/// Expands a value of the shell: `${NAME:-other}` is `other`, unless the name is known.
 fn filled(value: &str, known: &HashMap<String, String>) -> Option<String> {
     let Some(inside) = value.strip_prefix("${").and_then(|value| value.strip_suffix('}')) else {
         return (!value.contains(['$', '`'])).then(|| value.to_owned());
@@ -44,7 +46,7 @@ fn filled(value: &str, known: &HashMap<String, String>) -> Option<String> {
     }
 }
 
-/// Reads the scripts of `WSGIHandlerScript`: of those that it has written itself, which application they run.
+/// Reads the scripts of `WSGIHandlerScript`; those that express has written itself say which application they run.
 pub(super) fn handlers(
     lines: &[Line],
     includes: &mut Includes<'_>,
@@ -52,7 +54,7 @@ pub(super) fn handlers(
 ) -> Result<Vec<Line>, Mistake> {
     let mut all = Vec::new();
     for line in lines.iter().filter(|line| line.name == "wsgihandlerscript") {
-        // With a bracket it is a pattern: there need be none.
+        // The bracket makes it a pattern, so the file may be absent.
         let Some((front, last)) = line.arg(1).split_at_checked(line.arg(1).len().saturating_sub(1)) else {
             continue;
         };
@@ -73,7 +75,7 @@ pub(super) fn handlers(
     Ok(all)
 }
 
-/// Target, name in it, and path, of a script that `mod_wsgi-express` has written.
+/// Returns target, name in it and path, from a script that `mod_wsgi-express` has written.
 fn handler(found: &Found) -> Result<[String; 3], &'static str> {
     let said = |name: &str| assigned(&found.text, name).map(str::to_owned);
     let (Some(target), Some(kind), Some(name), Some(path)) =
@@ -91,19 +93,19 @@ fn handler(found: &Found) -> Result<[String; 3], &'static str> {
     }
 }
 
-/// The text that a script of Python says a name is: `name = r'text'`.
+/// Returns the text that a Python script assigns to a name: `name = r'text'`.
 fn assigned<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?;
     let value = value.strip_prefix('r').unwrap_or(value).trim_end();
     value.strip_prefix('\'')?.strip_suffix('\'').filter(|value| !value.contains(['\'', '\\']))
 }
 
-/// The handlers that are known to a site.
+/// Returns the handlers that are known to a site.
 pub(super) fn known<'l>(sections: &[&'l [Line]]) -> impl Iterator<Item = &'l Line> + use<'l> {
     sections.first().copied().unwrap_or_default().iter().filter(|line| line.name == HANDLER)
 }
 
-/// The handler that a rule of these sections gives requests to, and whether files come before it.
+/// Returns the handler that a rule of these sections gives requests to, and whether files come before it.
 pub(super) fn rule<'l>(sections: &[&'l [Line]]) -> Option<(&'l Line, bool)> {
     let (mut found, mut has_files) = (None, false);
     for line in sections.iter().flat_map(|section| section.iter()) {
@@ -116,7 +118,7 @@ pub(super) fn rule<'l>(sections: &[&'l [Line]]) -> Option<(&'l Line, bool)> {
     found
 }
 
-/// The handler that `RewriteRule .* - [H=wsgi-handler]` names.
+/// Returns the handler that `RewriteRule .* - [H=wsgi-handler]` names.
 pub(super) fn handler_of(rule: &Line) -> Option<&str> {
     let is_every = matches!(rule.arg(0), ".*" | "^" | "^.*$") && rule.arg(1) == "-";
     let name = rule.arg(2).strip_prefix("[H=").and_then(|rest| rest.strip_suffix(']'));
@@ -129,7 +131,7 @@ fn is_of_files(line: &Line) -> bool {
     status || (line.arg(0) == "%{REQUEST_FILENAME}" && matches!(line.arg(1), "!-f" | "!-d"))
 }
 
-/// Whether a directive is a part of such a rule, whose handler is known.
+/// Whether a directive is part of a rule that leads to a known handler.
 pub(super) fn is_of_rule(line: &Line, handlers: &[&Line]) -> bool {
     match line.name.as_str() {
         "rewritecond" => !handlers.is_empty() && is_of_files(line),
@@ -137,7 +139,7 @@ pub(super) fn is_of_rule(line: &Line, handlers: &[&Line]) -> bool {
             handler_of(line).is_some_and(|name| handlers.iter().any(|handler| handler.arg(0) == name))
         }
         "wsgihandlerscript" => handlers.iter().any(|handler| handler.arg(0) == line.arg(0)),
-        // A worker has its application before it is asked for it.
+        // Workers load the application before they get requests, as this directive asks.
         "wsgiimportscript" => handlers.iter().any(|handler| handler.arg(1) == line.arg(0)),
         "rewriteoptions" => !handlers.is_empty() && line.says(0, "inheritdownbefore"),
         _ => false,

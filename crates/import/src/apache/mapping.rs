@@ -1,4 +1,4 @@
-//! Which path is answered by what: aliases, applications, redirects, the document root.
+//! Mappings of paths: aliases, applications, redirects, the document root.
 
 use super::matched::{self, Tail};
 use super::section::{is_beneath, spelled, trimmed};
@@ -9,18 +9,18 @@ use crate::text::regex::{Captured, path_of};
 /// Ends of names of programs, which no folder has.
 const PROGRAM_ENDS: [&str; 6] = ["cgi", "fcgi", "pl", "py", "rb", "sh"];
 
-/// What answers beneath a path.
+/// The action that answers beneath a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// A folder, without a slash at its end.
     Folder(String),
-    /// A folder with one file of it, at this path alone.
+    /// The folder of a file, which is answered at this path alone.
     File(String),
-    /// A script of WSGI, and the name of the application in it, if the alias says it.
+    /// A script of WSGI, and the name of the application in it, if the alias names it.
     Script(String, Option<String>),
     /// A folder of CGI scripts.
     Programs(String),
-    /// A CGI script, for all beneath a path, and for the path itself unless another mapping has it.
+    /// A CGI script, for all beneath a path; `has_path`: for the path itself, too.
     Program {
         file: String,
         has_path: bool,
@@ -30,27 +30,27 @@ pub(super) enum Answer {
     /// A target, and its status.
     Redirect(String, u64),
     Status(u64),
-    /// What is not there: as written.
+    /// A directive without a counterpart, as written.
     Missing(String),
 }
 
-/// A path, without a slash at its end, and what answers it.
+/// A path, without a slash at its end, and the action that answers it.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) path: String,
-    /// It is for this path alone.
+    /// Whether the mapping is for this path alone.
     pub(super) is_exact: bool,
     pub(super) answer: Answer,
     pub(super) place: Place,
 }
 
 impl Mapping {
-    /// Whether it answers a path.
+    /// Whether the mapping answers a path.
     pub(super) fn has(&self, path: &str) -> bool {
         if self.is_exact { self.path == path } else { is_beneath(&self.path, path) }
     }
 
-    /// A copy of this mapping, where another mapping has its path itself.
+    /// Returns a copy of this mapping, for when another mapping answers the path itself.
     pub(super) fn without_path(&self) -> Mapping {
         let mut mapping = self.clone();
         if let Answer::Program { has_path, .. } = &mut mapping.answer {
@@ -59,7 +59,7 @@ impl Mapping {
         mapping
     }
 
-    /// The folder that is looked into for a path that it has.
+    /// Returns the folder that is searched for a path.
     pub(super) fn folder(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.path).unwrap_or_default();
         match &self.answer {
@@ -75,7 +75,8 @@ impl Mapping {
     }
 }
 
-/// All mappings of a site, in the order in which they count: redirects, gateways, aliases, applications, the document root.
+/// Returns all mappings of a site, in the order in which they count: redirects, gateways, aliases, applications, the
+/// document root.
 pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut kinds: [Vec<Mapping>; 5] = Default::default();
     for line in &in_one_spelling(lines) {
@@ -90,14 +91,14 @@ pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
             }
         }
     }
-    // Of document roots the last one counts: that of the site itself.
+    // The last document root counts: the site's own.
     let [redirects, gateways, aliases, scripts, roots] = kinds;
     let mut all: Vec<Mapping> = redirects.into_iter().chain(gateways).chain(aliases).chain(scripts).collect();
     all.extend(roots.into_iter().next_back());
     all
 }
 
-/// The same lines, but for folders of aliases.
+/// Returns the lines with folders of aliases in one spelling.
 fn in_one_spelling(lines: &[Line]) -> Vec<Line> {
     let each = lines.iter().map(|line| {
         let at = match line.name.as_str() {
@@ -156,7 +157,8 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
     })
 }
 
-/// `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that its pattern stands for; none if it stands for others.
+/// Reads `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that the pattern stands for; none if some of
+/// them are no aliases.
 pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     let (regex, target) = (line.arg(0), line.arg(1));
     let all = matched::paths(regex, target).filter(|_| target.starts_with('/') && !target.contains("${"));
@@ -167,7 +169,7 @@ pub(super) fn matching(line: &Line) -> Vec<Mapping> {
                 Answer::File(one.target.strip_suffix(&one.path)?.to_owned())
             }
             ("scriptaliasmatch", Tail::Rest { .. }) => program_or_folder(&one.path, one.target, true),
-            // The path up to the end of the match is its SCRIPT_NAME.
+            // The SCRIPT_NAME is the path up to the end of the match.
             ("wsgiscriptaliasmatch", Tail::Exact | Tail::Open | Tail::Ahead) => {
                 Answer::Script(one.target, None)
             }
@@ -178,7 +180,8 @@ pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     each.collect::<Option<Vec<Mapping>>>().unwrap_or_default()
 }
 
-/// A folder of programs, or one program, whose name has an end; `has_path`: the path itself is for it, too.
+/// Returns a folder of programs, or one program, whose name has an end; `has_path`: the program answers the path
+/// itself, too.
 fn program_or_folder(path: &str, target: String, has_path: bool) -> Answer {
     let name = target.rsplit('/').next().unwrap_or_default();
     let is_one = name.contains('.') && !path.is_empty() && is_plain_name(name);
@@ -194,11 +197,11 @@ fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// `ScriptAlias /cgi-bin/ /usr/lib/cgi-bin/`, or one program, whose name has an end: `ScriptAlias /x /srv/x.cgi`, or
-/// `ScriptAlias /x/ /srv/x.cgi/`, which says nothing of `/x`.
+/// Reads `ScriptAlias /cgi-bin/ /usr/lib/cgi-bin/`, or one program, whose name has an end: `ScriptAlias /x /srv/x.cgi`,
+/// or `ScriptAlias /x/ /srv/x.cgi/`, which does not answer `/x`.
 fn programs(line: &Line) -> Answer {
     let (path, folder) = (line.arg(0), line.arg(1));
-    // A folder may have a dot in its name, if it is written as one.
+    // A folder with a slash at its end may have a dot in its name.
     let has_end = match folder.strip_suffix('/') {
         Some(folder) => PROGRAM_ENDS.iter().any(|end| has_end(folder, end)),
         None => folder.rsplit('/').next().is_some_and(|name| name.contains('.')),
@@ -216,8 +219,8 @@ fn programs(line: &Line) -> Answer {
     }
 }
 
-/// `WSGIScriptAlias / /srv/shop/wsgi.py process-group=shop callable-object=app`, or that of a folder, which ends in a slash as
-/// its path does.
+/// Reads `WSGIScriptAlias / /srv/shop/wsgi.py process-group=shop callable-object=app`, or an alias of a folder, which
+/// ends in a slash as its path does.
 fn script(line: &Line, draft: &mut Draft) -> Answer {
     let option = |arg: &String| arg.strip_prefix("callable-object=").map(str::to_owned);
     let (path, script) = (line.arg(0), line.arg(1));
@@ -232,13 +235,13 @@ fn script(line: &Line, draft: &mut Draft) -> Answer {
     Answer::Scripts(trimmed(script).to_owned())
 }
 
-/// Whether an alias is of one file: it has the same name at both ends, with an extension.
+/// Whether an alias is for one file: path and file end in the same name, which has an extension.
 fn is_file(path: &str, file: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.contains('.') && file.ends_with(path)
 }
 
-/// The status of a redirect by its word.
+/// Returns the status of a redirect by its word.
 fn status(word: &str) -> Option<u64> {
     match word.to_ascii_lowercase().as_str() {
         "permanent" => Some(301),
@@ -249,7 +252,7 @@ fn status(word: &str) -> Option<u64> {
     }
 }
 
-/// Status, and what stands behind it.
+/// Returns the status, and the arguments behind it.
 fn parts(line: &Line) -> (u64, &[String]) {
     match line.name.as_str() {
         "redirectpermanent" => return (301, &line.args),
@@ -262,8 +265,8 @@ fn parts(line: &Line) -> (u64, &[String]) {
     }
 }
 
-/// `Redirect permanent /old https://new.example/`: what is beneath the path goes along. A section or a folder may leave the path out:
-/// all its paths lead to that one place.
+/// Reads `Redirect permanent /old https://new.example/`: the rest of the path goes to the target, too. A section or a
+/// folder may leave the path out: all its paths lead to that one place.
 fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, rest) = parts(line);
     let (path, target, behind) = match rest {
@@ -286,7 +289,7 @@ fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     Some(Mapping { path: trimmed(path).to_owned(), is_exact: false, answer, place: line.place.clone() })
 }
 
-/// `RedirectMatch 301 ^/old/(.*)$ /new/$1`, `RedirectMatch gone ^/(old|older)(/.*)?$`.
+/// Reads `RedirectMatch 301 ^/old/(.*)$ /new/$1`, `RedirectMatch gone ^/(old|older)(/.*)?$`.
 fn redirect_match(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
     let (status, rest) = parts(line);
     let found = match rest {
@@ -301,7 +304,7 @@ fn redirect_match(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
     found.unwrap_or_else(|| lost(line, draft).into_iter().collect())
 }
 
-/// The redirects of a pattern.
+/// Returns the redirects of a pattern.
 fn led(line: &Line, regex: &str, target: &str, status: u64) -> Option<Vec<Mapping>> {
     let mapping = |path: &str, target: &str, is_exact| Mapping {
         path: trimmed(path).to_owned(),
@@ -328,9 +331,9 @@ fn led(line: &Line, regex: &str, target: &str, status: u64) -> Option<Vec<Mappin
     each.collect()
 }
 
-/// What a pattern refuses: no less than there.
+/// Returns mappings that refuse all paths of a pattern, and perhaps more.
 fn refused(line: &Line, regex: &str, status: u64) -> Option<Vec<Mapping>> {
-    // What begins with a whole path has all beneath it.
+    // A pattern that is a whole path and a slash matches everything beneath it.
     let whole = regex.strip_suffix('/').map(|front| format!("{front}(/.*)?$"));
     let mapping = |(path, tail): (String, Tail)| {
         (tail != Tail::Open).then(|| Mapping {
@@ -343,7 +346,7 @@ fn refused(line: &Line, regex: &str, status: u64) -> Option<Vec<Mapping>> {
     matched::whole(whole.as_deref().unwrap_or(regex))?.into_iter().map(mapping).collect()
 }
 
-/// The pattern or path of a redirect that refuses and cannot be said.
+/// Returns the pattern or path of a redirect that refuses and has no counterpart.
 pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
     if !line.name.starts_with("redirect") {
         return None;
@@ -353,11 +356,11 @@ pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
     (status >= 400 && is_lost()).then(|| rest.first().map_or("", String::as_str))
 }
 
-/// Why a redirect is lost.
+/// The reason why a redirect is lost.
 pub(super) const REDIRECT: &str =
     "a redirect is from a path, or from ^/old/(.*)$, to a target without variables";
 
-/// A redirect that cannot be said; one that refuses is told where its paths are refused.
+/// Notes the loss of a redirect; one that refuses is told where its paths are refused.
 fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, _) = parts(line);
     if status < 400 {
@@ -366,7 +369,7 @@ fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     None
 }
 
-/// Says what answers.
+/// Writes the action into the keys of a route.
 pub(super) fn say(
     answer: &Answer,
     folder: Option<String>,

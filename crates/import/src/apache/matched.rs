@@ -2,33 +2,33 @@
 
 use crate::text::regex::literal;
 
-/// Patterns that one is taken for, at the most: each choice of its words is one.
+/// Limit of paths that a pattern stands for: each choice of its words is one.
 const CHOICES_MAX: usize = 32;
 
-/// What a pattern says of the rest of a path.
+/// The part of a pattern for the rest of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
     /// `^/a$`: nothing may follow.
     Exact,
-    /// `^/a`: anything may.
+    /// `^/a`: anything may follow.
     Open,
-    /// `^/a(?=/|$)`: a slash and anything, but the match ends before it.
+    /// `^/a(?=/|$)`: a slash and anything may follow, but the match ends before it.
     Ahead,
-    /// `^/a/(.*)$`, `^/a(/.*)?$`: it is captured, with its slash or without.
+    /// `^/a/(.*)$`, `^/a(/.*)?$`: the rest is captured, with its slash or without.
     Rest { slash: bool },
 }
 
 /// A path that a pattern stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Matched {
-    /// Without a slash at its end.
+    /// The path without a slash at its end.
     pub(super) path: String,
     pub(super) tail: Tail,
-    /// The target, with words in the place of what they have captured; of one that ends with the rest, without that.
+    /// The target, with words in the place of what their groups capture, and without the rest of the path at its end.
     pub(super) target: String,
 }
 
-/// All paths that a pattern stands for, with their targets; nothing if it is not so simple.
+/// Returns all paths that a pattern stands for, with their targets; `None` if the pattern is not so simple.
 pub(super) fn paths(regex: &str, target: &str) -> Option<Vec<Matched>> {
     let body = regex.strip_prefix('^')?;
     let (head, tail) = tail(body)?;
@@ -40,7 +40,7 @@ pub(super) fn paths(regex: &str, target: &str) -> Option<Vec<Matched>> {
         }
         if let Tail::Rest { slash } = tail {
             let rest = format!("${}", groups.len() + 1);
-            // Without its slash, it stands behind one.
+            // A rest that was captured without its slash has to stand behind one.
             let front = target.strip_suffix(&rest)?;
             let kept = if slash { front } else { front.strip_suffix('/')? };
             target.truncate(kept.len());
@@ -53,7 +53,7 @@ pub(super) fn paths(regex: &str, target: &str) -> Option<Vec<Matched>> {
     Some(all)
 }
 
-/// The same of a pattern that nothing is made of.
+/// Returns all paths that a pattern without a target stands for, like [`paths`].
 pub(super) fn whole(regex: &str) -> Option<Vec<(String, Tail)>> {
     let (head, tail) = tail(regex.strip_prefix('^')?)?;
     let all: Vec<(String, Tail)> = heads(head)?.into_iter().map(|(path, _)| (path, tail)).collect();
@@ -65,7 +65,7 @@ fn is_whole(path: &str) -> bool {
     path.starts_with('/') && !path.ends_with('/')
 }
 
-/// The end of a pattern, and what stands before it.
+/// Splits off the end of a pattern.
 fn tail(body: &str) -> Option<(&str, Tail)> {
     let ahead = ["(?=/|$)", "(?=$|/)"].iter().find_map(|end| body.strip_suffix(end));
     if let Some(head) = ahead {
@@ -75,14 +75,14 @@ fn tail(body: &str) -> Option<(&str, Tail)> {
     let rests = [("(?:/(.*))?", false), ("(/.*)?", true), ("(/.*)", true), ("/(.*)", false)];
     let found = rests.iter().find_map(|(end, slash)| Some((open.strip_suffix(end)?, *slash)));
     match found {
-        // What may be absent is found to be absent if nothing holds it to the end.
+        // An optional group captures nothing, unless something holds the pattern to the end.
         Some((head, slash)) => (ends || !open.ends_with('?')).then_some((head, Tail::Rest { slash })),
         None if ends => Some((open, Tail::Exact)),
         None => Some((open, Tail::Open)),
     }
 }
 
-/// The texts that `/(a|b)/c` stands for, each with what its groups have found.
+/// Returns the texts that `/(a|b)/c` stands for, each with the words of its groups.
 fn heads(pattern: &str) -> Option<Vec<(String, Vec<String>)>> {
     let mut all = vec![(String::new(), Vec::new())];
     let mut rest = pattern;
@@ -141,7 +141,7 @@ mod tests {
             }),
             ("^/(a|b)/(.*)$", "/srv/$1/$2", { Some(format!("/a /srv/a {0}; /b /srv/b {0}", rest(false))) }),
             ("^/a", "/srv/a", Some("/a /srv/a Open".to_owned())),
-            // What may be absent, and ends nowhere.
+            // The rest is optional, and nothing holds the pattern to the end.
             ("^/a(/.*)?", "/srv$1", None),
             ("^/a/(.*)$", "/srv/x", None),
             ("^/a/(.*)$", "/srv/$1.html", None),

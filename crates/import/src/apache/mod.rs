@@ -1,7 +1,8 @@
-//! `httpd.conf` with what it includes, and `.htaccess`: virtual hosts are sites, what is said of paths and folders is in routes.
+//! `httpd.conf` with its included files, and `.htaccess`: virtual hosts become sites; directives for paths and folders,
+//! routes.
 //!
-//! The rules of Apache's sections are kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the order
-//! of the file; the last `Require` counts. They are worked out for each path that something is said of.
+//! The order of Apache's sections is kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the
+//! order of the file; the last `Require` counts. It is worked out for each path that a directive is about.
 
 mod clients;
 mod daemon;
@@ -48,7 +49,7 @@ pub(crate) fn is_one(text: &str) -> bool {
     })
 }
 
-/// Reads a file and what it includes.
+/// Reads a file and the files that it includes.
 pub(crate) fn read(
     file: &Arc<str>,
     text: &str,
@@ -96,7 +97,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// A file for one folder: the site is that folder, where the file of sites lies.
+/// Makes the site of one folder's file: the site is that folder, where the file of sites lies.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     let apart = draft.folder.take().map(|wanted| apart(lines, wanted));
     let (folder, others) = apart.unzip();
@@ -125,7 +126,7 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     draft.sites.push(site);
 }
 
-/// Takes the lines that are wanted apart; the others are left.
+/// Takes the lines that the caller wants apart, and returns them and the others.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
     let (indexes, others) = indexes::take(others);
@@ -135,7 +136,7 @@ fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     (FolderLines { handlers: Some(handlers), documents, indexes }, others)
 }
 
-/// Reads a virtual host, or the main server: what the latter says is said of every host, too.
+/// Reads a virtual host, or the main server, whose directives count for every host, too.
 fn placed(
     main: &[Line],
     host: &[Line],
@@ -151,7 +152,7 @@ fn placed(
         let mut keys = Keys::default();
         let formats = main.iter().filter(|line| line.name == "logformat").cloned();
         let with_formats: Vec<Line> = formats.chain(own.iter().cloned()).collect();
-        // What is lost of a daemon of one site keeps that site alone from being served.
+        // A loss in a daemon of one site keeps only that site from being served.
         let before = draft.refused.len();
         settings::take(&with_formats, true, &Owner::of_server(main), (&mut keys, draft));
         site.refused = draft.refused.split_off(before);
@@ -185,7 +186,7 @@ fn names(lines: &[Line], site: &mut Site) {
     }
 }
 
-/// `Listen 80`, `Listen 127.0.0.1:8080`, `Listen 443 https`.
+/// Reads `Listen 80`, `Listen 127.0.0.1:8080`, `Listen 443 https`.
 fn listens(main: &[Line], place: &Place) -> Vec<Address> {
     let mut all: Vec<Address> = Vec::new();
     for line in main.iter().filter(|line| line.name == "listen") {
@@ -206,7 +207,7 @@ fn listens(main: &[Line], place: &Place) -> Vec<Address> {
     all
 }
 
-/// The port of an address.
+/// Returns the port of an address.
 fn port(address: &str) -> &str {
     match address.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => port,
@@ -214,7 +215,7 @@ fn port(address: &str) -> &str {
     }
 }
 
-/// The addresses of a host: those that are listened at with its port, or all.
+/// Returns the addresses of a host: those that are listened at with its port, or all.
 fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address> {
     let Some(host) = host else { return listens.to_vec() };
     let mut all: Vec<Address> = Vec::new();
@@ -228,7 +229,7 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
             all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
         }
     }
-    // Of a host that nothing listens for, its own address is kept: nobody reaches it there, and nobody has to here.
+    // A host that nothing listens for keeps its own address: nobody reaches it in Apache, and nobody has to here.
     for address in &mut all {
         address.place = host.place.clone();
         address.shown.clone_from(&host.text);

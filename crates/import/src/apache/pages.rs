@@ -1,4 +1,4 @@
-//! `ErrorDocument`: pages for what the server itself answers.
+//! `ErrorDocument`: pages for errors of the server itself.
 
 use super::mapping::{self, Answer};
 use super::section::{Around, Sections};
@@ -6,7 +6,7 @@ use crate::apache::language::line::Line;
 use crate::model::{Draft, Site, has_end};
 use crate::rules::pages;
 
-/// Takes what a site says of its statuses; the last line of each counts.
+/// Takes the error pages of a site; the last line for each status counts.
 pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let all: Vec<&Line> = sections.all.iter().filter(|line| line.name == "errordocument").collect();
     for (at, line) in all.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: 
     }
 }
 
-/// The file of a page, if everybody may have it as it is.
+/// Returns the file of a page, if everybody may have it, and it is sent as it is.
 fn file(line: &Line, lines: &[Line], sections: &Sections) -> Result<String, &'static str> {
     let is_error = line.arg(0).parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
     let path = line.arg(1);

@@ -1,4 +1,4 @@
-//! What sections say of a folder and of a path: `Directory` from the shortest on, then `Location` in the order of the file.
+//! Sections for a folder and for a path: `Directory` from the shortest on, then `Location` in the order of the file.
 
 use super::express;
 use crate::apache::clients::access::{self, Access, Old};
@@ -11,15 +11,15 @@ use crate::rules::fields;
 /// The sections of a site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sections {
-    /// Folders, without a slash at their ends.
+    /// Folders, without a slash at their ends, and the lines for each.
     pub(super) folders: Vec<(String, Vec<Line>)>,
-    /// Paths, without a slash at their ends.
+    /// Paths, without a slash at their ends, and the lines for each.
     pub(super) paths: Vec<(String, Vec<Line>)>,
     /// `Files` and `FilesMatch`, with the folder that they stand in.
     pub(super) files: Vec<(Option<String>, Line)>,
-    /// What the site says outside all sections.
+    /// Lines outside all sections.
     pub(super) all: Vec<Line>,
-    /// Sections whose folders or paths cannot be said.
+    /// Sections whose folders or paths have no counterpart.
     pub(super) others: Vec<Line>,
 }
 
@@ -37,18 +37,18 @@ impl Sections {
                 }
                 "files" | "filesmatch" => sections.files.push((None, line.clone())),
                 "virtualhost" => {}
-                // In an `.htaccess` they stand outside of all sections.
+                // Containers of `Require` stand outside all sections in an `.htaccess`.
                 "requireall" | "requireany" | "requirenone" => sections.all.push(line.clone()),
                 _ if line.is_section => sections.others.push(line.clone()),
                 _ => sections.all.push(line.clone()),
             }
         }
-        // Of folders the shortest counts first; the order of equal ones stays.
+        // Shorter folders count first; equal ones stay in their order.
         sections.folders.sort_by_key(|(folder, _)| folder.len());
         sections
     }
 
-    /// Adds what is said of a folder.
+    /// Adds lines for a folder.
     pub(super) fn folder(&mut self, folder: &str, lines: &[Line]) {
         let folder = trimmed(&spelled(folder)).to_owned();
         let (files, lines): (Vec<Line>, Vec<Line>) =
@@ -57,12 +57,12 @@ impl Sections {
         self.folders.push((folder, lines));
     }
 
-    /// What is said of folders, paths and the whole site, but not of files by their names.
+    /// Returns the lines for folders, paths and the whole site, but not those for files by their names.
     pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
         self.folders.iter().chain(&self.paths).flat_map(|(_, lines)| lines).chain(&self.all)
     }
 
-    /// Whether anything in them keeps somebody out.
+    /// Whether any line in the sections denies some clients.
     pub(super) fn restrict(&self) -> bool {
         let folders = self.folders.iter().chain(&self.paths).map(|(_, lines)| lines.as_slice());
         let others = self
@@ -73,12 +73,13 @@ impl Sections {
         folders.chain(others).any(|lines| !Around::of(&[lines]).is_open())
     }
 
-    /// All that counts for a path, and for the folder that answers it, if one does; what counts last comes last.
+    /// Returns the sections that count for a path, and for the folder that answers it, if one does; the strongest comes
+    /// last.
     pub(super) fn effective(&self, folder: Option<&str>, path: &str) -> Vec<&[Line]> {
         self.of_file(folder, "", path)
     }
 
-    /// The same of one file, for whose name something may be said, too.
+    /// Returns the sections that count for one file, like [`effective`](Sections::effective), with those for its name.
     pub(super) fn of_file(&self, folder: Option<&str>, file: &str, path: &str) -> Vec<&[Line]> {
         let mut all: Vec<&[Line]> = vec![&self.all];
         let has = |outer: &str| folder.is_some_and(|folder| is_beneath(outer, folder));
@@ -96,7 +97,7 @@ impl Sections {
     }
 }
 
-/// A folder as Apache sees it: without empty parts, `.` and `..`.
+/// Returns a folder as Apache sees it: without empty parts, `.` and `..`.
 pub(super) fn spelled(folder: &str) -> String {
     let is_odd = |part: &str| matches!(part, "" | "." | "..");
     if !folder.starts_with('/') || !folder.trim_matches('/').split('/').any(is_odd) {
@@ -116,30 +117,30 @@ pub(super) fn spelled(folder: &str) -> String {
     format!("/{}{end}", parts.join("/"))
 }
 
-/// A path without slashes at its end.
+/// Returns a path without slashes at its end.
 pub(super) fn trimmed(path: &str) -> &str {
     path.trim_end_matches('/')
 }
 
-/// Whether a path, without a slash at its end, is another one or beneath it.
+/// Whether a path, without a slash at its end, is `outer` or beneath it.
 pub(super) fn is_beneath(outer: &str, path: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What sections say of a route.
+/// The lines of sections for a route.
 #[derive(Debug, Default)]
 pub(super) struct Around<'l> {
-    /// Who may come by `Order` and its kin, and by `Require`: each is inherited by itself.
+    /// Rules of `Order` and its kin, and of `Require`: each is inherited by itself.
     old: Option<Old>,
     required: Option<Access>,
     asking: Asking<'l>,
-    /// `LimitExcept`: the methods, and what is said of others.
+    /// `LimitExcept`: its line, with the methods, and the lines for all other methods.
     limit: Option<(&'l Line, Box<Around<'l>>)>,
     lines: Vec<&'l Line>,
     pub(super) handler: Option<&'l Line>,
     /// Redirects in a section, which are not read.
     misplaced: Vec<&'l Line>,
-    /// Rules for what no file is there for, which lead elsewhere what is not found here.
+    /// Rules that lead paths without a file elsewhere.
     of_absent: Vec<&'l Line>,
 }
 
@@ -164,12 +165,12 @@ impl<'l> Around<'l> {
                         around.limit = Some((line, Box::new(Around::of(&inside))));
                     }
                     "sethandler" => around.handler = (!line.says(0, "none")).then_some(line),
-                    // In a section it stands without a path.
+                    // `ProxyPass` in a section has no path.
                     "proxypass" if line.arg(0).contains("://") => around.handler = Some(line),
                     name if number > 0 && (name.starts_with("redirect") || name.starts_with("alias")) => {
                         around.misplaced.push(line);
                     }
-                    // Those of the whole site are read with it.
+                    // Pages of the whole site are read with the site.
                     "errordocument" if number == 0 => {}
                     _ if express::is_of_rule(line, &handlers) => {}
                     _ if is_of_absent => around.of_absent.push(line),
@@ -180,7 +181,7 @@ impl<'l> Around<'l> {
         around
     }
 
-    /// Takes what a section says of who may come; of other methods than its own an outer `LimitExcept` says it no longer.
+    /// Takes the access rules of a section; they replace those inside an outer `LimitExcept`, too.
     fn say(&mut self, old: Option<Old>, required: Option<Access>) {
         if let Some((_, inside)) = &mut self.limit {
             inside.old.take_if(|_| old.is_some());
@@ -190,25 +191,26 @@ impl<'l> Around<'l> {
         self.required = required.or(self.required.take());
     }
 
-    /// The same, with nobody in the place of users: for what has no route of its own to ask them.
+    /// Returns the lines with nobody in the place of users, for names of files, which have no route of their own that
+    /// could ask.
     pub(super) fn without_users(mut self) -> Around<'l> {
         self.old = self.old.map(Old::without_users);
         self.required = self.required.map(Access::without_users);
         self
     }
 
-    /// Whether everybody may come, and nothing is lost that says otherwise.
+    /// Whether everybody is let in, and no lost directive says otherwise.
     pub(super) fn is_open(&self) -> bool {
         let restricts = self.lines.iter().any(|line| known::restricts(line).is_some());
         !restricts && self.limit.is_none() && self.access().is_none_or(|access| access.is_open())
     }
 
-    /// Who may come.
+    /// Returns the access rules.
     fn access(&self) -> Option<Access> {
         access::together(self.old.as_ref(), self.required.as_ref())
     }
 
-    /// Puts it around a route; what it becomes.
+    /// Writes the lines into a route; returns the routes that it becomes.
     pub(super) fn put(&self, mut route: Route, draft: &mut Draft) -> Vec<Route> {
         for line in &self.lines {
             take(line, &mut route, draft);
@@ -253,7 +255,7 @@ impl<'l> Around<'l> {
 }
 
 impl Around<'_> {
-    /// A folder that is answered with another page than index.html there is not listed here.
+    /// Removes the listing of a folder if Apache would answer it with a page other than index.html.
     fn keep_from_list(&self, route: &mut Route, draft: &mut Draft) {
         let Some(line) = self.lines.iter().rfind(|line| line.name == "directoryindex") else { return };
         let is_other = |name: &String| name != "index.html" && !matches!(name.as_str(), "disabled");
@@ -296,7 +298,7 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
             route.keys.set("intercept-errors", Value::Switch(line.says(0, "on")), place);
         }
         "requestheader" => request_header(line, route, draft),
-        // What is said of the ends of names is a route of its own.
+        // Filters for ends of names become routes of their own.
         "addoutputfilter" if fills_in(line) => {}
         "setoutputfilter" if fills_in(line) => {
             let why = "pages are not filled in by the server, and would be served as they are";
@@ -313,13 +315,13 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
     }
 }
 
-/// Whether a filter makes an answer of what is written in a file.
+/// Whether a filter runs instructions in the files.
 pub(super) fn fills_in(line: &Line) -> bool {
     let filters = line.arg(0).to_ascii_uppercase();
     filters.split(';').any(|filter| filter == "INCLUDES" || filter.contains("PHP"))
 }
 
-/// `RequestHeader unset NAME`: an application may believe the field, and files do not look at it.
+/// Takes `RequestHeader unset NAME`: an application may believe the field, but files ignore it.
 fn request_header(line: &Line, route: &mut Route, draft: &mut Draft) {
     if fields::is_of_proxy(line.arg(1)) {
         draft.lose(&line.place, &line.text, fields::OF_PROXY);
@@ -330,7 +332,7 @@ fn request_header(line: &Line, route: &mut Route, draft: &mut Draft) {
     }
 }
 
-/// `Header always set NAME VALUE`.
+/// Takes `Header always set NAME VALUE`.
 fn header(line: &Line, route: &mut Route, draft: &mut Draft) {
     let first = usize::from(line.says(0, "always") || line.says(0, "onsuccess"));
     let (action, name, value) =
@@ -349,7 +351,7 @@ fn header(line: &Line, route: &mut Route, draft: &mut Draft) {
     }
 }
 
-/// The seconds of `access plus 1 month 2 days`, or of `A3600`.
+/// Returns the seconds of `access plus 1 month 2 days`, or of `A3600`.
 fn expires(text: &str) -> Option<u64> {
     if let Some(seconds) = text.strip_prefix('A') {
         return seconds.parse().ok();
@@ -374,7 +376,7 @@ fn expires(text: &str) -> Option<u64> {
     })
 }
 
-/// A route that stands for what a handler would have run.
+/// Has a route answer 503 in the place of what a handler would have run.
 pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
     draft.lose(place, what, "what it runs is not run here; here it is a 503");
     route.respond(503, place);

@@ -1,4 +1,4 @@
-//! Settings of httpd.conf that are settings here: of the server, or of a site.
+//! Directives of httpd.conf that are settings here: of the server, or of a site.
 
 use adyton_cli::{Scope, takes};
 
@@ -9,7 +9,7 @@ use crate::text::quantity::is_log_format;
 
 /// Takes the settings of a site, or of the main server; `owner` is the server's.
 pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): (&mut Keys, &mut Draft)) {
-    // What daemons say of users counts, wherever it stands.
+    // The users of daemons count, wherever they stand.
     let (daemons, others): (Vec<&Line>, Vec<&Line>) =
         lines.iter().partition(|line| line.name == "wsgidaemonprocess");
     for line in others {
@@ -30,13 +30,13 @@ pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): 
     }
 }
 
-/// Those that take a value which may come from outside.
+/// Directives whose value may come from a variable.
 const NAMES: [&str; 5] = ["customlog", "errorlog", "user", "group", "limitrequestbody"];
 
 fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     let (place, first) = (&line.place, line.arg(0));
     match (line.name.as_str(), is_site) {
-        // This name is read without the line, too.
+        // `.htaccess` is the usual name, which is read without the line, too.
         ("accessfilename", false) if line.args == [".htaccess"] => {}
         ("accessfilename", _) => {
             keys.0.retain(|key| key.name != "htaccess-names");
@@ -48,7 +48,7 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
                 draft.lose(place, &line.text, why);
             }
         }
-        // 0 is no limit there; here it would be no body.
+        // In Apache 0 is no limit; here it would allow no body.
         ("limitrequestbody", _) => {
             keys.set("body-bytes-max", if first == "0" { "1024g" } else { first }, place);
         }
@@ -92,12 +92,12 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
     }
 }
 
-/// Addresses of proxies, or what is believed of them.
+/// Takes addresses of proxies, or header fields that are believed of them.
 fn trust(name: &'static str, line: &Line, keys: &mut Keys) {
     line.args.iter().for_each(|one| keys.add(name, one, &line.place));
 }
 
-/// Without a list of fields nothing is believed of proxies there, and two fields are here.
+/// Without a list of fields, Apache believes nothing of proxies, and Adyton two fields.
 pub(super) fn trust_nobody_more(keys: &mut Keys, draft: &mut Draft) {
     if keys.has("trusted-fields") {
         return;
@@ -120,7 +120,7 @@ fn log_level(line: &Line, keys: &mut Keys, draft: &mut Draft) {
     keys.set("log-level", level, &line.place);
 }
 
-/// `CustomLog access.log combined`, with the format that `LogFormat` gives the name.
+/// Takes `CustomLog access.log combined`, with the format that `LogFormat` gives the name.
 fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     let (place, file, format) = (&line.place, line.arg(0), line.arg(1));
     if file.starts_with('|') || line.args.len() > 2 {
@@ -135,7 +135,7 @@ fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     match atoms {
         "" | "common" => keys.set("access-log-format", "common", place),
         "combined" => {}
-        // What is sent is counted as the body here.
+        // Adyton counts only the body of what is sent, as `%b`.
         atoms if is_log_format(&atoms.replace("%O", "%b")) => {
             keys.set("access-log-format", atoms.replace("%O", "%b"), place);
         }

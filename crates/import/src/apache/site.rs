@@ -1,4 +1,4 @@
-//! A virtual host of httpd.conf, or the main server, as a site: each path that something is said of is a route.
+//! A virtual host of httpd.conf, or the main server, as a site: each path that a directive is about becomes a route.
 
 use super::express;
 use super::mapping::{self, Answer, Mapping};
@@ -11,10 +11,10 @@ use crate::python_servers::python;
 use crate::rules::lost::{self, Pattern};
 use crate::text::regex::{ends, is_one_way, literal};
 
-/// Paths of one site; each is compared with each.
+/// Limit of a site's paths; each is compared with each.
 const PATHS_MAX: usize = 2_000;
 
-/// Makes the routes of a site; `sections` have those of `.htaccess` files, too.
+/// Makes the routes of a site; `sections` include those of `.htaccess` files.
 pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let Some(place) = site.place.clone() else { return };
     let mappings = mapping::read(lines, draft);
@@ -63,7 +63,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     }
 }
 
-/// Makes the routes of a mapping that has this path.
+/// Makes the routes for a path that a mapping answers.
 fn routes_of(
     (path, mapping): (&str, &Mapping),
     paths: &[String],
@@ -71,7 +71,7 @@ fn routes_of(
     site: &mut Site,
     draft: &mut Draft,
 ) {
-    // Redirects and fixed answers come before anybody is kept out, and are said once.
+    // Redirects and fixed answers come before access rules, so one route is enough.
     if matches!(mapping.answer, Answer::Redirect(..)) && mapping.path != *path {
         return;
     }
@@ -85,7 +85,8 @@ fn routes_of(
     route(path, mapping, sections, site, draft);
 }
 
-/// A pattern that stands for no paths: what would answer in its place may be what nobody is meant to see.
+/// Refuses a pattern without a counterpart: another route would answer in its place, perhaps with something that nobody
+/// is meant to see.
 fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let pattern = Pattern { regex: line.arg(0), any_case: false };
     let at = (&line.place, line.text.as_str());
@@ -114,8 +115,8 @@ fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// One program for all beneath a path: its folder has that path, and every request is for the program. Whether it can be said:
-/// if something is said of a path beneath it, that would no longer count.
+/// Has one program answer everything beneath a path: its folder has that path, and a rule leads every request to the
+/// program. Returns false if a directive is about a path beneath it, because that would have no effect then.
 fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site) -> bool {
     let path = mapping.path.as_str();
     let is_beneath = |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -125,7 +126,8 @@ fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site)
         return false;
     }
     let escaped = name.replace('.', "\\.");
-    // A link that it makes of its own name leads to it, too. No path beneath may be left to the folder, whatever is in it.
+    // A link with the program's own name leads to it, too. No path beneath may be left to the folder, whatever the
+    // folder contains.
     let rule = if matches!(mapping.answer, Answer::Program { has_path: true, .. }) {
         format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}")
     } else {
@@ -135,7 +137,7 @@ fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site)
     true
 }
 
-/// All paths that something is said of, each without a slash at its end.
+/// Returns all paths that a directive is about, each without a slash at its end.
 fn paths(mappings: &[Mapping], sections: &Sections) -> Vec<String> {
     let mut all: Vec<String> = vec![String::new()];
     all.extend(mappings.iter().map(|mapping| mapping.path.clone()));
@@ -160,7 +162,7 @@ fn paths(mappings: &[Mapping], sections: &Sections) -> Vec<String> {
     once
 }
 
-/// A path that nothing answers: kept out or not found.
+/// Makes the route of a path that nothing answers: denied or not found.
 fn missing(path: &str, sections: &Sections, place: &Place, site: &mut Site, draft: &mut Draft) {
     let around = Around::of(&sections.effective(None, path));
     let mut route = Route::new(&format!("{path}/"), place);
@@ -212,7 +214,7 @@ fn route(path: &str, mapping: &Mapping, sections: &Sections, site: &mut Site, dr
     site.routes.extend(around.put(route, draft));
 }
 
-/// `RewriteRule .* - [H=wsgi-handler]`: what the handler runs answers, or does if there is no such file.
+/// Takes `RewriteRule .* - [H=wsgi-handler]`: the handler's application answers, perhaps only if there is no such file.
 fn run_by_rule(rule: &Line, has_files: bool, sections: &[&[Line]], route: &mut Route, draft: &mut Draft) {
     let named = express::handler_of(rule).unwrap_or_default();
     let Some(handler) = express::known(sections).find(|handler| handler.arg(0) == named) else { return };
@@ -239,7 +241,7 @@ fn run_by_rule(rule: &Line, has_files: bool, sections: &[&[Line]], route: &mut R
     }
 }
 
-/// What a handler makes of a folder that would be served: what it runs, if programs may be run there.
+/// Has a handler run the files of a folder that would be served, if programs may be run there.
 fn handled(route: &mut Route, line: &Line, sections: &[&[Line]], draft: &mut Draft) {
     let key = match line.arg(0).to_ascii_lowercase().as_str() {
         "cgi-script" => "cgi",
@@ -273,7 +275,7 @@ fn runs_programs(sections: &[&[Line]]) -> bool {
     })
 }
 
-/// The folder beneath which a path is that of a file, by its name, if it seems to be one.
+/// Returns the folder of files for a path that seems to be one file, by its name.
 fn file_of(path: &str, mapping: &Mapping) -> Option<String> {
     let (_, end) = path.rsplit('/').next()?.rsplit_once('.').filter(|(name, _)| !name.is_empty())?;
     let is_file = (1..=5).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -282,7 +284,7 @@ fn file_of(path: &str, mapping: &Mapping) -> Option<String> {
     file.strip_suffix(path).map(|root| if root.is_empty() { "/".to_owned() } else { root.to_owned() })
 }
 
-/// What is said of one file: of that path alone. What would be beneath it, if it is a folder, is not found.
+/// Makes the route of one file, at that path alone. Paths beneath it, if it is a folder, are not found.
 fn one_file(
     path: &str,
     root: String,
@@ -304,7 +306,7 @@ fn one_file(
     site.routes.push(beneath);
 }
 
-/// The application of a script, by its name.
+/// Takes the application of a script, by its name.
 fn application((script, name): (&str, &str), mapping: &Mapping, route: &mut Route, draft: &mut Draft) {
     let script = trimmed(script);
     if is_script(script) {
@@ -315,7 +317,7 @@ fn application((script, name): (&str, &str), mapping: &Mapping, route: &mut Rout
     }
 }
 
-/// `Files`, `FilesMatch`, `AddHandler` and `AddType`: what is said of names is a route for their ends.
+/// Makes routes of `Files`, `FilesMatch`, `AddHandler` and `AddType`, for ends of names.
 fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let mut guards: Vec<Route> = Vec::new();
     let mut runners: Vec<Route> = Vec::new();
@@ -346,7 +348,7 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
         guards.push(route);
     }
     for guard in guards {
-        // Folders of scripts run what is in them, whatever its name is; who is kept out is so from them, too.
+        // Folders of scripts run all their files, whatever their names; access rules have to count for them, too.
         let is_shown = if guard.keeps_out() { Route::has_folder } else { Route::has_files };
         protect(&guard, is_shown, site, draft);
         site.routes.push(guard);
@@ -360,10 +362,10 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
     }
 }
 
-/// Why programs are not run whose names end so.
+/// The reason why programs with such names are not run.
 const PROGRAMS_ELSEWHERE: &str = "where it is not said of the whole document root, the route of its folder says it, with files and cgi = { \"*.cgi\" = \"/usr/bin/perl\" } and try; here it is a 503";
 
-/// Whether `Options` of any section let pages be filled in by the server.
+/// Whether `Options` of any section let the server run instructions in pages.
 fn lets_fill_in(sections: &Sections) -> bool {
     let is_one = |word: &String| {
         let word = word.trim_start_matches('+');
@@ -381,7 +383,8 @@ fn runs(line: &Line) -> bool {
     }
 }
 
-/// What has such an end before another one is run, too: `page.php.old`. Here it refuses, and is not sent.
+/// Refuses files with such an end before another one, as `page.php.old`: Apache would run them, and they must not be
+/// sent.
 fn inner_ends(line: &Line, ends: &[String], site: &mut Site) {
     for end in ends.iter().filter_map(|end| end.strip_prefix("*.")).filter(|end| is_plain_end(end)) {
         lost::close(site, &format!("\\.{end}\\.[^/]*$"), &line.place);
@@ -392,8 +395,8 @@ fn is_plain_end(end: &str) -> bool {
     !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// `AddHandler cgi-script .cgi`, `AddHandler wsgi-script .wsgi`: names that end so are run in the document root, if programs may
-/// be run there. `None`: another handler, or another place.
+/// Makes routes of `AddHandler cgi-script .cgi`, `AddHandler wsgi-script .wsgi`: files with such names are run in the
+/// document root, if programs may be run there. `None`: another handler, or another place.
 fn run_by_name(
     line: &Line,
     ends: &[String],
@@ -417,12 +420,12 @@ fn run_by_name(
     Some(Around::of(&effective).put(route, draft))
 }
 
-/// A folder would be served before an end counts: it refuses.
+/// Has a folder refuse if it would be served before an end counts.
 fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: &mut Draft) {
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
     for route in &mut site.routes {
-        // The document root comes behind an end, and one path before it.
+        // An end counts before the document root, and after one path.
         let is_first = |path: &&String| match path.strip_suffix('/') {
             Some(front) => !front.is_empty(),
             None => {
@@ -453,7 +456,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     let made = around.put(route, draft);
     let restricts = made.iter().any(Route::is_restricted);
     if is_hidden(pattern, is_regex) && restricts {
-        // They are never served.
+        // Names with a dot in front are never served.
         return;
     }
     if !restricts {
@@ -476,7 +479,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     for mut route in made {
         route.paths.clone_from(&paths);
         if !route.keys.has("respond") {
-            // Who may see them is known, and not what answers: the folder is that of another route.
+            // The access rules are known, but not the action: the folder is that of another route.
             let why = "such files are in folders of other routes, so they are refused to everybody";
             draft.lose(place, &line.text, why);
             route.respond(403, place);
@@ -485,7 +488,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     }
 }
 
-/// `.ht*`, `^\.ht`, `^\.`: names that begin with a dot.
+/// Whether a pattern is for names that begin with a dot: `.ht*`, `^\.ht`, `^\.`.
 fn is_hidden(pattern: &str, is_regex: bool) -> bool {
     if !is_regex {
         return pattern.starts_with('.') && !pattern.contains("${");
@@ -493,7 +496,7 @@ fn is_hidden(pattern: &str, is_regex: bool) -> bool {
     pattern == "^(\\.ht.*)" || pattern.strip_prefix("^\\.").is_some_and(is_one_way)
 }
 
-/// The name that a pattern has: also of what ends so, which are more.
+/// Returns the name that a pattern stands for, as an end, which more names have.
 fn one_name(regex: &str) -> Option<Vec<String>> {
     let name = literal(regex.strip_prefix('^')?.strip_suffix('$')?)?;
     glob(&name)
@@ -505,7 +508,7 @@ fn glob(pattern: &str) -> Option<Vec<String>> {
     is_plain.then(|| vec![format!("*{end}")])
 }
 
-/// A section that is about folders, paths or requests that cannot be said.
+/// Notes the loss of a section for folders, paths or requests that have no counterpart.
 fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) {
     if is_of_elsewhere(line, mappings) {
         return draft.lose(&line.place, &line.text, "no folder that is served is one of these");
@@ -541,7 +544,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Whether no folder that is served is one of a section with wildcards, or beneath one.
+/// Whether no folder that is served matches a section with wildcards, or is beneath one that does.
 fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     let [name] = line.args.as_slice() else { return false };
     let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };
@@ -554,7 +557,7 @@ fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     !name.contains("${") && !mappings.iter().any(is_near)
 }
 
-/// Whether a pattern of folders is of names that begin with a dot, and of nothing else.
+/// Whether a pattern of folders is for names that begin with a dot, and for no others.
 fn is_of_hidden(regex: &str) -> bool {
     let parts = regex.split_once("/\\.").or_else(|| regex.split_once("(^|/)\\."));
     parts.is_some_and(|(front, rest)| !front.contains('|') && is_one_way(rest))

@@ -1,11 +1,11 @@
-//! Directives that are not carried over: what each of them is to Adyton.
+//! Directives that are not carried over, and the reason for each.
 
 use super::lex::Directive;
 use super::password;
 use crate::model::Draft;
 use crate::rules::fields;
 
-/// What is said of a directive that nothing was made of.
+/// Notes the loss of a directive that has no counterpart.
 pub(super) fn tell(directive: &Directive, draft: &mut Draft) {
     let name = directive.name.as_str();
     if ALWAYS_SO.contains(&name) || OF_GATEWAYS.iter().any(|prefix| name.starts_with(prefix)) {
@@ -18,7 +18,7 @@ pub(super) fn tell(directive: &Directive, draft: &mut Draft) {
     }
 }
 
-/// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
+/// Returns the reason, if a directive denies some clients in a way that has no counterpart.
 pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
     let name = directive.name.as_str();
     if PARTS.contains(&name) || password::NAMES.contains(&name) {
@@ -30,7 +30,7 @@ pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
     if let Some((_, why)) = RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
         return Some(why);
     }
-    // A module that nobody knows here is known by the names that it has for such things.
+    // A directive of an unknown module is judged by its name.
     let is_strange = !matches!(name, "access_log" | "allow" | "deny") && !ALWAYS_SO.contains(&name);
     let is_told = OF_GATEWAYS
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
         .then_some("this is not known here, and by its name it may keep somebody out")
 }
 
-/// Words in names of directives that keep somebody out.
+/// Words in names of directives that deny some clients.
 const DOUBTS: [&str; 14] = [
     "access",
     "allow",
@@ -58,7 +58,7 @@ const DOUBTS: [&str; 14] = [
     "verify",
 ];
 
-/// It is so without being said, or it is about nginx's own insides.
+/// Directives that need no counterpart: Adyton always does so, or they are about nginx's own insides.
 const ALWAYS_SO: [&str; 41] = [
     "aio",
     "charset",
@@ -103,16 +103,16 @@ const ALWAYS_SO: [&str; 41] = [
     "worker_rlimit_nofile",
 ];
 
-/// Parts of what is told with `proxy_pass` and its like.
+/// Beginnings of directives that belong to `proxy_pass` and its like, whose loss is told.
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
 const VARIABLES: &str =
     "there are no variables; a route may look at if-headers, if-query, methods and remote";
 
-/// Of what leads elsewhere.
+/// The reason why a `rewrite` is lost.
 pub(super) const REWRITE: &str = "a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent; within the site write rewrite = \"^/old/(.*)$ -> /new/{1}\"";
 
-/// By how a name begins.
+/// Beginnings of names of directives, with the reasons for their loss.
 const REASONS: [(&str, &str); 25] = [
     ("gzip", "compress says what is compressed, and how: write compress = true where that is wanted"),
     ("brotli", "compress says what is compressed, and how: write compress = true where that is wanted"),
@@ -144,7 +144,7 @@ const REASONS: [(&str, &str); 25] = [
     ("rewrite", REWRITE),
 ];
 
-/// They say how, and not whether, somebody is asked.
+/// Directives that say how, and not whether, clients are asked for something.
 const PARTS: [&str; 6] = [
     "auth_delay",
     "auth_jwt_key_file",
@@ -156,7 +156,7 @@ const PARTS: [&str; 6] = [
 
 const CODE: &str = "code in nginx is not run, and this may keep somebody out, or answer; allow-python asks a function of Python";
 
-/// By how a name begins: each is a loss that opens.
+/// Beginnings of names of directives whose loss opens, with the reasons.
 const RESTRICTIONS: [(&str, &str); 18] = [
     (
         "auth_",

@@ -1,4 +1,4 @@
-//! What a level of nginx.conf hands down to those inside it, and what of that a route says.
+//! Levels of nginx.conf: the directives that each hands down to the levels inside it, and those that a route gets.
 
 use super::known;
 use super::lex::Directive;
@@ -9,42 +9,42 @@ use crate::rules::access::{Rule, either, lists};
 use crate::rules::fields;
 use crate::text::quantity;
 
-/// What http, a server or a location says, for all inside that do not say it anew.
+/// Directives of http, a server or a location, which count for everything inside that has none of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
     pub(super) root: Option<(String, Place)>,
     pub(super) default_type: Option<String>,
     rules: Vec<Rule<Place>>,
-    /// `satisfy any`: an address that is allowed needs no password.
+    /// Whether `satisfy any` is set: an address that is allowed needs no password.
     any: bool,
     asking: Asking,
-    /// Restrictions that are lost: directive, as written, why.
+    /// Restrictions that are lost: the directive, and the reason.
     lost: Vec<(Directive, &'static str)>,
     headers: Vec<(String, String, Place)>,
     expires: Option<(String, Place)>,
     listing: Option<Place>,
-    /// Fields and parameters that gateways are given.
+    /// Header fields and parameters for gateways.
     given: Vec<Directive>,
-    /// What it serves is served without TLS.
+    /// Whether routes are served without TLS.
     is_clear: bool,
-    /// `ssl on`, of releases in which it was not said by `listen`.
+    /// Whether `ssl on` is set, of releases in which `listen` did not say it.
     pub(super) ssl: bool,
-    /// A page of a folder that is another one than index.html.
+    /// An index of folders that is not index.html.
     other_page: Option<Directive>,
 }
 
 impl Level {
-    /// The same, of a server that is reached without TLS or not.
+    /// Returns the level for a server that is reached without TLS, or not.
     pub(super) fn served(&self, is_clear: bool) -> Level {
         Level { is_clear, ..self.clone() }
     }
 
-    /// Whether what it serves is served without TLS.
+    /// Whether routes of this level are served without TLS.
     pub(super) fn is_clear(&self) -> bool {
         self.is_clear
     }
 
-    /// What an application would find in a request otherwise than there: whom it believes has to be looked at.
+    /// Refuses a route whose application would get other header fields than behind nginx, and might believe them.
     pub(super) fn give(&self, route: &mut Route, draft: &mut Draft) {
         for one in &self.given {
             let Some(field) = request::field(one) else { continue };
@@ -56,11 +56,11 @@ impl Level {
         }
     }
 
-    /// The level inside, which says this.
+    /// Returns the level inside, which has these directives.
     pub(super) fn inner(&self, directives: &[Directive], draft: &mut Draft) -> Level {
         let mut level = self.clone();
         let says = |names: &[&str]| directives.iter().any(|one| names.contains(&one.name.as_str()));
-        // These are inherited only by what says none of its own.
+        // A level inherits each of these only if it has none of its own.
         if says(&["allow", "deny"]) {
             level.rules.clear();
         }
@@ -105,7 +105,7 @@ impl Level {
     }
 
     fn lose_restriction(&mut self, directive: &Directive, why: &'static str, draft: &mut Draft) {
-        // One that limits methods is read by its location; one that only leads elsewhere keeps nobody out.
+        // A location reads the limits of methods; an `if` that only leads elsewhere denies nobody.
         if directive.name == "limit_except" {
             return;
         }
@@ -117,7 +117,7 @@ impl Level {
             );
             return;
         }
-        // A password and a request for one take each other's place, and `off` takes it away.
+        // A later directive of the same name replaces an earlier one, and `off` removes it.
         let replaces = directive.name != "if";
         self.lost.retain(|(other, _)| !replaces || other.name != directive.name);
         if directive.arg(0) != "off" {
@@ -152,7 +152,7 @@ impl Level {
         self.expires = value.map(|value| (value, directive.place.clone()));
     }
 
-    /// Puts around a route what this level says; `answers_all`: what nginx answers before it looks who asks.
+    /// Writes the directives of the level into a route; `answers_all`: nginx answers before it looks at the client.
     pub(super) fn around(&self, route: &mut Route, answers_all: bool, draft: &mut Draft) {
         if let Some((value, place)) = &self.expires {
             route.keys.set("cache-control", value.as_str(), place);
@@ -205,7 +205,7 @@ impl Level {
         draft.refuse(route, &directive.place, &shown, why);
     }
 
-    /// Says who may come, and with which password.
+    /// Writes which addresses are let in, and with which password.
     pub(super) fn guard(&self, route: &mut Route, draft: &mut Draft) {
         if !self.asking.is_on() {
             self.admit(route, draft);
@@ -219,7 +219,7 @@ impl Level {
         }
     }
 
-    /// `satisfy any`: whom a rule allows needs no password, and all others do.
+    /// Writes rules with `satisfy any`: an allowed address needs no password, and all other clients need one.
     fn admit_or_ask(&self, route: &mut Route, draft: &mut Draft) {
         let found = either(&self.rules);
         if let Some((_, place)) = found.deny.first() {
@@ -240,7 +240,7 @@ impl Level {
         }
     }
 
-    /// Says which addresses may come.
+    /// Writes which addresses are let in.
     fn admit(&self, route: &mut Route, draft: &mut Draft) {
         let found = lists(&self.rules);
         if let Some(place) = &found.stricter {
@@ -259,7 +259,8 @@ impl Level {
     }
 }
 
-/// Whether an `if` only leads some requests elsewhere: by their host or their scheme, and not to TLS what is served without it.
+/// Whether an `if` only redirects some requests, by their host or their scheme, and, on a level without TLS, not to
+/// https.
 fn is_harmless(directive: &Directive, is_clear: bool) -> bool {
     let is_about = |name: &str| directive.arg(0).trim_start_matches('(').starts_with(name);
     let is_kept = |one: &Directive| redirects(one) && !(is_clear && leads_to_tls(one));
@@ -267,13 +268,13 @@ fn is_harmless(directive: &Directive, is_clear: bool) -> bool {
         && directive.inside().iter().all(is_kept)
 }
 
-/// Whether nothing in an `if` answers with more than a redirect or a refusal.
+/// Whether an `if` contains only redirects and refusals.
 fn only_leads(directive: &Directive) -> bool {
     let refuses = |one: &Directive| one.name == "return" && one.arg(0).starts_with(['4', '5']);
     directive.inside().iter().all(|one| redirects(one) || refuses(one))
 }
 
-/// Whether it is a redirect.
+/// Whether a directive is a redirect.
 pub(super) fn redirects(one: &Directive) -> bool {
     match one.name.as_str() {
         "return" => one.arg(0).starts_with('3') || one.arg(0).contains("://"),
@@ -287,7 +288,7 @@ pub(super) fn redirects(one: &Directive) -> bool {
     }
 }
 
-/// Whether its target is said to have TLS.
+/// Whether the target of a directive is https.
 pub(super) fn leads_to_tls(one: &Directive) -> bool {
     one.args.iter().any(|arg| arg.starts_with("https:"))
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::model::{Mistake, Place};
 use crate::text::include::Includes;
 
-/// Blocks in blocks: a location in a location in a server in http is four.
+/// Limit of blocks in blocks: a location in a location in a server in http is four.
 const DEPTH_MAX: usize = 32;
 
-/// Directives in all: what includes multiply has an end, too.
+/// Limit of directives in all, because includes may multiply them.
 const DIRECTIVES_MAX: usize = 100_000;
 
-/// Files of parameters and media types, which say nothing that this server asks.
+/// Files of parameters and media types, which contain nothing that Adyton needs.
 const NOT_READ: [&str; 5] = ["mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params"];
 
 /// One directive.
@@ -22,12 +22,12 @@ pub(crate) struct Directive {
     pub(crate) name: String,
     pub(crate) args: Vec<String>,
     pub(crate) place: Place,
-    /// What stands between its braces.
+    /// The directives between the braces.
     pub(crate) block: Option<Vec<Directive>>,
 }
 
 impl Directive {
-    /// The directive as it was written, but for its block.
+    /// Returns the directive as it was written, without its block.
     pub(crate) fn shown(&self) -> String {
         let mut out = self.name.clone();
         for arg in &self.args {
@@ -37,12 +37,12 @@ impl Directive {
         out
     }
 
-    /// An argument, or nothing at all.
+    /// Returns an argument, or an empty text.
     pub(crate) fn arg(&self, number: usize) -> &str {
         self.args.get(number).map_or("", String::as_str)
     }
 
-    /// What is inside.
+    /// Returns the directives between the braces.
     pub(crate) fn inside(&self) -> &[Directive] {
         self.block.as_deref().unwrap_or_default()
     }
@@ -63,7 +63,7 @@ pub(crate) fn read(
     Ok(all)
 }
 
-/// Says in full where files of passwords are, which are relative to the folder of nginx.conf.
+/// Makes names of password files absolute: they are relative to the folder of nginx.conf.
 fn locate(all: &mut [Directive], folder: &str) {
     for one in all {
         if let ("auth_basic_user_file", Some(file)) = (one.name.as_str(), one.args.first_mut())
@@ -82,7 +82,7 @@ struct Parser<'t, 'i, 'f> {
 }
 
 impl Parser<'_, '_, '_> {
-    /// All directives up to the brace that ends the block, or up to the end of the file.
+    /// Reads all directives up to the brace that ends the block, or up to the end of the file.
     fn block(&mut self, depth: usize) -> Result<Vec<Directive>, Mistake> {
         let mut all = Vec::new();
         let mut args: Vec<(String, Place)> = Vec::new();
@@ -138,7 +138,7 @@ impl Parser<'_, '_, '_> {
             self.includes.begin(&file, &found.text)?;
             let words = Words::new(&file, &found.text);
             let mut inner = Parser { words, includes: self.includes, count: self.count };
-            // What is included ends where its file does: braces do not reach from one to another.
+            // A block ends in the file in which it begins.
             all.extend(inner.file(depth)?);
             self.includes.end();
         }
@@ -187,7 +187,7 @@ impl<'t> Words<'t> {
         self.signs.peek().map(|(_, sign)| *sign)
     }
 
-    /// The next word, and where it begins.
+    /// Returns the next word, and the place where it begins.
     fn next(&mut self) -> Result<(Word, Place), Mistake> {
         loop {
             match self.peek() {
@@ -225,7 +225,8 @@ impl<'t> Words<'t> {
         Ok((word, place))
     }
 
-    /// Up to the quote; a backslash keeps what is not a quote, a backslash, or a letter for a control character.
+    /// Reads up to the quote. A backslash escapes a quote or a backslash, or makes a letter a control character; else
+    /// it stays.
     fn quoted(&mut self, quote: char) -> Option<String> {
         let mut out = String::new();
         loop {
@@ -248,7 +249,7 @@ impl<'t> Words<'t> {
         Some(())
     }
 
-    /// Up to a blank or the end of the directive; `${name}` is a part of it.
+    /// Reads up to a blank or the end of the directive; `${name}` is a part of the word.
     fn bare(&mut self) -> String {
         let mut out = String::new();
         while let Some(sign) = self.peek() {

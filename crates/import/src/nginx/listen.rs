@@ -2,10 +2,10 @@
 
 use super::lex::Directive;
 
-/// One `listen`.
+/// A directive `listen`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Listen {
-    /// As `bind` takes it.
+    /// The address as `bind` takes it.
     pub(super) bind: String,
     pub(super) tls: bool,
     pub(super) is_default: bool,
@@ -13,7 +13,7 @@ pub(super) struct Listen {
     pub(super) directive: Directive,
 }
 
-/// Reads one; nothing if the address is none.
+/// Reads a `listen`; `None` if its address is wrong.
 pub(super) fn read(directive: &Directive) -> Option<Listen> {
     let flag = |name: &str| directive.args.iter().skip(1).any(|arg| arg == name);
     let tls = flag("ssl") || flag("quic");

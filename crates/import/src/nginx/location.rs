@@ -7,29 +7,29 @@ use super::password;
 use super::redirect::{self, Names};
 use crate::model::{Draft, Place, Route, Value, has_end};
 
-/// What stands in a location, and around it.
+/// A location, with the directives in it and the level around them.
 pub(super) struct Location<'d> {
     /// The path as a route has it.
     pub(super) path: String,
-    /// The path as nginx has it; what `alias` takes the place of.
+    /// The path as nginx has it, which `alias` replaces.
     pub(super) prefix: String,
     pub(super) place: &'d Place,
     pub(super) level: Level,
     pub(super) directives: &'d [Directive],
-    /// The location itself; nothing of what a server says for the rest of its paths.
+    /// The location itself; `None` for the rest of a server's paths.
     pub(super) directive: Option<&'d Directive>,
 }
 
-/// What routes of a server need to know of it.
+/// Facts about a server that its routes need.
 pub(super) struct Around<'d> {
     pub(super) names: Names,
-    /// `location @name`, with what is around them.
+    /// Each `location @name`.
     pub(super) named: Vec<(String, Location<'d>)>,
     /// Paths of all locations, as nginx has them.
     pub(super) prefixes: Vec<String>,
 }
 
-/// The routes of a location: the first of them answers, the others what it passes on.
+/// Returns the routes of a location: the first one answers, and the others answer what it leaves to them.
 pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut Draft) -> Vec<Route> {
     let mut all = Vec::new();
     let find = |name: &str| location.directives.iter().find(|one| one.name == name);
@@ -61,13 +61,13 @@ pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut D
     routes
 }
 
-/// What `rewrite` and `return` make of a location.
+/// The result of the `rewrite` and `return` of a location.
 struct Led<'d> {
-    /// It answers every request of the location.
+    /// The route that answers every request of the location, if there is one.
     route: Option<Route>,
-    /// Redirects of a part of it.
+    /// Redirects of a part of the location.
     inner: Vec<Route>,
-    /// Rules that nothing is made of.
+    /// Rules without a counterpart.
     lost: Vec<&'d Directive>,
 }
 
@@ -109,12 +109,13 @@ fn led<'d>(location: &Location<'d>, around: &Around<'_>, draft: &mut Draft) -> L
     led
 }
 
-/// A `rewrite` that nothing is made of: what it leads away would be answered here, or in the clear.
+/// Notes the loss of a `rewrite`. The route refuses if it would answer what the rule leads away, or serve it without
+/// TLS.
 pub(super) fn lose_rewrite(one: &Directive, level: &Level, route: &mut Route, draft: &mut Draft) {
     let is_harmless = if level::redirects(one) {
         !(level.is_clear() && level::leads_to_tls(one))
     } else {
-        // What a gateway would answer is not there.
+        // A route that stands for a gateway serves nothing.
         route.refuses()
     };
     if is_harmless || route.is_closed() {
@@ -124,7 +125,7 @@ pub(super) fn lose_rewrite(one: &Directive, level: &Level, route: &mut Route, dr
     }
 }
 
-/// What answers: a gateway that is not there, files, or nothing.
+/// Sets the action of a route: a gateway, which has no counterpart, or files, or none.
 fn act(
     location: &Location<'_>,
     around: &Around<'_>,
@@ -154,7 +155,8 @@ fn act(
     }
 }
 
-/// Where the application behind a gateway is told that it stands: by `SCRIPT_NAME`, or as its path is left out.
+/// Returns the path where the application behind a gateway is mounted: it gets a `SCRIPT_NAME`, or its path is left
+/// out.
 fn mounted<'l>(location: &'l Location<'_>) -> Option<&'l str> {
     let path = location.path.strip_suffix('/').filter(|path| !path.is_empty())?;
     let tells = |one: &Directive| match one.name.as_str() {
@@ -162,7 +164,7 @@ fn mounted<'l>(location: &'l Location<'_>) -> Option<&'l str> {
         "proxy_set_header" => ["SCRIPT_NAME", "X-Script-Name", "X-Forwarded-Prefix"].contains(&one.arg(0)),
         _ => false,
     };
-    // A path behind the address takes the place of the location's.
+    // A path behind the address replaces the location's.
     let leaves_out = |one: &Directive| {
         let rest = one.arg(0).split_once("://").map_or("", |(_, rest)| rest);
         one.name == "proxy_pass" && !rest.contains('$') && rest.trim_start_matches("unix:/").ends_with('/')
@@ -181,7 +183,7 @@ fn is_gateway(name: &str) -> bool {
     )
 }
 
-/// The folder that `alias` or `root` says.
+/// Sets the folder of `alias` or `root`.
 fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
     let alias = location.directives.iter().find(|one| one.name == "alias");
     if let Some(one) = alias {
@@ -221,16 +223,16 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
     }
 }
 
-/// The folder that takes the place of the location's path.
+/// Returns the folder that replaces the location's path.
 fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
     let is_prefix = location.path.ends_with('/');
     match (is_prefix, location.prefix.ends_with('/'), alias.ends_with('/')) {
-        // What stands behind the path is put behind the alias: both end in a slash, or neither does.
+        // The rest of the path is put behind the alias: both end in a slash, or neither does.
         (true, true, true) | (true, false, false) => {
             let folder = alias.trim_end_matches('/');
             Some(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() })
         }
-        // Of one path a file: its folder is that of the whole path, if the names agree.
+        // The alias of one path is a file: its folder is that of the whole path, if the names agree.
         (false, false, false) => alias
             .strip_suffix(location.prefix.as_str())
             .map(str::to_owned)
@@ -239,7 +241,7 @@ fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
     }
 }
 
-/// `try_files $uri $uri/ @app`.
+/// Reads `try_files $uri $uri/ @app`.
 fn tries(
     one: &Directive,
     location: &Location<'_>,
@@ -256,7 +258,7 @@ fn tries(
         if tried.first().is_some_and(is_own) || !route.keys.has("files") {
             draft.lose(place, &one.shown(), why);
         } else {
-            // Files would be served that it does not look for.
+            // Adyton would serve files that nginx does not look for.
             draft.refuse(route, place, &one.shown(), why);
         }
         return;
@@ -302,7 +304,7 @@ fn tries(
     }
 }
 
-/// `limit_except GET { deny all; }`: the route for these methods, and one for the others.
+/// Reads `limit_except GET { deny all; }`: returns the route for these methods, and one for the others.
 fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) -> Vec<Route> {
     let mut others = route.clone();
     for method in &one.args {
@@ -318,7 +320,7 @@ fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) 
     vec![route, others]
 }
 
-/// Tells of a directive of a location that nothing is made of.
+/// Notes the loss of a location's directive that has no counterpart.
 fn note(directive: &Directive, draft: &mut Draft) {
     const READ: [&str; 18] = [
         "root",

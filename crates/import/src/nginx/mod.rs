@@ -1,7 +1,8 @@
-//! `nginx.conf`: its servers are sites, its locations routes.
+//! `nginx.conf`: its servers become sites; its locations, routes.
 //!
-//! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest prefix
-//! counts before an end such as `*.php`. Where that makes a difference for what is kept out, it is a loss that opens.
+//! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest
+//! prefix counts before an end such as `*.php`. Where that makes a difference for what is kept out, it is a loss that
+//! opens.
 
 mod known;
 mod level;
@@ -25,10 +26,10 @@ use level::Level;
 use lex::Directive;
 use server::Server;
 
-/// What nginx takes of a body unless it is told otherwise.
+/// nginx's default limit of a body.
 const BODY_BYTES_MAX: &str = "1m";
 
-/// Reads a file and what it includes.
+/// Reads a file and the files that it includes.
 pub(crate) fn read(
     file: &Arc<str>,
     text: &str,
@@ -57,7 +58,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// The top of the file, or http: a file may also be one that http includes.
+/// Reads the top of the file, or http: a file may also be one that http includes.
 fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     let http: Vec<Directive> = all
         .iter()
@@ -99,7 +100,7 @@ fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     draft.server = keys;
 }
 
-/// The server that is for other names comes first.
+/// Puts the server for all other names first.
 fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
     let first = servers.iter().position(|server| server.listens.iter().any(|listen| listen.is_default));
     if let Some(first) = first {
@@ -109,7 +110,7 @@ fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
     servers
 }
 
-/// Where a server listens: at port 80 of every address, unless it says where.
+/// Adds the addresses of a server: port 80 of every address, unless it names some.
 fn placed(server: Server, draft: &mut Draft) -> Placed {
     let Server { mut site, listens, is_way_to_tls } = server;
     let mut addresses = Vec::new();

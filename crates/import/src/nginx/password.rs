@@ -3,18 +3,18 @@
 use super::lex::Directive;
 use crate::model::{Draft, Route, shown};
 
-/// How a level asks for passwords.
+/// The way in which a level asks for passwords.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asking {
     realm: Option<Directive>,
     file: Option<Directive>,
 }
 
-/// Names of the directives that it takes.
+/// Names of the directives about passwords.
 pub(super) const NAMES: [&str; 2] = ["auth_basic", "auth_basic_user_file"];
 
 impl Asking {
-    /// Takes a directive that has one of the names; whether it has.
+    /// Takes a directive that has one of the names; returns whether it has.
     pub(super) fn take(&mut self, directive: &Directive) -> bool {
         let found = match directive.name.as_str() {
             "auth_basic" => &mut self.realm,
@@ -30,7 +30,7 @@ impl Asking {
         self.realm.as_ref().is_some_and(|realm| realm.arg(0) != "off")
     }
 
-    /// Has a route ask for one, if it is on, or refuse, if that cannot be said.
+    /// Has a route ask for a password, if the level does; a route that cannot ask refuses.
     pub(super) fn say(&self, route: &mut Route, draft: &mut Draft) {
         let Some(realm) = self.realm.as_ref().filter(|_| self.is_on()) else { return };
         let lost = match &self.file {

@@ -1,4 +1,4 @@
-//! Which paths a location is for, in the language of a file of sites.
+//! Paths of a location, as a file of sites has them.
 
 use super::lex::Directive;
 use crate::rules::lost::Pattern;
@@ -7,13 +7,13 @@ use crate::text::regex::{ends, is_one_way};
 /// Paths of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Paths {
-    /// `location /a/`; `has_slash`: it ends in a slash, as our prefixes do.
+    /// `location /a/`; `has_slash`: the path ends in a slash, as our prefixes do.
     Prefix { path: String, has_slash: bool, before_patterns: bool },
     /// `location = /a`.
     Exact(String),
-    /// `location ~ \.php$`, as `*.php`; `any_case`: letters of other cases are meant, too.
+    /// `location ~ \.php$`, as `*.php`; `any_case`: letters of the other case match, too.
     Ends { ends: Vec<String>, any_case: bool },
-    /// Names that begin with a dot, which are never served; `all`: `.well-known` is one of them.
+    /// Names that begin with a dot, which are never served; `all`: `.well-known` is among them.
     Hidden { all: bool },
     /// Another pattern.
     Other,
@@ -22,7 +22,7 @@ pub(super) enum Paths {
 }
 
 impl Paths {
-    /// The paths as routes have them.
+    /// Returns the paths as routes have them.
     pub(super) fn written(&self) -> Vec<String> {
         match self {
             Paths::Prefix { path, .. } | Paths::Exact(path) => vec![path.clone()],
@@ -32,7 +32,7 @@ impl Paths {
     }
 }
 
-/// Reads what stands behind `location`.
+/// Reads the arguments of a `location`.
 pub(super) fn read(args: &[String]) -> Paths {
     match args {
         [sign, path] if sign == "=" => Paths::Exact(path.clone()),
@@ -51,7 +51,7 @@ pub(super) fn read(args: &[String]) -> Paths {
     }
 }
 
-/// The pattern of a location, if it has one.
+/// Returns the pattern of a location, if it has one.
 pub(super) fn regex(location: Option<&Directive>) -> Option<Pattern<'_>> {
     let args = location?.args.as_slice();
     let (sign, regex) = match args {
@@ -78,7 +78,7 @@ fn pattern(regex: &str, any_case: bool) -> Paths {
     }
 }
 
-/// `/\.`, `/\.ht`, `/\.(?!well-known)`: names that begin with a dot; whether all of them.
+/// Reads `/\.`, `/\.ht`, `/\.(?!well-known)`: names that begin with a dot; returns whether all of them match.
 fn hidden(regex: &str) -> Option<bool> {
     let body = regex.strip_prefix("(?:^|/)").or_else(|| regex.strip_prefix("(^|/)"));
     let rest = body.or_else(|| regex.strip_prefix('/'))?.strip_prefix("\\.")?;

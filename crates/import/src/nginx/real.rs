@@ -1,11 +1,12 @@
-//! `set_real_ip_from` and `error_page`: whose word counts for the address of a client, and pages for errors.
+//! `set_real_ip_from` and `error_page`: proxies that are believed about the address of a client, and pages for errors.
 
 use super::lex::Directive;
 use crate::model::{Draft, Keys, Route, Site, Value, has_end};
 use crate::rules::believed::Believed;
 use crate::rules::pages;
 
-/// Takes whose word counts out of http, and out of its only server: elsewhere it is not read, and what it guards refuses.
+/// Takes the trusted proxies of http, and of its only server. Elsewhere they are not read, and routes that depend on
+/// addresses refuse.
 pub(super) fn take(all: &mut [Directive], keys: &mut Keys) -> Believed {
     let servers = count(all);
     let mut taken = Vec::new();
@@ -18,7 +19,7 @@ fn count(all: &[Directive]) -> usize {
     all.iter().map(|one| usize::from(one.name == "server") + inside(one)).sum()
 }
 
-/// What a server says of them takes the place of what stands outside.
+/// Takes the directives out of http and of the only server, whose directives come last, so that they count.
 fn take_out(all: &mut [Directive], is_only: bool, taken: &mut Vec<Directive>) {
     for one in all {
         if one.name == "http" || (one.name == "server" && is_only) {
@@ -31,7 +32,7 @@ fn take_out(all: &mut [Directive], is_only: bool, taken: &mut Vec<Directive>) {
 
 const NAMES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
 
-/// Fields of an address that are known here.
+/// Header fields with an address that are known here.
 const FIELDS: [&str; 3] = ["X-Real-IP", "X-Forwarded-For", "X-Client-IP"];
 
 fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
@@ -73,11 +74,11 @@ fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
     }
 }
 
-/// Takes the pages of http and of a server, which are files of its own routes.
+/// Takes the error pages of http and of a server, which are files of its own routes.
 pub(super) fn error_pages(outer: &[Directive], inside: &[Directive], site: &mut Site, draft: &mut Draft) {
     let is_page = |one: &&Directive| one.name == "error_page";
     let own: Vec<&Directive> = inside.iter().filter(is_page).collect();
-    // These are inherited only by what says none of its own.
+    // A server inherits these only if it has none of its own.
     let all = if own.is_empty() { outer.iter().filter(is_page).collect() } else { own };
     for one in all {
         let Some((path, statuses)) = one.args.split_last() else { continue };
@@ -95,14 +96,14 @@ pub(super) fn error_pages(outer: &[Directive], inside: &[Directive], site: &mut 
     }
 }
 
-/// The file that a path is, if everybody may have it.
+/// Returns the file of a path, if everybody may have it.
 fn file(path: &str, statuses: &[String], site: &Site) -> Result<String, &'static str> {
     let is_error = |status: &String| status.parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
     if !path.starts_with('/') || !statuses.iter().all(is_error) || path.contains(['$', '%', '?']) {
         return Err("a page for an error has its status, and is a file: error-pages = { STATUS = \"FILE\" }");
     }
     let begins = |own: &String| own == path || (own.ends_with('/') && path.starts_with(own.as_str()));
-    // Of equal ones the first one counts.
+    // Of equally long paths the first one counts.
     let longest = |route: &Route| route.paths.iter().filter(|own| begins(own)).map(String::len).max();
     let route =
         site.routes.iter().rev().filter(|route| longest(route).is_some()).max_by_key(|route| longest(route));

@@ -1,20 +1,20 @@
-//! `return` and `rewrite`, where they lead or answer something that is always the same.
+//! `return` and `rewrite` that redirect, or give an answer that is always the same.
 
 use super::lex::Directive;
 use crate::model::{Draft, Route, Value};
 use crate::text::regex::{Captured, path_of};
 
-/// What variables need to know of their server.
+/// Facts about a server that values of variables need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) first: String,
     pub(super) tls: bool,
 }
 
-/// The target of a redirect in our places; nothing if it has a variable that has none.
+/// Returns the target of a redirect with our placeholders; `None` if it has a variable without a counterpart.
 pub(super) fn target(text: &str, names: &Names) -> Option<String> {
     let scheme = if names.tls { "https" } else { "http" };
-    // The longer ones stand first, so that none is taken for the beginning of another.
+    // The longer names stand first, so that none is taken for the beginning of another.
     let places = [
         ("$request_uri", "{path}{query}"),
         ("$is_args$query_string", "{query}"),
@@ -44,7 +44,7 @@ pub(super) fn target(text: &str, names: &Names) -> Option<String> {
         out.push(sign);
         rest = &rest[sign.len_utf8()..];
     }
-    // A scheme stands in front of the host, which is no text of ours then.
+    // `{path}{query}` comes from `$request_uri`, which has the query already.
     Some(out.replace("{path}{query}{query}", "{path}{query}"))
 }
 
@@ -94,7 +94,7 @@ fn not_said(one: &Directive, route: &mut Route, draft: &mut Draft) {
     route.respond(503, &one.place);
 }
 
-/// A `rewrite` that is a redirect of all beneath a path, of one path, or of everything.
+/// A `rewrite` that redirects all beneath a path, one path, or everything.
 pub(super) struct Rewrite {
     pub(super) path: String,
     pub(super) target: String,
@@ -118,7 +118,7 @@ pub(super) fn rewrite(one: &Directive, names: &Names) -> Option<Rewrite> {
         None => to.to_owned(),
     };
     let target = target(&to, names)?;
-    // What the variable has brings the query along.
+    // A target with `{query}` has the query already.
     let query = if target.contains("{query}") { "" } else { query };
     let target = match captured {
         Some(Captured::Rest) => target.replace(mark, "{rest}"),

@@ -1,8 +1,8 @@
-//! Fields of requests that nginx removes, sets or keeps from what stands behind it.
+//! Request header fields that nginx removes, sets or keeps from the servers behind it.
 
 use super::lex::Directive;
 
-/// Whether a directive is about fields of requests.
+/// Whether a directive is about request header fields.
 pub(super) fn is_said(one: &Directive) -> bool {
     let name = one.name.as_str();
     matches!(name, "proxy_set_header" | "grpc_set_header") || is_param(name) || is_switch(one)
@@ -12,12 +12,12 @@ fn is_param(name: &str) -> bool {
     matches!(name, "uwsgi_param" | "fastcgi_param" | "scgi_param")
 }
 
-/// `proxy_pass_request_headers off`.
+/// Whether a directive is `proxy_pass_request_headers off`.
 fn is_switch(one: &Directive) -> bool {
     one.name.ends_with("_pass_request_headers") && one.arg(0) == "off"
 }
 
-/// The field that it is about; nothing if an application finds what it would find without it.
+/// Returns the field of a directive; `None` if the application finds the same in a request without it.
 pub(super) fn field(one: &Directive) -> Option<String> {
     if is_switch(one) {
         return Some("*".to_owned());

@@ -19,7 +19,7 @@ use crate::text::regex::in_any_case;
 pub(super) struct Server {
     pub(super) site: Site,
     pub(super) listens: Vec<Listen>,
-    /// It does nothing but send everybody to https.
+    /// Whether the server only sends everybody to https.
     pub(super) is_way_to_tls: bool,
 }
 
@@ -67,7 +67,7 @@ fn names(inside: &[Directive], site: &mut Site) {
         for name in &one.args {
             match name.strip_prefix('.') {
                 Some(rest) => site.hosts.extend([rest.to_owned(), format!("*.{rest}")]),
-                // These are nobody's names: nginx's way to say that a server has none.
+                // Names like `_` match no host: they are nginx's way to say that a server has no name.
                 None if matches!(name.as_str(), "_" | "\"\"" | "") => {}
                 None if name.starts_with(['~', '$']) || takes(Scope::Site, "hosts", name).is_err() => {
                     site.patterns.push((one.place.clone(), format!("server_name {name}")));
@@ -78,7 +78,7 @@ fn names(inside: &[Directive], site: &mut Site) {
     }
 }
 
-/// A `return` or `rewrite` of the server itself, which is for every request; whether there is one.
+/// Makes routes of `return` and `rewrite` in the server itself; returns whether one of them is for every request.
 fn whole(server: &Directive, level: &Level, names: &Names, site: &mut Site, draft: &mut Draft) -> bool {
     let mut lost = Vec::new();
     for one in server.inside() {
@@ -116,7 +116,7 @@ fn whole(server: &Directive, level: &Level, names: &Names, site: &mut Site, draf
     false
 }
 
-/// Locations in locations, in one list, each with what is around it.
+/// Gathers all locations, also those in locations, each with its level.
 fn gather<'d>(
     outer: &'d [Directive],
     level: &Level,
@@ -151,7 +151,7 @@ fn locations(server: &Directive, level: &Level, names: Names, site: &mut Site, d
             paths => others.push((paths, location)),
         }
     }
-    // Both /a and /a/ are /a/ here, and the one that says so counts.
+    // Both /a and /a/ become /a/; the location whose path is exactly that counts.
     others.sort_by_key(|(paths, _)| matches!(paths, Paths::Prefix { has_slash: false, .. }));
     let mut kept = Vec::new();
     for (paths, location) in others {
@@ -163,7 +163,7 @@ fn locations(server: &Directive, level: &Level, names: Names, site: &mut Site, d
     order(site, &kept, draft);
 }
 
-/// What no location is for: the files of the server's own root.
+/// Makes the routes of paths without a location: the files of the server's own root.
 fn rest(server: &Directive, level: &Level, around: &Around<'_>, site: &mut Site, draft: &mut Draft) {
     let tries: Vec<Directive> =
         server.inside().iter().filter(|one| one.name == "try_files").cloned().collect();
@@ -178,7 +178,7 @@ fn rest(server: &Directive, level: &Level, around: &Around<'_>, site: &mut Site,
     site.routes.extend(location::routes(&location, around, draft));
 }
 
-/// The routes of one location; `kept`: paths that count before patterns, there as here.
+/// Makes the routes of one location; `kept` gets paths that count before patterns in nginx, too.
 fn routes(
     paths: &Paths,
     mut location: Location<'_>,
@@ -197,7 +197,7 @@ fn routes(
     for route in &mut found {
         route.paths.extend(written.iter().skip(1).cloned());
     }
-    // What stands in a location of hidden names is of no use.
+    // The losses of a location of hidden names do not matter, if it denies clients.
     if !matches!(paths, Paths::Hidden { .. }) || !found.iter().any(Route::keeps_out) {
         draft.absorb(own);
     }
@@ -217,13 +217,14 @@ fn routes(
     }
 }
 
-/// Whether it makes a difference who answers: somebody is kept out, what is behind a gateway is not there, or clients are led to TLS.
+/// Whether another location must not answer instead: this one denies some clients, stands for a gateway, or leads to
+/// TLS.
 fn matters(found: &[Route], location: &Location<'_>) -> bool {
     let leads = |route: &Route| location.level.is_clear() && leads_to_tls_from(route);
     found.iter().any(|route| route.is_restricted() || leads(route))
 }
 
-/// Whether other files would be served than there, if the location were not there.
+/// Whether other files would be served without the location.
 fn has_own_files(location: &Location<'_>) -> bool {
     let is_one = |one: &&Directive| {
         matches!(one.name.as_str(), "root" | "alias" | "try_files" | "rewrite" | "internal")
@@ -231,7 +232,7 @@ fn has_own_files(location: &Location<'_>) -> bool {
     location.directives.iter().find(is_one).is_some()
 }
 
-/// Whether the paths of a location are those of its routes; tells where they are others.
+/// Whether the location's routes are written; notes a loss if their paths differ from the location's.
 fn is_said(
     paths: &Paths,
     location: &Location<'_>,
@@ -284,7 +285,7 @@ fn is_said(
     }
 }
 
-/// `location /a` is for `/ab`, too: what begins so is led to it, unless another location may be for it.
+/// Leads paths like `/ab` to `location /a`, which has them in nginx, unless another location may be for them.
 fn spread(
     path: &str,
     location: &Location<'_>,
@@ -311,7 +312,7 @@ fn spread(
     }
 }
 
-/// Names that begin with a dot are never served as files; `.well-known` is.
+/// Notes that names with a dot in front are never served as files, and refuses `.well-known`, which would be.
 fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft) {
     let why = "files whose names begin with a dot are never served; applications are asked for theirs";
     draft.lose(place, what, why);
@@ -322,7 +323,8 @@ fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft
     }
 }
 
-/// Ends count before beginnings in nginx, but for `^~`, and here behind them: folders may have what an end keeps out.
+/// Has a folder refuse if it would serve files that an end denies: nginx takes ends before beginnings, except `^~`, and
+/// Adyton after them.
 fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
     let guards: Vec<(String, Vec<String>)> = site
         .routes
@@ -350,7 +352,7 @@ fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
     }
 }
 
-/// Takes what is the site's own, and tells of what nothing is made of.
+/// Takes a setting of the site, and notes the loss of a directive that has no counterpart.
 fn note(one: &Directive, site: &mut Site, draft: &mut Draft) {
     const READ: [&str; 16] = [
         "listen",

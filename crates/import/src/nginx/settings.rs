@@ -1,22 +1,22 @@
-//! Settings of nginx.conf that are settings here: of the server, or of a site.
+//! Directives of nginx.conf that are settings here: of the server, or of a site.
 
 use super::lex::Directive;
 use crate::model::{Draft, Keys, Value};
 use crate::text::quantity;
 
-/// Which table a setting is for.
+/// The table that a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     Server,
     Site,
 }
 
-/// Takes a setting; whether it is one.
+/// Takes a setting; returns whether the directive is one.
 pub(super) fn take(one: &Directive, table: Table, keys: &mut Keys, draft: &mut Draft) -> bool {
     let (place, first) = (&one.place, one.arg(0));
     match (one.name.as_str(), table) {
         ("client_max_body_size", _) => {
-            // 0 is no limit there; here it would be no body.
+            // In nginx 0 is no limit; here it would allow no body.
             let size = if first == "0" { Some("1024g".to_owned()) } else { quantity::size(first) };
             keys.set("body-bytes-max", size.unwrap_or_else(|| first.to_owned()), place);
         }

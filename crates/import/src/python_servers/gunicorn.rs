@@ -1,4 +1,4 @@
-//! `gunicorn.conf.py`, which is read and not run: assignments of literals count, everything else is told.
+//! `gunicorn.conf.py`, which is read and not run: assignments of literals count; anything else is a loss.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
     let has_tls = draft.losses.iter().any(|loss| loss.what.starts_with("certfile"))
         || text.lines().any(|line| assigns(line, "certfile") || assigns(line, "ssl_context"));
     if has_tls {
-        // Without TLS it must not be where it was; 127.0.0.1:8000 is for the proxy in front.
+        // Addresses that had TLS must not be served without it; the default 127.0.0.1:8000 is for the proxy in front.
         draft.server.0.retain(|key| key.name != "bind");
     }
     let route = if let Some((text, place)) = wsgi_app {
@@ -49,36 +49,36 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
     site.routes.push(route);
     draft.sites.push(site);
     for (theirs, ours, value) in DEFAULTS {
-        // What is said by code is not known; the default is certainly wrong.
+        // A value that code computes is not known, and the default is certainly wrong.
         if !unknown.contains(&theirs) {
             python::unless_said(&mut draft.server, "gunicorn", &[(ours, value)]);
         }
     }
 }
 
-/// What gunicorn does unless it is told otherwise, where that is not what is done here.
+/// Defaults of gunicorn that differ from ours.
 const DEFAULTS: [(&str, &str, &str); 3] =
     [("workers", "processes", "1"), ("threads", "threads", "1"), ("timeout", "request-timeout", "30s")];
 
-/// A statement of the file, and its first line.
+/// A statement of the file, with its first line.
 struct Statement<'t> {
     line: usize,
     kind: Kind<'t>,
 }
 
 enum Kind<'t> {
-    /// `name = literal`.
+    /// An assignment `name = literal`.
     Says(&'t str, Node),
-    /// Its first line.
+    /// Another statement, by its first line.
     Other(&'t str),
-    /// One that is inside another, which is not the body of a function.
+    /// A statement inside another one that is not the body of a function.
     Code(&'t str),
 }
 
-/// Names whose values keep somebody out, or keep the server from being root.
+/// Names whose values deny some clients, or keep the server from running as root.
 const GUARDS: [&str; 4] = ["user", "group", "cert_reqs", "pre_request"];
 
-/// Whether a line of code gives a name a value.
+/// Whether a line of code assigns a value to a name.
 fn assigns(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let is_part = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '.' | '"' | '\'' | '[');
@@ -88,7 +88,8 @@ fn assigns(line: &str, name: &str) -> bool {
     })
 }
 
-/// What code says is not known: if it may say who is kept out, or which user serves, everybody is refused.
+/// Refuses everybody if a line of code may deny some clients, or may choose the user that serves: its effect is not
+/// known.
 fn code(text: &str, place: &Place, draft: &mut Draft, refused: &mut Vec<String>) {
     let line = text.split('#').next().unwrap_or_default().trim();
     let words: Vec<&str> = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_').collect();
@@ -127,7 +128,7 @@ fn statements(text: &str) -> Vec<Statement<'_>> {
         }
         skip_statement(&mut cursor);
         let first = rest.lines().next().unwrap_or_default();
-        // What is indented belongs to what stands above it.
+        // An indented line belongs to the statement above it.
         if indent == 0 {
             all.push(Statement { line, kind: Kind::Other(first) });
         } else if !is_function {
@@ -136,13 +137,13 @@ fn statements(text: &str) -> Vec<Statement<'_>> {
     }
 }
 
-/// How many letters stand in front of a place in its line.
+/// Returns how many letters stand in front of a place in its line.
 fn indent(text: &str, rest: &str) -> usize {
     let before = &text[..text.len() - rest.len()];
     before.rsplit('\n').next().map_or(0, |line| line.trim_start_matches('\u{feff}').len())
 }
 
-/// `name = literal`, up to the end of the line.
+/// Reads `name = literal`, up to the end of the line.
 fn assignment<'t>(cursor: &mut Cursor<'t>) -> Option<(&'t str, Node)> {
     let rest = cursor.rest();
     let end = rest.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').filter(|end| *end > 0)?;
@@ -184,7 +185,7 @@ fn skip_statement(cursor: &mut Cursor<'_>) {
     }
 }
 
-/// What is not run.
+/// Notes the loss of a statement that would have to be run.
 fn other(line: &str, place: &Place, draft: &mut Draft) {
     let first = line.split_whitespace().next().unwrap_or_default();
     let is_text = line.starts_with(['"', '\'']);
@@ -236,7 +237,7 @@ fn take(ours: &'static str, form: Form, node: &Node, place: &Place, draft: &mut 
     let text = shown(node);
     let keys = &mut draft.server;
     if matches!(form, Form::Bind | Form::List) {
-        // A name that is assigned again has its last value alone.
+        // A later assignment replaces the values of an earlier one.
         keys.0.retain(|key| key.name != ours);
     }
     match (form, &node.item) {
@@ -272,14 +273,14 @@ fn take(ours: &'static str, form: Form, node: &Node, place: &Place, draft: &mut 
     }
 }
 
-/// gunicorn adds port 8000 to a host alone.
+/// Returns an address with its port; gunicorn adds port 8000 to a host alone.
 fn with_port(bind: &str) -> String {
     let is_whole = bind.starts_with("unix:") || bind.starts_with("fd://");
     let has_port = bind.rsplit_once(':').is_some_and(|(host, _)| !host.contains(':') || host.ends_with(']'));
     if is_whole || has_port { bind.to_owned() } else { format!("{bind}:8000") }
 }
 
-/// `%(h)s` is `%h` in Apache's notation.
+/// Returns a format in Apache's notation: `%(h)s` is `%h`.
 fn atoms(format: &str) -> Option<String> {
     let (mut out, mut rest) = (String::new(), format);
     while let Some(at) = rest.find("%(") {
@@ -301,7 +302,7 @@ fn atoms(format: &str) -> Option<String> {
     is_log_format(&out).then_some(out)
 }
 
-/// How a value is written there.
+/// The form of a value in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Plain,
@@ -315,7 +316,7 @@ enum Form {
     Format,
 }
 
-/// gunicorn's name, ours, and how the value is written.
+/// gunicorn's name, our name, and the form of the value.
 const NAMES: [(&str, &str, Form); 26] = [
     ("bind", "bind", Form::Bind),
     ("backlog", "backlog", Form::Plain),
@@ -368,7 +369,7 @@ const REASONS: [(&str, &str); 20] = [
     ("syslog", "error-log = \"syslog\" is the same"),
 ];
 
-/// It is so without being said.
+/// Settings that need no counterpart, because Adyton always does so.
 const ALWAYS_SO: [&str; 14] = [
     "max_requests_jitter",
     "worker_tmp_dir",

@@ -1,8 +1,8 @@
-//! What importers of servers of Python applications have in common.
+//! Parts that the importers of Python servers share.
 
 use crate::model::{Draft, Keys, Place, Route, Site, Value};
 
-/// Has a route call an application: `module:name`, or `module:make()` for one that makes it.
+/// Has a route call an application: `module:name`, or `module:make()` for a function that makes it.
 pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draft) {
     let (target, called) = match text.split_once('(') {
         Some((target, rest)) if rest.trim() == ")" => (target.trim(), true),
@@ -20,7 +20,8 @@ pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draf
     }
 }
 
-/// Has the application of a route stand at a path, which has no slash at its end, if the route is there or beneath it.
+/// Mounts the application of a route at a path, which has no slash at its end, if the route's paths are that path or
+/// beneath it.
 pub(crate) fn mount(path: &str, route: &mut Route, place: &Place) {
     route.keys.0.retain(|key| key.name != "mount");
     let rest = |own: &String| own.trim_end_matches('/').strip_prefix(path).map(str::to_owned);
@@ -33,7 +34,7 @@ pub(crate) fn mount(path: &str, route: &mut Route, place: &Place) {
     route.keys.set("mount", value, place);
 }
 
-/// The application is not in the file: what has to be written in its place.
+/// Returns a route that stands for the application, which the file does not name; a loss says what to write.
 pub(crate) fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
     let mut route = Route::new("/", place);
     draft.lose(place, "application", &format!("{why}; write app = \"module:name\" in the place of respond"));
@@ -41,12 +42,12 @@ pub(crate) fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
     route
 }
 
-/// A site without a name, for all that is asked.
+/// Returns a site without a name, for all requests.
 pub(crate) fn site(place: &Place) -> Site {
     Site { place: Some(place.clone()), ..Site::default() }
 }
 
-/// Says what a server does that is not told anything, if that is other than here.
+/// Sets the defaults of another server for keys that it has no value for.
 pub(crate) fn unless_said(keys: &mut Keys, server: &str, defaults: &[(&'static str, &str)]) {
     for (name, value) in defaults {
         if !keys.has(name) {
@@ -55,7 +56,7 @@ pub(crate) fn unless_said(keys: &mut Keys, server: &str, defaults: &[(&'static s
     }
 }
 
-/// An address as `bind` takes it: a path is a unix socket, a port one of every address.
+/// Returns an address as `bind` takes it: a path is a unix socket; a port, one of every address.
 pub(crate) fn bind(text: &str) -> String {
     let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text {

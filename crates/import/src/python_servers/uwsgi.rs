@@ -7,17 +7,17 @@ use crate::python_servers::python;
 use crate::text::include::Includes;
 use crate::text::quantity;
 
-/// One `key = value` of the section.
+/// A `key = value` of the section.
 #[derive(Clone, Debug)]
 struct Entry {
     key: String,
     value: String,
     place: Place,
-    /// Another value has it in it, as `%(key)`.
+    /// Whether another value contains it, as `%(key)`.
     is_used: bool,
 }
 
-/// Reads a file and what it includes.
+/// Reads a file and the files that it includes.
 pub(crate) fn read(
     file: &Arc<str>,
     text: &str,
@@ -55,7 +55,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// The entries of `[uwsgi]`, with what they stand for put in the place of `%(key)`.
+/// Reads the entries of `[uwsgi]`, with values in the place of `%(key)`.
 fn section(
     file: &Arc<str>,
     text: &str,
@@ -93,7 +93,7 @@ fn section(
     Ok(())
 }
 
-/// A value with those of earlier keys in it.
+/// Returns a value with those of earlier keys in it.
 fn filled(value: &str, entries: &mut [Entry]) -> String {
     let (mut out, mut rest) = (String::new(), value);
     while let Some(at) = rest.find("%(") {
@@ -110,38 +110,40 @@ fn filled(value: &str, entries: &mut [Entry]) -> String {
     out + rest
 }
 
-/// A value that is made of others: no setting is longer.
+/// Limit of a value that is made of others.
 const FILLED_BYTES_MAX: usize = 4096;
 
-/// What is not a setting of the server.
+/// Entries that are no settings of the server.
 #[derive(Debug, Default)]
 struct Found {
     site: Keys,
     module: Option<(String, Place)>,
     callable: Option<String>,
-    /// Paths without a slash at their ends, what is mounted at each, and whether the server says so to the application.
+    /// Paths without a slash at their ends, and the application that is mounted at each; `manages_script_name`: whether
+    /// the server tells the application its path.
     mounts: Vec<(String, String, Place)>,
     manages_script_name: bool,
     has_no_default: bool,
-    /// Folders, with the paths that they are for, and whether the application answers what they lack.
+    /// Folders, with the paths that they are for.
     folders: Vec<(String, String, Place)>,
     refused: Vec<String>,
-    /// Why the folders have to refuse everybody.
+    /// Lost restrictions, because of which the folders have to refuse everybody.
     skipped: Vec<String>,
-    /// Fields of all answers.
+    /// Header fields of all answers.
     headers: Keys,
     /// Ports that send clients to https.
     ways_to_tls: Vec<(Place, String)>,
 }
 
 impl Found {
-    /// Notes a restriction that is lost: everybody is refused.
+    /// Notes a restriction that is lost, because of which everybody is refused.
     fn refuse(&mut self, place: &Place, what: &str, why: &str, draft: &mut Draft) {
         draft.open(place, what, why);
         self.refused.push(format!("{place}: {}", crate::model::shown(what)));
     }
 
-    /// What answers paths where nothing is mounted: the first application, unless there is none for them.
+    /// Returns the route for paths where nothing is mounted: the first application answers, unless `no-default-app`
+    /// says that none does.
     fn rest(
         &self,
         place: &Place,
@@ -183,7 +185,7 @@ impl Found {
         for (path, folder, place) in &self.folders {
             let mut route = Route::new(path, place);
             route.keys.set("files", folder.as_str(), place);
-            // As there: what the folder lacks is the application's.
+            // The application answers what the folder lacks, as in uWSGI.
             route.keys.set("static-fall-through", Value::Switch(true), place);
             route.refused.clone_from(&self.skipped);
             routes.push(route);
@@ -262,7 +264,7 @@ fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
     }
 }
 
-/// Keys that are settings here, those that need none, and the others.
+/// Takes keys that are settings here, and notes the loss of keys that have no counterpart.
 fn setting(Entry { key, value, place, is_used }: &Entry, draft: &mut Draft) {
     let shown = format!("{key} = {value}");
     if let Some((_, ours, form)) = NAMES.iter().find(|(theirs, ..)| theirs == key) {
@@ -283,19 +285,19 @@ fn is_true(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
 }
 
-/// `mount = /shop=module:application`, `mount = /shop=shop.py`.
+/// Reads `mount = /shop=module:application`, `mount = /shop=shop.py`.
 fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut Draft) {
     match value.split_once('=') {
         Some((path, module)) if path.starts_with('/') && !module.is_empty() => {
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        // A host, whose requests the application of the others would answer.
+        // The part in front is a host, whose requests the application of all others would answer.
         _ => found.refuse(place, &format!("{key} = {value}"), "this is no path and application", draft),
     }
 }
 
-/// Whether a key keeps somebody out, or decides what others say; what to say of it.
+/// Returns the reason, if a key denies some clients, or decides about other keys.
 fn restricts(key: &str, value: &str) -> Option<&'static str> {
     const CONDITIONS: [&str; 8] =
         ["if-", "ifenv", "ifexists", "ifplugin", "iffile", "ifdir", "for-", "foreach"];
@@ -326,7 +328,7 @@ fn restricts(key: &str, value: &str) -> Option<&'static str> {
         .then_some("this is not known here, and by its name it may keep somebody out")
 }
 
-/// `static-map = /static=folder`, `check-static = folder`.
+/// Reads `static-map = /static=folder`, `check-static = folder`.
 fn folder(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut Draft) {
     let pair = if key == "check-static" { Some(("/", value.as_str())) } else { value.split_once('=') };
     let Some((path, folder)) = pair.filter(|(path, _)| path.starts_with('/')) else {
@@ -337,7 +339,7 @@ fn folder(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mu
     found.folders.push((path, folder.to_owned(), place.clone()));
 }
 
-/// How a value is written there.
+/// The form of a value in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Plain,
@@ -345,7 +347,7 @@ enum Form {
     Switch,
 }
 
-/// uWSGI's name, ours, and how the value is written.
+/// uWSGI's name, our name, and the form of the value.
 const NAMES: [(&str, &str, Form); 30] = [
     ("processes", "processes", Form::Plain),
     ("workers", "processes", Form::Plain),
@@ -408,7 +410,7 @@ const REASONS: [(&str, &str); 23] = [
     ("cgi", "programs of a folder are run by a route with cgi = \"DIR\""),
 ];
 
-/// It is so without being said.
+/// Settings that need no counterpart, because Adyton always does so.
 const ALWAYS_SO: [&str; 24] = [
     "master",
     "vacuum",

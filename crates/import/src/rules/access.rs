@@ -1,6 +1,6 @@
-//! Rules of which the first that fits counts, as lists of which `deny` always counts.
+//! Rules of which the first that matches counts, as lists of which `deny` always counts.
 
-/// One rule: `allow 10.0.0.0/8`, `deny all`.
+/// A rule: `allow 10.0.0.0/8`, `deny all`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule<P> {
     pub(crate) allows: bool,
@@ -8,18 +8,19 @@ pub(crate) struct Rule<P> {
     pub(crate) place: P,
 }
 
-/// The same as lists.
+/// Rules as lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lists<P> {
     pub(crate) allow: Vec<(String, P)>,
     pub(crate) deny: Vec<(String, P)>,
-    /// Nobody may: the rule that says so.
+    /// The rule that denies everybody, if there is one.
     pub(crate) nobody: Option<P>,
-    /// A network that is denied behind one that is allowed: if they overlap, more clients are kept out than before.
+    /// A network that is denied behind one that is allowed: if they overlap, the lists deny more clients than the
+    /// rules.
     pub(crate) stricter: Option<P>,
 }
 
-/// Makes lists of rules in order; whom no rule fits is allowed.
+/// Makes lists of rules in order; a client that no rule matches is allowed.
 pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
     let mut lists = Lists { allow: Vec::new(), deny: Vec::new(), nobody: None, stricter: None };
     for rule in rules {
@@ -32,7 +33,7 @@ pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
                 }
                 lists.deny.push(whom);
             }
-            // Nothing behind it counts, and the addresses that were allowed are among all.
+            // No rule behind `allow all` counts, and it includes the addresses that were allowed.
             (true, true) => {
                 lists.allow.clear();
                 return lists;
@@ -49,16 +50,17 @@ pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
     lists
 }
 
-/// The same rules where a password is enough, too: who needs none, and who is kept out, though it would be asked there.
+/// Rules as lists, where a password is enough, too: addresses that need none, and addresses that are denied, though the
+/// rules would only ask them for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Either<P> {
     pub(crate) allow: Vec<(String, P)>,
     pub(crate) deny: Vec<(String, P)>,
-    /// Nobody else needs a password either.
+    /// Whether all other clients need no password, either.
     pub(crate) everyone: bool,
 }
 
-/// Makes lists of rules in order; whom no rule fits needs a password.
+/// Makes lists of rules in order; a client that no rule matches needs a password.
 pub(crate) fn either<P: Clone>(rules: &[Rule<P>]) -> Either<P> {
     let end = rules.iter().position(|rule| rule.whom == "all").unwrap_or(rules.len());
     let everyone = rules.get(end).is_some_and(|rule| rule.allows);
@@ -67,7 +69,7 @@ pub(crate) fn either<P: Clone>(rules: &[Rule<P>]) -> Either<P> {
         some.map(|rule| (rule.whom.clone(), rule.place.clone())).collect()
     };
     let allow = if everyone { Vec::new() } else { some(true) };
-    // Without addresses that need none, those are asked as all others are.
+    // If no address is free of a password, denied addresses are asked for one, as all others are.
     let deny = if allow.is_empty() && !everyone { Vec::new() } else { some(false) };
     Either { allow, deny, everyone }
 }
@@ -106,7 +108,8 @@ mod tests {
         list.iter().map(|(name, ())| name.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// `+a -b` as rules; the lists as `allow | deny`, `!` for nobody.
+    /// Returns the lists for rules such as `+a -b`, as `allow | deny`; `!`: nobody is let in; `?`: the lists are
+    /// stricter.
     fn of(text: &str) -> String {
         let lists = lists(&rules(text));
         let mark = if lists.nobody.is_some() { "!" } else { "" };

@@ -1,28 +1,28 @@
-//! Whose word counts for the address of a client: never of more than in the source.
+//! Trust in proxies that tell the address of a client: never more than in the source.
 
 use crate::model::{Draft, Place, Route, Site, shown};
 
-/// What became of it, for the sites that say who may come by addresses.
+/// The result for trust in proxies, for sites with rules about addresses.
 #[derive(Clone, Debug)]
 pub(crate) enum Believed {
-    /// Nothing is said of it.
+    /// The source does not mention it.
     Unsaid,
-    /// What proxies say is believed, and all of it there, too.
+    /// Proxies are trusted as in the source.
     Carried,
-    /// The same, but that there less of it is believed than here.
+    /// Proxies are trusted, but in the source less than here.
     Less {
         place: Place,
         what: String,
         why: &'static str,
-        /// Only addresses of private networks are not believed.
+        /// Whether only addresses of private networks are not believed there.
         is_of_private: bool,
     },
-    /// Addresses are those of proxies: where, what, why.
+    /// Clients have the addresses of proxies: the place, the directive, the reason.
     Lost(Place, String, &'static str),
 }
 
 impl Believed {
-    /// Has routes refuse everybody whose rules would see other addresses than there.
+    /// Has a route refuse everybody if its rules would see other addresses than in the source.
     pub(crate) fn guard(&self, site: &mut Site, draft: &mut Draft) {
         let (place, what, why, is_all) = match self {
             Believed::Unsaid | Believed::Carried => return,
@@ -42,13 +42,13 @@ impl Believed {
     }
 }
 
-/// Whether a route looks at addresses; if not `all`, at those of private networks.
+/// Whether a route has rules about addresses; if not `all`, about those of private networks.
 fn sees(route: &Route, all: bool) -> bool {
     let keys = route.keys.0.iter().filter(|key| matches!(key.name, "allow" | "deny"));
     keys.flat_map(|key| key.value.texts()).any(|whom| all || is_private(&whom))
 }
 
-/// Whether a network is not one of the outside.
+/// Whether a network is not a public one.
 fn is_private(whom: &str) -> bool {
     let address = whom.split('/').next().unwrap_or_default();
     match address.parse() {
@@ -58,7 +58,7 @@ fn is_private(whom: &str) -> bool {
                 || address.is_link_local()
                 || address.is_unspecified()
         }
-        // Apache believes in 2000::/3 alone.
+        // Apache takes only 2000::/3 for public.
         Ok(std::net::IpAddr::V6(address)) => address.segments()[0] & 0xe000 != 0x2000,
         Err(_) => false,
     }

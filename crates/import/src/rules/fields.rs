@@ -1,13 +1,13 @@
-//! Fields of requests that servers in front set or remove: an application may believe what is in them.
+//! Request header fields that servers in front set or remove: an application may believe their values.
 
-/// What to say of one that clients could send themselves, here.
+/// The reason for a loss of a field that clients could send themselves here.
 pub(crate) const BELIEVED: &str =
     "fields of requests reach the application as clients send them, and it may believe this one";
 
-/// The same of those that are said of a client or a connection.
+/// The reason for a loss of a field in which proxies describe a client or a connection.
 pub(crate) const OF_PROXY: &str = "what clients send in it reaches the application; trusted-proxies and trusted-fields say whose word counts";
 
-/// Whether a field is one that proxies say of a client or of a connection, and that has its own settings here.
+/// Whether proxies describe a client or a connection in a field, which has its own settings here.
 pub(crate) fn is_of_proxy(field: &str) -> bool {
     FIELDS.iter().any(|name| name.eq_ignore_ascii_case(field))
 }

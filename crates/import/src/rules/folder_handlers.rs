@@ -13,19 +13,19 @@ pub struct FolderHandlers {
     pub unknown: Vec<String>,
 }
 
-/// The way of files, as a handler of Apache names it.
+/// The treatment of files, as a handler of Apache names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handler {
-    /// They are run as CGI scripts.
+    /// CGI scripts, which are run.
     Cgi,
-    /// They are WSGI applications.
+    /// WSGI applications.
     Wsgi,
-    /// They are sent.
+    /// Files that are sent.
     Default,
 }
 
 impl FolderHandlers {
-    /// Whether nothing is said.
+    /// Whether there are no such lines.
     pub fn is_empty(&self) -> bool {
         *self == FolderHandlers::default()
     }

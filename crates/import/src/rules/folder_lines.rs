@@ -1,4 +1,4 @@
-//! Lines of a folder's file that no file of sites could say for one folder, apart from all that becomes a file of sites.
+//! Lines of a folder's file that a file of sites has no key for, apart from all that becomes a file of sites.
 
 use crate::model::Place;
 use crate::rules::folder_handlers::FolderHandlers;
@@ -6,7 +6,7 @@ use crate::rules::folder_handlers::FolderHandlers;
 /// Lines of a folder's file that are read apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderLines {
-    /// Which files are run; `None`: such lines go the way of all other directives.
+    /// Lines that say which files are run; `None`: such lines are treated like all other directives.
     pub handlers: Option<FolderHandlers>,
     /// The `ErrorDocument` lines, at most one for a status.
     pub documents: Vec<ErrorDocument>,

@@ -1,11 +1,12 @@
-//! The page of a folder for what is missing: a file that answers at another path than its own.
+//! The page of a folder for missing files: a file that also answers at other paths than its own.
 //!
-//! Other servers look once more who may have that file, by its own path, and so does ours for an index and a fallback. For this page
-//! the route of the request decides, so a folder refuses whose page is kept from somebody at that path.
+//! Other servers check once more who may have that file, by its own path, and so does Adyton for an index and a
+//! fallback. For this page the route of the request decides, so a folder refuses if another route denies its page to
+//! some clients.
 
 use crate::model::{Key, Loss, Route, Site, Value, shown};
 
-/// Has folders refuse whose pages another route keeps from somebody.
+/// Has folders refuse if another route denies their page to some clients.
 pub(crate) fn guard(site: &mut Site, losses: &mut Vec<Loss>) {
     let guards: Vec<Route> = site.routes.iter().filter(|route| route.is_restricted()).cloned().collect();
     for route in site.routes.iter_mut().filter(|route| route.has_files() && route.refused.is_empty()) {
@@ -23,18 +24,18 @@ pub(crate) fn guard(site: &mut Site, losses: &mut Vec<Loss>) {
     }
 }
 
-/// The page of a folder, and the route that keeps it from somebody.
+/// Returns the page of a folder, and the route that denies it to some clients.
 fn kept<'g>(route: &Route, guards: &'g [Route]) -> Option<(String, &'g Route)> {
     let own = route.paths.iter().filter(|path| path.ends_with('/'));
     let page = page_of(route)?;
     own.map(|path| format!("{path}{page}")).find_map(|page| {
-        // One that is said of the same path in another way is no other one.
+        // A route for the same path, written in another way, is no other route.
         let has = |guard: &&Route| guard.paths.iter().any(|path| is_for(path, &page, route));
         guards.iter().find(has).map(|guard| (page, guard))
     })
 }
 
-/// The name of a folder's page for what is missing, in it.
+/// Returns the name of a folder's page for missing files, in the folder.
 fn page_of(route: &Route) -> Option<&str> {
     match route.keys.get("static-404") {
         Some(Key { value: Value::Text(text), .. }) => Some(text.trim_start_matches('/')),
@@ -42,7 +43,7 @@ fn page_of(route: &Route) -> Option<&str> {
     }
 }
 
-/// Whether a path of another route is more for a page than those of its folder.
+/// Whether a path of another route counts for a page before those of its folder.
 fn is_for(path: &str, page: &str, folder: &Route) -> bool {
     let longest = folder.paths.iter().filter(|own| page.starts_with(own.as_str())).map(String::len).max();
     match path.strip_prefix('*') {

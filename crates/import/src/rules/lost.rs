@@ -1,10 +1,10 @@
-//! Patterns of paths that no route can say: a rule leads all that they are found in to a path that refuses everybody.
+//! Patterns of paths that no route can have: a rule leads all paths that match to a path that refuses everybody.
 
 use adyton_cli::{Scope, takes};
 
 use crate::model::{Draft, Key, Place, Route, Site, Value, shown};
 
-/// Where rules lead what is refused. No file has such a name for clients.
+/// The path that rules lead refused requests to. Clients get no file of such a name.
 const PATH: &str = "/.lost/";
 
 /// A pattern of another server, as it was written.
@@ -15,7 +15,7 @@ pub(crate) struct Pattern<'p> {
 }
 
 impl Pattern<'_> {
-    /// The rule for all paths that it is found in.
+    /// Returns the rule for all paths in which the pattern is found.
     fn rule(self) -> String {
         let Pattern { regex, any_case } = self;
         match any_case {
@@ -26,7 +26,7 @@ impl Pattern<'_> {
     }
 }
 
-/// Has a site refuse what a pattern is found in; if that pattern cannot be said either, all of it.
+/// Has a site refuse all paths in which a pattern is found, or everything, if no rule can say the pattern.
 pub(crate) fn refuse(
     site: &mut Site,
     pattern: Pattern<'_>,
@@ -43,13 +43,14 @@ pub(crate) fn refuse(
     target(site, place).refused.push(format!("{place}: {}", shown(what)));
 }
 
-/// The same of what is not lost, but would have been answered by what is not there.
+/// Refuses all paths in which a pattern is found, like [`refuse`], for something without a counterpart that is no lost
+/// restriction.
 pub(crate) fn close(site: &mut Site, regex: &str, place: &Place) {
     first(site, &Pattern { regex, any_case: false }.rule(), place);
     target(site, place);
 }
 
-/// The route that such rules lead to.
+/// Returns the route that such rules lead to.
 fn target<'s>(site: &'s mut Site, place: &Place) -> &'s mut Route {
     let at = site.routes.iter().position(|route| route.paths == [PATH]).unwrap_or_else(|| {
         let mut route = Route::new(PATH, place);
@@ -60,19 +61,19 @@ fn target<'s>(site: &'s mut Site, place: &Place) -> &'s mut Route {
     &mut site.routes[at]
 }
 
-/// Leads what begins with the path of a route, but not as a whole segment, to that route: `/admin2` to `/admin/`.
+/// Leads paths that begin with the path of a route, but not as a whole segment, to that route: `/admin2` to `/admin/`.
 pub(crate) fn lead(site: &mut Site, path: &str, place: &Place) -> bool {
     let front = path.trim_end_matches('/');
     let rule = format!("^{}[^/] -> {front}/", escaped(front));
     let is_said = !front.contains(" -> ") && takes(Scope::Site, "rewrite", &rule).is_ok();
     if is_said {
-        // Behind patterns, which count before beginnings there, too.
+        // The rule stands behind patterns, which count before beginnings in nginx, too.
         site.keys.add("rewrite", &rule, place);
     }
     is_said
 }
 
-/// A text as a pattern that stands for it.
+/// Returns a pattern that matches the text.
 fn escaped(text: &str) -> String {
     let each = text.chars().flat_map(|sign| {
         let is_plain = sign.is_ascii_alphanumeric() || sign == '/' || sign == '_' || !sign.is_ascii();
@@ -81,7 +82,7 @@ fn escaped(text: &str) -> String {
     each.collect()
 }
 
-/// Puts a rule in front of the others: the first one that fits counts.
+/// Puts a rule in front of the others: the first one that matches counts.
 fn first(site: &mut Site, rule: &str, place: &Place) {
     match site.keys.0.iter_mut().find(|key| key.name == "rewrite") {
         Some(Key { value: Value::List(rules), .. }) => {

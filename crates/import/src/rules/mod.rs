@@ -1,4 +1,4 @@
-//! Rules of other servers: what they become, and what of them is lost.
+//! Rules of other servers: their counterparts here, and their losses.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -3,10 +3,10 @@
 use crate::model::{Draft, Key, Loss, Mistake, Place, Route, Value, shown};
 use crate::text::include::Includes;
 
-/// Endings of files that are sent as they are.
+/// Ends of the names of files that are sent as they are.
 pub(crate) const ENDS: [&str; 6] = ["html", "htm", "xhtml", "txt", "json", "xml"];
 
-/// Has a folder answer with a page for what is missing in it, if it is a file of that folder.
+/// Has a folder answer with a page for missing files, if the page is a file of that folder.
 pub(crate) fn missing(route: &mut Route, file: &str, place: &Place) {
     let Some(Value::Text(folder)) = route.keys.get("files").map(|key| key.value.clone()) else { return };
     let inside = file.strip_prefix(folder.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
@@ -16,7 +16,7 @@ pub(crate) fn missing(route: &mut Route, file: &str, place: &Place) {
     }
 }
 
-/// Leaves out pages that are not there: other servers go on without them, and a file of sites would be wrong.
+/// Leaves out pages that do not exist: other servers go on without them, and a file of sites would be wrong.
 pub(crate) fn without_absent(draft: &mut Draft, includes: &mut Includes<'_>) -> Result<(), Mistake> {
     for site in &mut draft.sites {
         let found = site.keys.0.iter_mut().find(|key| key.name == "error-pages");
@@ -38,7 +38,7 @@ pub(crate) fn without_absent(draft: &mut Draft, includes: &mut Includes<'_>) -> 
     Ok(())
 }
 
-/// Takes away what `missing` has said of a page.
+/// Removes a page that `missing` has set.
 fn without(route: &mut Route, file: &str) {
     let text = |name| match route.keys.get(name).map(|key| &key.value) {
         Some(Value::Text(text)) => text.trim_end_matches('/'),
@@ -50,7 +50,7 @@ fn without(route: &mut Route, file: &str) {
 }
 
 fn is_there(file: &str, place: &Place, includes: &mut Includes<'_>) -> Result<bool, Mistake> {
-    // With a bracket it is a pattern: there need be none. All these files end in a letter.
+    // The bracket makes it a pattern, so the file may be absent. All these files end in a letter.
     let Some((front, last)) = file.split_at_checked(file.len().saturating_sub(1)) else { return Ok(false) };
     if file.contains(['*', '?', '[']) {
         return Ok(false);

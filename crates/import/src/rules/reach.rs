@@ -1,4 +1,4 @@
-//! Where sites listen: here every site is at every address, so one that had fewer is kept to them, or refuses.
+//! Addresses of sites: here every site is at every address, so a site that had fewer is restricted to them, or refuses.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::model::{Draft, Key, Place, Route, Site, Value};
 /// An address that a site listens at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// As `bind` takes it.
+    /// The address as `bind` takes it.
     pub(crate) bind: String,
     /// The directive, as written.
     pub(crate) shown: String,
@@ -16,24 +16,24 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// What of it tells one address from another: every IPv4 and every IPv6 address are reached alike.
+    /// Returns the part that distinguishes addresses: all IPv4 and all IPv6 addresses together are one.
     pub(crate) fn reach(&self) -> String {
         let every = ["0.0.0.0:", "[::]:"].iter().find_map(|front| self.bind.strip_prefix(front));
         every.map_or_else(|| self.bind.clone(), |port| format!("*:{port}"))
     }
 }
 
-/// A site, and where it listens.
+/// A site, and its addresses.
 pub(crate) struct Placed {
     pub(crate) site: Site,
     pub(crate) addresses: Vec<Address>,
-    /// It does nothing but send everybody to https.
+    /// Whether the site only sends everybody to https.
     pub(crate) is_way_to_tls: bool,
-    /// What sends clients to https and is not carried over.
+    /// Redirects to https that are not carried over.
     pub(crate) lost_ways: Vec<(Place, String)>,
 }
 
-/// A site that is reached without TLS refuses if what would send its clients to https is lost: it would be served in the clear.
+/// Has a site without TLS refuse if its redirects to https are lost: clients would be served in the clear.
 pub(crate) fn keep_from_clear(sites: &mut [Placed], draft: &mut Draft) {
     for placed in sites.iter_mut().filter(|placed| placed.addresses.iter().any(|address| !address.tls)) {
         for (place, what) in &placed.lost_ways {
@@ -43,7 +43,7 @@ pub(crate) fn keep_from_clear(sites: &mut [Placed], draft: &mut Draft) {
     }
 }
 
-/// Leaves out sites that only send to https what another one has: a proxy in front, which has TLS, does that.
+/// Leaves out sites that only redirect to the https of another site: the proxy in front, which has TLS, does that.
 pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<Placed> {
     let has_tls = |placed: &&Placed| placed.addresses.iter().any(|address| address.tls);
     let with_tls: Vec<Vec<String>> =
@@ -64,7 +64,7 @@ pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<
     kept
 }
 
-/// Says where the server listens, and keeps sites to where they were.
+/// Sets the addresses of the server, and restricts sites to their own.
 pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
     let mut reached = BTreeSet::new();
     leave_to_proxy(sites, draft);
@@ -81,7 +81,7 @@ pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
     }
 }
 
-/// Where sites have TLS and the others only refuse, nothing is served without it: the addresses are left to the proxy in front.
+/// Leaves addresses without TLS to the proxy in front, if only sites that refuse are there, and other sites have TLS.
 fn leave_to_proxy(sites: &mut [Placed], draft: &mut Draft) {
     let is_plain = |placed: &Placed| placed.addresses.iter().any(|address| !address.tls);
     let refuses = |placed: &Placed| {
@@ -105,11 +105,12 @@ fn leave_to_proxy(sites: &mut [Placed], draft: &mut Draft) {
     }
 }
 
-/// A site that would be reached where it was not is for local clients, if it was, and else refuses.
+/// Restricts a site that would get further addresses: to local clients, if it had local addresses alone; else it
+/// refuses.
 fn keep_apart(placed: &mut Placed, reached: &BTreeSet<String>, draft: &mut Draft) {
     let plain = placed.addresses.iter().filter(|address| !address.tls);
     let own: BTreeSet<String> = plain.map(Address::reach).collect();
-    // Who comes to a local address is on this machine: that is no wider than any other one.
+    // A client at a local address is on this machine, so such an address lets in no more clients than any other.
     let other: Vec<&str> =
         reached.difference(&own).map(String::as_str).filter(|reach| !is_local(reach)).collect();
     let Some(place) = placed.site.place.clone().filter(|_| !other.is_empty()) else { return };
@@ -135,7 +136,7 @@ fn keep_apart(placed: &mut Placed, reached: &BTreeSet<String>, draft: &mut Draft
     placed.site.refused.push(format!("{place}: {what}"));
 }
 
-/// Whether an address is one of this machine alone.
+/// Whether an address can be reached only from this machine.
 fn is_local(reach: &str) -> bool {
     ["127.", "[::1]", "localhost:", "unix:"].iter().any(|front| reach.starts_with(front))
 }

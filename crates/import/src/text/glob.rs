@@ -9,7 +9,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut read) = (0, 0);
-    // Where to go on if what follows the last star does not fit: the star takes one more.
+    // The place to go on at if the rest does not match: the last star takes one more letter.
     let mut star: Option<(usize, usize)> = None;
     while read < name.len() {
         if pattern.get(at) == Some(&'*') {
@@ -29,13 +29,13 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|sign| *sign == '*')
 }
 
-/// Where the pattern goes on if its next part, which is no star, takes this letter.
+/// Returns where the pattern goes on if its next part, which is no star, matches this letter.
 fn fits(pattern: &[char], at: usize, letter: char) -> Option<usize> {
     match pattern.get(at)? {
         '?' => Some(at + 1),
         '[' => match set(pattern, at, letter) {
             Some((has, next)) => has.then_some(next),
-            // Without an end it is a letter.
+            // A bracket without an end is a letter.
             None => (letter == '[').then_some(at + 1),
         },
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == letter).then_some(at + 2),
@@ -43,11 +43,11 @@ fn fits(pattern: &[char], at: usize, letter: char) -> Option<usize> {
     }
 }
 
-/// Whether `[a-z]` or `[!a-z]` takes this letter, and where the pattern goes on; nothing if it has no end.
+/// Whether `[a-z]` or `[!a-z]` matches this letter, and where the pattern goes on; `None` if it has no end.
 fn set(pattern: &[char], at: usize, letter: char) -> Option<(bool, usize)> {
     let negated = matches!(pattern.get(at + 1), Some('!' | '^'));
     let first = at + 1 + usize::from(negated);
-    // A bracket that stands first is one of the letters.
+    // A closing bracket that stands first is one of the letters.
     let end = (first + 1..pattern.len()).find(|&end| pattern[end] == ']')?;
     let (mut has, mut from) = (false, first);
     while from < end {

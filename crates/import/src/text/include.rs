@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use crate::model::{Mistake, Place, plain};
 
-/// Files that are read in all: a large site has hundreds.
+/// Limit of files in all: a large site has hundreds.
 const FILES_MAX: usize = 1_000;
 
-/// Files that include each other, one in another: as deep as Apache allows by default is 128, and nobody needs it.
+/// Limit of files in files: Apache allows 128 by default, and nobody needs as many.
 const DEPTH_MAX: usize = 16;
 
-/// Bytes of all files together.
+/// Limit of bytes in all files together.
 const BYTES_MAX: usize = 16 << 20;
 
 /// A file that a pattern has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its name, as messages show it.
+    /// The name, as messages show it.
     pub name: String,
-    /// What is in it.
+    /// The content.
     pub text: String,
 }
 
-/// What reads files, and how much was read.
+/// The reader of included files, which counts them.
 pub(crate) struct Includes<'a> {
     find: &'a mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
     /// The files that are being read, the first one first.
@@ -62,7 +62,7 @@ impl<'a> Includes<'a> {
         self.open.pop();
     }
 
-    /// The files of a pattern; a name without wildcards has to be there.
+    /// Finds the files of a pattern; a name without wildcards has to exist.
     pub(crate) fn find(&mut self, pattern: &str, place: &Place) -> Result<Vec<Found>, Mistake> {
         let wrong = |what: String| Mistake { place: place.clone(), what };
         let shown = plain(pattern);

@@ -1,8 +1,8 @@
-//! Values as JSON and Python write them, each with its line: what has to be run to be known is no literal.
+//! Values as JSON and Python write them, each with its line; an expression that has to be run is no literal.
 
 use std::iter;
 
-/// Whose literals they are.
+/// The language of the literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Json,
@@ -16,21 +16,21 @@ pub(crate) struct Node {
     pub(crate) item: Item,
 }
 
-/// What a value is.
+/// A value by its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Null,
     Switch(bool),
-    /// As it is written, but in decimal digits if it is whole.
+    /// The number as written, or in decimal digits if it is whole.
     Number(String),
     Text(String),
     List(Vec<Node>),
-    /// In the order of the text.
+    /// The entries, in the order of the text.
     Map(Vec<(String, Node)>),
 }
 
 impl Node {
-    /// A text, or a number as text.
+    /// Returns a text, or a number as text.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.item {
             Item::Text(text) | Item::Number(text) => Some(text),
@@ -38,26 +38,26 @@ impl Node {
         }
     }
 
-    /// The value with this name, if it is a table that has one.
+    /// Returns the value with this name, if this is a table that has one.
     pub(crate) fn find(&self, name: &str) -> Option<&Node> {
         self.pairs().iter().find(|(other, _)| other == name).map(|(_, node)| node)
     }
 
-    /// What a table has; of anything else nothing.
+    /// Returns the entries of a table; none for other values.
     pub(crate) fn pairs(&self) -> &[(String, Node)] {
         if let Item::Map(pairs) = &self.item { pairs } else { &[] }
     }
 
-    /// The values of a list, or the only one.
+    /// Returns the values of a list, or the only one.
     pub(crate) fn each(&self) -> &[Node] {
         if let Item::List(list) = &self.item { list } else { std::slice::from_ref(self) }
     }
 }
 
-/// What is wrong with a text, and in which line.
+/// The line of a mistake, and the sentence about it.
 pub(crate) type Wrong = (usize, &'static str);
 
-/// Values in values; deeper ones are no configuration.
+/// Limit of values in values; deeper ones are no configuration.
 const DEPTH_MAX: usize = 64;
 
 /// Reads a text from a place on.
@@ -73,7 +73,7 @@ impl<'t> Cursor<'t> {
         Cursor { rest: text.trim_start_matches('\u{feff}'), line: 1, dialect }
     }
 
-    /// What has not been read.
+    /// Returns the text that has not been read.
     pub(crate) fn rest(&self) -> &'t str {
         self.rest
     }
@@ -112,14 +112,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The whole text as one value.
+    /// Reads the whole text as one value.
     pub(crate) fn whole(mut self) -> Result<Node, Wrong> {
         let node = self.value(0)?;
         self.skip(true);
         if self.rest.is_empty() { Ok(node) } else { Err((self.line, "something stands behind the end")) }
     }
 
-    /// The next value; inside brackets lines may end anywhere.
+    /// Reads the next value; inside brackets lines may end anywhere.
     pub(crate) fn value(&mut self, depth: usize) -> Result<Node, Wrong> {
         self.skip(depth > 0 || self.dialect == Dialect::Json);
         let line = self.line;
@@ -174,7 +174,7 @@ impl<'t> Cursor<'t> {
         Ok(Item::Number(text))
     }
 
-    /// A list, or in Python one value in brackets.
+    /// Reads a list, or in Python one value in brackets.
     fn list(&mut self, end: char, depth: usize) -> Result<Item, Wrong> {
         self.take();
         let (mut all, mut has_comma) = (Vec::new(), false);
@@ -213,7 +213,7 @@ impl<'t> Cursor<'t> {
             if !self.takes(":") {
                 return Err((self.line, "a colon is missing"));
             }
-            // The last of a name counts.
+            // The last value of a name counts.
             all.retain(|(other, _)| *other != name);
             all.push((name, self.value(depth + 1)?));
             self.skip(true);
@@ -221,7 +221,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A text; in Python texts that follow each other are one.
+    /// Reads a text; in Python texts that follow each other are one.
     fn texts(&mut self, depth: usize) -> Result<Item, Wrong> {
         let mut out = String::new();
         loop {
@@ -284,7 +284,7 @@ impl<'t> Cursor<'t> {
                 let digits = self.rest.get(..4).ok_or((line, "this escape has no end"))?;
                 let code = u32::from_str_radix(digits, 16).map_err(|_| (line, "this is no escape"))?;
                 self.rest = &self.rest[4..];
-                // Half of a pair stands for nothing alone, and host names and paths have none.
+                // Half of a surrogate pair stands for nothing alone, and host names and paths have none.
                 out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
             }
             sign => out.extend(['\\', sign]),

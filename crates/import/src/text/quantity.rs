@@ -1,6 +1,6 @@
-//! Times, sizes and formats of logs as other servers write them, as this one does.
+//! Times, sizes and formats of logs of other servers, as Adyton writes them.
 
-/// `1h30m`, `10d`, `500ms`, `60`: nginx's times; the seconds that they are, or milliseconds if they are not whole.
+/// Returns a time of nginx (`1h30m`, `10d`, `500ms`, `60`) in seconds, or in milliseconds if it has no whole seconds.
 pub(crate) fn time(text: &str) -> Option<String> {
     let (mut rest, mut ms) = (text, 0_u64);
     if rest.is_empty() {
@@ -28,17 +28,17 @@ pub(crate) fn time(text: &str) -> Option<String> {
     Some(shown_ms(ms))
 }
 
-/// A time in the unit that people would write.
+/// Returns a time in the unit that people would write.
 pub(crate) fn shown_ms(ms: u64) -> String {
     if ms.is_multiple_of(1_000) { format!("{}s", ms / 1_000) } else { format!("{ms}ms") }
 }
 
-/// The seconds of a time.
+/// Returns the seconds of a time.
 pub(crate) fn seconds(text: &str) -> Option<u64> {
     time(text)?.strip_suffix('s')?.parse().ok()
 }
 
-/// `10m`, `1G`, `4096`: the same in small letters, if it is a size.
+/// Returns a size (`10m`, `1G`, `4096`) in small letters; `None` if the text is none.
 pub(crate) fn size(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.strip_suffix(['k', 'm', 'g']).unwrap_or(&lower);
@@ -46,7 +46,7 @@ pub(crate) fn size(text: &str) -> Option<String> {
     is_number.then_some(lower)
 }
 
-/// Whether a format of an access log has known atoms alone.
+/// Whether all atoms of an access log's format are known.
 pub(crate) fn is_log_format(format: &str) -> bool {
     let mut rest = format;
     while let Some(at) = rest.find('%') {

@@ -1,15 +1,15 @@
 //! Regular expressions that stand for one path, for all beneath one, or for ends of names.
 
-/// What the group of a pattern has.
+/// The text that the group of a pattern captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Captured {
     /// The whole path.
     All,
-    /// What stands behind the route's own path.
+    /// The rest of the path, behind the route's own.
     Rest,
 }
 
-/// The path of a simple pattern: `^`, `^/old$`, `^/old/(.*)$`, `^(.*)$`, `^/(.*)$`.
+/// Returns the path of a simple pattern: `^`, `^/old$`, `^/old/(.*)$`, `^(.*)$`, `^/(.*)$`.
 pub(crate) fn path_of(regex: &str) -> Option<(String, Option<Captured>)> {
     if matches!(regex, "^" | ".*" | "^.*$" | "^.*" | "^/") {
         return Some(("/".to_owned(), None));
@@ -24,12 +24,12 @@ pub(crate) fn path_of(regex: &str) -> Option<(String, Option<Captured>)> {
         None => return None,
     };
     let path = literal(body)?;
-    // A beginning without a slash at its end has names that a prefix of ours has not, and the other way round.
+    // A pattern without a slash in front of its group matches names that our prefix does not, and the other way round.
     let fits = path.starts_with('/') && (captured.is_some() == path.ends_with('/'));
     fits.then_some((path, captured))
 }
 
-/// The text that a pattern stands for, if it stands for one text.
+/// Returns the text that a pattern stands for, if it stands for one text.
 pub(crate) fn literal(regex: &str) -> Option<String> {
     let (mut out, mut signs) = (String::new(), regex.chars());
     while let Some(sign) = signs.next() {
@@ -38,7 +38,7 @@ pub(crate) fn literal(regex: &str) -> Option<String> {
                 sign if sign.is_ascii_alphanumeric() => return None,
                 sign => out.push(sign),
             },
-            // A dot of a pattern is mostly meant as one, but it is any letter.
+            // A dot of a pattern is mostly meant as a dot, but it matches any letter.
             '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' => return None,
             sign => out.push(sign),
         }
@@ -46,7 +46,8 @@ pub(crate) fn literal(regex: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether what follows a sign has that sign in front of it in every text that it stands for: it is not optional, and no alternative.
+/// Whether everything that a pattern matches has the sign in front of `rest` in it: that is not optional, and no
+/// alternative.
 pub(crate) fn is_one_way(rest: &str) -> bool {
     let mut depth = 0_usize;
     let mut signs = rest.chars();
@@ -64,7 +65,7 @@ pub(crate) fn is_one_way(rest: &str) -> bool {
     !rest.starts_with(['?', '*', '{'])
 }
 
-/// The ends of `\.(jpe?g|png)$`.
+/// Returns the ends of `\.(jpe?g|png)$`.
 pub(crate) fn ends(regex: &str) -> Option<Vec<String>> {
     let body = ["^.+", "^.*", ".+", ".*", "[^/]"]
         .iter()
@@ -79,24 +80,24 @@ pub(crate) fn ends(regex: &str) -> Option<Vec<String>> {
     Some(all.into_iter().map(|end| format!("*.{end}")).collect())
 }
 
-/// What may be in an end of a name.
+/// Whether a letter may be in an end of a name.
 fn is_plain(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '~' | '.')
 }
 
-/// Texts that a pattern is taken for, at the most.
+/// Limit of texts that a pattern stands for.
 const CHOICES_MAX: usize = 64;
 
-/// All texts that `ph(p[3-5]?|tml)` stands for, if they are few.
+/// Returns all texts that `ph(p[3-5]?|tml)` stands for, if they are few.
 fn choices(pattern: &str) -> Option<Vec<String>> {
     let (all, rest) = one_of(pattern, 0)?;
     rest.is_empty().then_some(all)
 }
 
-/// Groups in groups.
+/// Limit of groups in groups.
 const DEPTH_MAX: usize = 4;
 
-/// One of `a|b`, up to the end of its group; what follows it.
+/// Reads the alternatives of `a|b`, up to the end of their group; returns them, and the rest of the pattern.
 fn one_of(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
     let (mut all, mut rest) = row(pattern, depth)?;
     while let Some(behind) = rest.strip_prefix('|') {
@@ -107,7 +108,7 @@ fn one_of(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
     (all.len() <= CHOICES_MAX).then_some((all, rest))
 }
 
-/// Parts that follow each other, each of which may be absent if a `?` stands behind it.
+/// Reads parts that follow each other; a part with a `?` behind it is optional.
 fn row(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
     let (mut all, mut rest) = (vec![String::new()], pattern);
     while let Some(sign) = rest.chars().next().filter(|sign| !matches!(sign, '|' | ')')) {
@@ -119,7 +120,7 @@ fn row(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
             }
             '[' => letters(&rest[1..])?,
             '\\' if rest.starts_with("\\.") => (vec![".".to_owned()], &rest[2..]),
-            // A dot is any letter.
+            // A dot matches any letter.
             sign if is_plain(sign) && sign != '.' => (vec![sign.to_string()], &rest[1..]),
             _ => return None,
         };
@@ -136,7 +137,7 @@ fn row(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
     Some((all, rest))
 }
 
-/// The letters of `345]` or `3-5]`, and what follows them.
+/// Reads the letters of `345]` or `3-5]`; returns them, and the rest of the pattern.
 fn letters(pattern: &str) -> Option<(Vec<String>, &str)> {
     let (inside, behind) = pattern.split_once(']')?;
     let signs: Vec<char> = inside.chars().collect();
@@ -153,7 +154,7 @@ fn letters(pattern: &str) -> Option<(Vec<String>, &str)> {
     (!all.is_empty() && all.len() <= CHOICES_MAX).then_some((all, behind))
 }
 
-/// The same ends in letters of every case, if they are few.
+/// Returns the ends in letters of every case, if they are few.
 pub(crate) fn in_any_case(ends: &[String]) -> Option<Vec<String>> {
     let mut all = Vec::new();
     for end in ends {

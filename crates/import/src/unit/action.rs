@@ -1,4 +1,4 @@
-//! `action` of a step: what answers.
+//! `action` of a step, as the action of a route.
 
 use super::config::{Unit, shown};
 use super::matching::Condition;
@@ -7,7 +7,7 @@ use crate::model::{Draft, Place, Route, Value};
 use crate::python_servers::python;
 use crate::text::literal::{Item, Node};
 
-/// Routes in routes; a circle has no end.
+/// Limit of routes in routes, because a circle has no end.
 const DEPTH_MAX: usize = 8;
 
 /// All steps, in the order in which they are tried.
@@ -21,7 +21,7 @@ impl<'c> Steps<'c> {
         Steps { unit, all: Vec::new() }
     }
 
-    /// What `pass` names.
+    /// Adds the steps of the route or application that `pass` names.
     pub(super) fn pass(
         &mut self,
         pass: &str,
@@ -60,7 +60,7 @@ impl<'c> Steps<'c> {
     fn step(&mut self, step: &Node, outer: &Condition, depth: usize, draft: &mut Draft) {
         let Some(action) = step.find("action") else { return };
         let conditions = match step.find("match") {
-            // A list of conditions is one or another.
+            // A list of conditions matches if one of them does.
             Some(node) => node.each().iter().map(Condition::read).collect(),
             None => vec![Condition::default()],
         };
@@ -87,7 +87,7 @@ impl<'c> Steps<'c> {
             self.push(condition.clone(), route, None, draft);
         }
         if let Some(rewrite) = action.find("rewrite") {
-            // What it passes on sees another path, which another step may refuse.
+            // The following actions see another path, which another step may refuse.
             let (place, what) = (self.unit.place(rewrite), format!("rewrite {}", shown(rewrite)));
             let why =
                 "a step leads to no other path; rewrite of the site does, before any route is looked for";
@@ -103,7 +103,7 @@ impl<'c> Steps<'c> {
         }
     }
 
-    /// Files: the first folder, then the others, then `fallback`.
+    /// Adds the steps of folders of files: the first folder, then the others, then `fallback`.
     fn share(
         &mut self,
         action: &Node,
@@ -185,16 +185,17 @@ impl<'c> Steps<'c> {
         }
         let prefix = said.find("prefix").or_else(|| node.find("prefix"));
         if let Some((node, text)) = prefix.and_then(|node| Some((node, node.text()?))) {
-            // Where the path of a route is beneath it is seen when the paths are known.
+            // The mount is checked when the paths of the route are known.
             route.keys.set("mount", text.trim_end_matches('/'), &self.unit.place(node));
         }
         super::settings::application(self.unit, name, (node, said), route, draft);
     }
 
-    /// Adds a step, if what it is for can be said.
+    /// Adds a step, and has it refuse if its condition has no counterpart.
     fn push(&mut self, condition: Condition, mut route: Route, root: Option<String>, draft: &mut Draft) {
         let Some(place) = route.place.clone() else { return };
-        // Who is kept out by a condition on the address is kept out of what follows: only a refusal can be said so.
+        // A step that excludes addresses can be written only if it refuses: its clients must not reach the following
+        // steps.
         let refuses = route.keeps_out();
         let mut lost = condition.lost.clone();
         let can_be_said = refuses && condition.has_all_but_remote();
@@ -205,7 +206,7 @@ impl<'c> Steps<'c> {
             self.all.push(Step { condition, route, root });
             return;
         }
-        // Without it a later step would answer, whatever this one does: all requests that it may be for are refused.
+        // Without this step a later one would answer, so the step refuses all requests that it may be for.
         for why in lost {
             draft.open(&place, "step", &why);
             route.refused.push(format!("{place}: {why}"));
@@ -215,7 +216,7 @@ impl<'c> Steps<'c> {
     }
 }
 
-/// `{"return": 301, "location": "https://$host$request_uri"}`.
+/// Reads `{"return": 301, "location": "https://$host$request_uri"}`.
 fn returns(status: &Node, location: Option<&Node>, route: &mut Route, place: &Place, draft: &mut Draft) {
     let number = status.text().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let target = location.and_then(Node::text).map(|text| {
@@ -248,12 +249,12 @@ fn headers(fields: &Node, route: &mut Route, place: &Place, draft: &mut Draft) {
     }
 }
 
-/// The folder of `/www$uri`, which the whole path is looked for in.
+/// Returns the folder of `/www$uri`, which is searched for the whole path.
 fn folder(share: &str, paths: &[String]) -> Option<String> {
     if let Some(root) = share.strip_suffix("$uri").filter(|root| !root.contains('$')) {
         return Some(root.trim_end_matches('/').to_owned());
     }
-    // One file, at a path that ends as it does.
+    // The share is one file, at a path that ends as it does.
     match paths {
         [path] if !share.contains('$') && !path.starts_with('*') && !path.ends_with('/') => {
             share.strip_suffix(path.as_str()).map(str::to_owned)

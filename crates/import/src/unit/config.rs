@@ -21,7 +21,7 @@ impl<'c> Unit<'c> {
     }
 }
 
-/// A value on one line, for messages.
+/// Returns a value on one line, for messages.
 pub(super) fn shown(node: &Node) -> String {
     match &node.item {
         Item::Null => "null".to_owned(),

@@ -1,24 +1,25 @@
-//! `match` of a step: which requests it is for, in the language of a file of sites.
+//! `match` of a step, as conditions of a route.
 
 use crate::model::{Place, Route};
 use crate::text::literal::{Item, Node};
 
-/// What a request has to be.
+/// Conditions that a request has to meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Condition {
-    /// Paths as routes have them; none: all.
+    /// Paths as routes have them; empty: all.
     pub(super) paths: Vec<String>,
-    /// None: all.
+    /// Host names; empty: all.
     pub(super) hosts: Vec<String>,
     pub(super) methods: Vec<String>,
     pub(super) fields: Vec<(String, String)>,
     pub(super) query: Vec<(String, String)>,
     pub(super) remote: Vec<String>,
-    /// Clients that are not meant: `!10.0.0.0/8`.
+    /// Clients that are excluded: `!10.0.0.0/8`.
     pub(super) not_remote: Vec<String>,
-    /// Half a sentence about each part that cannot be said.
+    /// Half a sentence about each part that has no counterpart.
     pub(super) lost: Vec<String>,
-    /// Some of its paths cannot be said, or some of its hosts: it may be for any.
+    /// Whether some paths have no counterpart, so that the step may be for any path; `any_host`: the same of host
+    /// names.
     any_path: bool,
     any_host: bool,
 }
@@ -37,7 +38,7 @@ impl Condition {
                 "source" => condition.source(value),
                 "headers" => condition.named(value, |all| &mut all.fields),
                 "arguments" => condition.named(value, |all| &mut all.query),
-                // Without TLS every request has this one.
+                // Every request without TLS has this scheme.
                 "scheme" if value.text() == Some("http") => {}
                 other => condition.lost.push(format!("conditions on {other} are not there")),
             }
@@ -45,7 +46,7 @@ impl Condition {
         condition
     }
 
-    /// Reads each of a list; whether all of them can be said.
+    /// Reads each value of a list; returns whether all of them have a counterpart.
     fn each(
         &mut self,
         node: &Node,
@@ -65,7 +66,7 @@ impl Condition {
         is_whole
     }
 
-    /// All requests that it may be for, and more of them, without what cannot be said.
+    /// Returns a condition for all requests that this one may match, without the parts that have no counterpart.
     pub(super) fn widened(&self) -> Condition {
         Condition {
             paths: if self.any_path { Vec::new() } else { self.paths.clone() },
@@ -93,7 +94,7 @@ impl Condition {
         }
     }
 
-    /// `{"name": "value"}`, all of them; a list of such tables is one or another.
+    /// Reads all pairs of `{"name": "value"}`; a list of such tables, of which one has to match, has no counterpart.
     fn named(&mut self, node: &Node, list: fn(&mut Condition) -> &mut Vec<(String, String)>) {
         if matches!(&node.item, Item::List(all) if all.len() > 1) {
             self.lost.push("one set of fields or another cannot be said in one route".to_owned());
@@ -109,7 +110,7 @@ impl Condition {
         }
     }
 
-    /// Both of them; what cannot be said of both together is lost.
+    /// Returns the condition that both match; parts that do not go together are lost.
     pub(super) fn and(&self, inner: &Condition) -> Condition {
         let mut both = inner.clone();
         let lists = [
@@ -147,17 +148,17 @@ impl Condition {
         self.hosts.is_empty() || name.is_some_and(|name| self.hosts.iter().any(|host| is_host(host, name)))
     }
 
-    /// Whether it has all requests of its paths.
+    /// Whether all requests for the paths match.
     pub(super) fn has_all(&self) -> bool {
         self.has_all_but_remote() && self.not_remote.is_empty()
     }
 
-    /// The same, but for clients that are not meant.
+    /// Whether all requests for the paths match, except those of excluded clients.
     pub(super) fn has_all_but_remote(&self) -> bool {
         self.methods.is_empty() && self.fields.is_empty() && self.query.is_empty() && self.remote.is_empty()
     }
 
-    /// Says it in a route, but for the paths.
+    /// Writes the conditions into a route, without the paths.
     pub(super) fn narrow(&self, route: &mut Route, place: &Place) {
         for method in &self.methods {
             route.keys.add("methods", method, place);
@@ -174,13 +175,13 @@ impl Condition {
     }
 }
 
-/// Whether a name is one that the pattern has.
+/// Whether a pattern of hosts matches a name.
 fn is_host(pattern: &str, name: &str) -> bool {
     pattern == name
         || pattern.strip_prefix('*').is_some_and(|end| name.len() > end.len() && name.ends_with(end))
 }
 
-/// Whether all paths of the second are paths of the first.
+/// Whether all paths of `inner` are paths of `outer`.
 pub(super) fn covers(outer: &str, inner: &str) -> bool {
     if outer == "/" || outer == inner {
         return true;
@@ -194,7 +195,7 @@ pub(super) fn covers(outer: &str, inner: &str) -> bool {
     }
 }
 
-/// `/a`, `/a/*`, `*.php`, `*`.
+/// Reads `/a`, `/a/*`, `*.php`, `*`.
 fn path(text: &str) -> Option<String> {
     if matches!(text, "*" | "/*") {
         return Some("/".to_owned());

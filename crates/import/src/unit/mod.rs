@@ -1,7 +1,7 @@
 //! The JSON of NGINX Unit: listeners, routes, applications, settings.
 //!
-//! Unit tries routes in their order; here the most specific path counts. `order.rs` sees to it that a request is answered by
-//! the same step, or tells where it is not.
+//! Unit tries routes in their order; here the most specific path counts. `order.rs` has the same step answer each
+//! request, or notes a loss if another one does.
 
 mod action;
 mod config;
@@ -23,7 +23,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     let mistake =
         |line, what: &str| Mistake { place: Place { file: Arc::clone(file), line }, what: what.to_owned() };
     let root = Cursor::new(text, Dialect::Json).whole().map_err(|(line, what)| mistake(line, what))?;
-    // `/config` of the whole API is the same one level deeper.
+    // The file may be that of the whole API, where `/config` has the same one level deeper.
     let root = root.find("config").unwrap_or(&root);
     let unit = Unit::new(root, file);
     let Some(listeners) = root.find("listeners").filter(|node| !node.pairs().is_empty()) else {
@@ -45,7 +45,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     Ok(())
 }
 
-/// Where it listens; what the listeners pass requests to, which is the same for all of them here.
+/// Reads the listeners; returns their `pass`, which has to be the same for all of them here.
 fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
     let mut pass: Option<String> = None;
     for (address, node) in listeners.pairs() {
@@ -75,7 +75,7 @@ fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
     pass.unwrap_or_default()
 }
 
-/// A site for each host that a step names, and one for all others, each with the steps that are for it.
+/// Makes a site for each host that a step names, and one for all others, each with the steps for it.
 fn sites(steps: &[Step], place: &Place, draft: &mut Draft) {
     let mut hosts: Vec<String> = Vec::new();
     for host in steps.iter().flat_map(|step| &step.condition.hosts) {

@@ -6,34 +6,34 @@ use super::matching::{Condition, covers};
 use crate::model::{Draft, Key, Place, Route, Value};
 use crate::python_servers::python;
 
-/// A step that answers: which requests, and what.
+/// A step that answers: its condition, and its route.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) condition: Condition,
     pub(super) route: Route,
-    /// The folder that the whole path is looked for in, of one that answers with files.
+    /// The folder that is searched for the whole path, if the step answers with files.
     pub(super) root: Option<String>,
 }
 
-/// A step for one of its paths; the number is the step's.
+/// A step for one of its paths; `number` is that of the step.
 struct Single {
     path: String,
     number: usize,
     step: Step,
 }
 
-/// Clients that alone may go on beneath a path.
+/// Addresses that alone may pass a step for a path.
 struct Guard {
     path: String,
     admitted: Vec<String>,
     place: Place,
 }
 
-/// Steps of one site; more of them are no configuration, and each is compared with each.
+/// Limit of a site's steps; each is compared with each.
 const STEPS_MAX: usize = 500;
 
-/// The routes of a site. A step whose paths have another, later one among them comes first there, too: its route is said once
-/// more for that path.
+/// Returns the routes of a site. If the paths of a step include one that a later step has, the earlier step comes first
+/// in Unit, too: its route is repeated for that path.
 pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
     if let Some(place) = steps.get(STEPS_MAX).and_then(|step| step.route.place.clone()) {
         steps.truncate(STEPS_MAX);
@@ -77,7 +77,7 @@ pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
     routes
 }
 
-/// Each step once for each of its paths; those that are not for some clients are said of the steps behind them.
+/// Returns each step once for each of its paths. Steps that exclude clients become `allow` of the steps behind them.
 fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
     let mut singles: Vec<Single> = Vec::new();
     let mut guards: Vec<Guard> = Vec::new();
@@ -94,7 +94,8 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
                 let step = guarded(&step, &other.path, &guards, draft);
                 singles.push(Single { path: other.path.clone(), number, step });
             }
-            // An application that has a prefix sees what is beneath it otherwise than the rest.
+            // An application with a prefix gets another SCRIPT_NAME beneath it, so those paths need a route of their
+            // own.
             let inner = mount(&step.route).map(|(mount, _)| format!("{mount}/"));
             if let (true, Some((_, place))) = (path.starts_with('*'), mount(&step.route)) {
                 draft.lose(&place, "prefix", &format!("for {path} the whole path is the application's"));
@@ -107,7 +108,7 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
             singles.push(Single { path, number, step });
         }
     }
-    // So that nothing less specific answers beneath a guarded path.
+    // A route at the guarded path keeps less specific ones from answering beneath it.
     for guard in guards {
         let has_end = |single: &Single| {
             single.path == guard.path && single.step.condition.has_all() && !passes(&single.step.route)
@@ -125,13 +126,13 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
     singles
 }
 
-/// A step for a path, for those clients alone that the steps before it let through.
+/// Returns a step for a path, for the clients that the steps before it let through.
 fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step {
     let mut step = step.clone();
     for guard in guards {
         if covers(&guard.path, path) {
             if step.route.keys.has("allow") {
-                // Two lists, and a client has to be in both, which no list says.
+                // A client would have to be in two lists, which one key cannot say.
                 step.route.refused.push(format!("{}: two conditions on source", guard.place));
                 draft.open(
                     &guard.place,
@@ -155,7 +156,7 @@ fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step
     step
 }
 
-/// Whether a step lets the next one answer what it lacks.
+/// Whether a step leaves missing files to the next one.
 fn passes(route: &Route) -> bool {
     route.keys.has("static-fall-through")
 }
@@ -165,7 +166,7 @@ fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
     route.paths = vec![path.to_owned()];
     if let Some(place) = route.place.clone() {
         if let Some(root) = &step.root {
-            // Of a beginning, what stands behind it is looked for in the folder; else the whole path.
+            // A folder at a beginning is searched for the rest of the path; else for the whole path.
             let beneath = path.strip_suffix('/').unwrap_or_default();
             let folder = format!("{root}{beneath}");
             route.keys.set("files", if folder.is_empty() { "/".to_owned() } else { folder }, &place);
@@ -180,7 +181,7 @@ fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
     }
 }
 
-/// Where the application of a route stands, if that is not the root.
+/// Returns the mount of a route's application, unless that is the root.
 fn mount(route: &Route) -> Option<(String, Place)> {
     match route.keys.get("mount") {
         Some(Key { value: Value::Text(path), place, .. }) => Some((path.clone(), place.clone())),
@@ -188,13 +189,14 @@ fn mount(route: &Route) -> Option<(String, Place)> {
     }
 }
 
-/// Whether two patterns, of which neither has all of the other, may have a path in common.
+/// Whether two patterns, neither of which includes the other, may have a path in common.
 fn overlap(one: &str, other: &str) -> bool {
     let is_end = |path: &str| path.starts_with('*');
     is_end(one) != is_end(other) && one.ends_with('/') != other.ends_with('/') && !covers(other, one)
 }
 
-/// An end comes behind a beginning here, whichever stands first.
+/// Notes that a beginning counts before an end here, whichever stands first in Unit; the step refuses, if that opens
+/// something.
 fn tell(path: &str, step: &mut Step, other: &Single, draft: &mut Draft) {
     let Some(place) = step.route.place.clone().filter(|_| !path.starts_with('*')) else { return };
     let what = format!("step for {path}");

@@ -6,7 +6,7 @@ use crate::python_servers::python;
 use crate::text::literal::{Item, Node};
 use crate::text::quantity::is_log_format;
 
-/// What Unit takes of a body unless it is told otherwise.
+/// Unit's default limit of a body.
 const BODY_BYTES_MAX: &str = "8m";
 
 /// Reads `settings` and `access_log`.
@@ -57,7 +57,7 @@ fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
     }
 }
 
-/// Reads what an application says of its processes; `said` is the target of it that is meant.
+/// Reads the settings of an application's processes; `said` is the target that the route names, or the application.
 pub(super) fn application(
     unit: &Unit<'_>,
     name: &str,
@@ -124,12 +124,13 @@ fn limits(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
     }
 }
 
-/// The user and the group of an application, where they are said; else they are those of unitd.
+/// Returns the user and the group of an application; `None`: those of unitd.
 fn owner(node: &Node) -> [Option<String>; 2] {
     ["user", "group"].map(|name| node.find(name).map(shown))
 }
 
-/// The user of the first application is that of the server; one that has another has to be in a group, which has a user of its own.
+/// Takes the user of the first application for the server. A route of an application with another user refuses: it
+/// needs a group, which has a user of its own.
 fn own(unit: &Unit<'_>, application: &str, node: &Node, route: &mut Route, draft: &mut Draft) {
     let first = unit.root.find("applications").and_then(|all| all.pairs().first());
     if first.is_some_and(|(_, first)| owner(first) != owner(node)) {
@@ -150,7 +151,7 @@ fn own(unit: &Unit<'_>, application: &str, node: &Node, route: &mut Route, draft
     }
 }
 
-/// A setting of an application is one of the server: the first application that says it counts.
+/// Sets a setting of the server from an application: the first application that has it counts.
 fn set(unit: &Unit<'_>, application: &str, ours: &'static str, node: &Node, draft: &mut Draft) {
     let (place, value) = (unit.place(node), Value::Text(shown(node)));
     match draft.server.get(ours) {

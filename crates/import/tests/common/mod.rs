@@ -31,7 +31,7 @@ pub(crate) fn with_files(
     import(kind, name, text, &mut include).map_err(|mistake| mistake.to_string())
 }
 
-/// Whether a path fits a pattern, part by part; `**` is any number of parts.
+/// Whether a path matches a pattern, part by part; `**` is any number of parts.
 fn fits(pattern: &[String], name: &[String]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (Some((any, rest)), _) if any == "**" => {
@@ -45,7 +45,7 @@ fn fits(pattern: &[String], name: &[String]) -> bool {
     }
 }
 
-/// Pages for errors that are there.
+/// Pages for errors that exist.
 pub(crate) const PAGES: [(&str, &str); 8] = [
     ("/srv/404.html", ""),
     ("/srv/500.html", ""),
@@ -57,7 +57,7 @@ pub(crate) const PAGES: [(&str, &str); 8] = [
     ("/usr/share/50x.html", ""),
 ];
 
-/// Panics unless the text is right as a file of sites, but for applications and folders that are not here.
+/// Panics unless the text is right as a file of sites, except for applications and folders that are not here.
 pub(crate) fn check(text: &str) {
     let words = ["check", "site.toml"].map(str::to_owned);
     let Err(failure) = adyton_cli::parse(&words, &[], false, Some(text.into())) else { return };
@@ -67,17 +67,17 @@ pub(crate) fn check(text: &str) {
     }
 }
 
-/// A configuration that says something which a file of sites cannot, and what becomes of it.
+/// A configuration with a restriction that a file of sites cannot say, and what has to refuse because of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening<'t> {
     pub(crate) text: &'t str,
-    /// The line that is named.
+    /// The line that the error names.
     pub(crate) line: usize,
     /// The path of a route that refuses everybody; empty: all of them do.
     pub(crate) path: &'t str,
 }
 
-/// Each is an error that names its line, and its place answers 503 in what is written.
+/// Checks that each case is an error that names its line, and that its path answers 503 in the result.
 pub(crate) fn openings(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[Opening<'_>]) {
     for Opening { text, line, path } in cases {
         let made = with_files(kind, name, text, files).unwrap();
@@ -101,7 +101,7 @@ pub(crate) fn openings(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[
     }
 }
 
-/// Each is carried over, or does not matter: no error, and this is in what is written.
+/// Checks that each case has no error, and that its result contains the expected text.
 pub(crate) fn kept(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let made = with_files(kind, name, text, files).unwrap();
@@ -114,7 +114,7 @@ pub(crate) fn kept(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[(&st
 
 /// Runs a folder of cases: beside each configuration lies the exact file that is made of it.
 ///
-/// With `ADYTON_WRITE_CASES` it is written anew; then look at what has changed.
+/// With `ADYTON_WRITE_CASES` the files are written anew; then look at the changes.
 pub(crate) fn cases(kind: Kind, folder: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
     let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());

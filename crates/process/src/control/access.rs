@@ -1,7 +1,7 @@
-//! Who may ask the admin listener, and for what.
+//! The clients that may ask the admin listener, and their questions.
 //!
-//! Any client may send probes: they say whether the server is well, and nothing else. All else tells what is asked for
-//! and how often, and is for clients on this machine, or with the token.
+//! Any client may send probes: they say whether the server is well, and nothing else. All other questions show the
+//! server's traffic, and are for clients on this machine, or with the token.
 
 use std::net::IpAddr;
 
@@ -10,16 +10,16 @@ use adyton_http::{Known, Request};
 /// The settings of the admin listener.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// What a monitor has to show (RFC 6750); without one only this machine is told more than probes are.
+    /// The token that a monitor has to show (RFC 6750); without one, other machines may only send probes.
     pub token: Option<String>,
     /// Names under which the listener may be asked, besides `localhost` and every address.
     pub hosts: Vec<String>,
 }
 
-/// What says whether all is well.
+/// The paths of probes, which say whether all is well.
 const PROBES: [&[u8]; 2] = [b"/livez", b"/readyz"];
 
-/// Why a client is told nothing: a status, and a sentence.
+/// The reason why a client is told nothing: a status, and a sentence.
 pub(crate) type Denied = (u16, &'static str);
 
 const MISNAMED: Denied = (
@@ -37,7 +37,7 @@ const NO_TOKEN: Denied = (
 const WRONG_TOKEN: Denied = (401, "this needs the token of --admin-token: Authorization: Bearer TOKEN");
 
 impl Access {
-    /// Why this request is not answered; `None` if it is. `is_near`: no other machine can connect.
+    /// Returns why this request is not answered; `None` if it is. `is_near`: no other machine can connect.
     pub(crate) fn denies(&self, request: Request<'_>, is_near: bool) -> Option<Denied> {
         if PROBES.contains(&request.path()) {
             return None;
@@ -63,8 +63,8 @@ impl Access {
         }
     }
 
-    /// Whether a browser that asks this host has not been led here by the name of another site (DNS rebinding): that
-    /// needs a name, so that every address is right.
+    /// Whether a browser that asks this host has not been led here by the name of another site (DNS rebinding). Such an
+    /// attack needs a name, so that every address is right.
     fn knows(&self, host: &[u8]) -> bool {
         let Ok(host) = str::from_utf8(host) else { return false };
         let name = match host.strip_prefix('[') {
@@ -76,7 +76,8 @@ impl Access {
     }
 }
 
-/// Whether a field says `Bearer` and the token. How long that takes does not tell how much of it is right.
+/// Whether a field says `Bearer` and the token. The time of the comparison does not tell how much of the token is
+/// right.
 fn shows(authorization: Option<&[u8]>, token: &[u8]) -> bool {
     let Some((scheme, shown)) = authorization.and_then(|value| value.split_at_checked(b"Bearer ".len()))
     else {
@@ -92,7 +93,7 @@ fn shows(authorization: Option<&[u8]>, token: &[u8]) -> bool {
 mod tests {
     use super::{Access, MISNAMED, NO_TOKEN, WRONG_TOKEN};
 
-    /// Addresses, this machine and the names that are set; no other name, whatever stands before or behind it.
+    /// Addresses, this machine and the set names are right; no other name is, whatever stands before or behind it.
     #[test]
     fn hosts() {
         let access = Access { token: None, hosts: vec!["monitor.example".to_owned()] };
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(None, access.denies_asked(None, None, true), "no browser leaves it away");
     }
 
-    /// A token is asked for where there is one, and from elsewhere nothing is told without.
+    /// A listener with a token asks for it, and a client elsewhere is told nothing without one.
     #[test]
     fn tokens() {
         let open = Access::default();

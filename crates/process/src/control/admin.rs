@@ -1,7 +1,7 @@
-//! The control socket and the admin listener: HTTP, served by this very server, on threads beside the supervisor's.
+//! The control socket and the admin listener: HTTP, served by this server itself, on threads beside the supervisor's.
 //!
 //! The control socket is for programs of the same user, or of root, and takes orders; the admin listener is for
-//! monitors, and only tells how things stand; `access.rs` says to which clients.
+//! monitors, and only reports. `access.rs` says to which clients.
 
 use std::io;
 use std::net::IpAddr;
@@ -25,21 +25,21 @@ use crate::control::question::{AdminAnswer, Ask, Questions};
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a client that does not take its answer may keep the process from ending.
+/// How long a client that does not read its answer may delay the end of the process.
 const CLOSING_MS: u64 = 2_000;
 
 /// How long a reload may take before the client that asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Questions that are answered at the same time, at each of the two.
+/// Questions that each of the two sockets answers at the same time.
 const THREADS: usize = 4;
 
-/// How many requests may wait for a reload at once: each keeps a thread, and others have to be answered meanwhile.
+/// Requests that may wait for a reload at once: each keeps a thread, and other questions have to be answered meanwhile.
 const RELOADS_MAX: usize = 2;
 
 const PAGE: &str = include_str!("dashboard.html");
 
-/// What the page may do: nothing but show itself and ask its own server.
+/// Content security policy of the page: it may show itself and ask its own server, and do nothing else.
 const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
@@ -53,7 +53,7 @@ pub(crate) struct AdminServers {
 }
 
 impl AdminServers {
-    /// Serves both sockets, each by itself: a client that fills one with connections leaves the other free.
+    /// Serves both sockets, each on its own: a client that fills one with connections leaves the other free.
     pub(crate) fn open(
         questions: &Arc<Questions>,
         control: Option<OwnedFd>,
@@ -84,7 +84,7 @@ impl AdminServers {
         all.into_iter().try_for_each(|(listener, admin)| self.serve(listener, admin))
     }
 
-    /// Serves anew what was given up.
+    /// Serves the sockets again after [`Self::give_up`].
     pub(crate) fn open_again(&mut self, questions: &Arc<Questions>) -> io::Result<()> {
         let over = std::mem::take(&mut self.servers);
         let begun = self.begin(questions);
@@ -94,7 +94,7 @@ impl AdminServers {
         begun
     }
 
-    /// The sockets of both: the control socket, and that of the admin listener.
+    /// Returns the control socket, and the socket of the admin listener.
     pub(crate) fn sockets(&self) -> [Option<BorrowedFd<'_>>; 2] {
         [&self.control, &self.admin].map(|socket| socket.as_ref().map(AsFd::as_fd))
     }
@@ -123,13 +123,13 @@ impl AdminServers {
         Ok(())
     }
 
-    /// Begins to close what is open, once all that was asked is answered. A client that connects from now on waits for
+    /// Begins to close all connections, once every question is answered. A client that connects from now on waits for
     /// the next supervisor.
     pub(crate) fn give_up(&self) {
         self.end(Ending { is_patient: false, takes_queue: false });
     }
 
-    /// Whether no client waits for an answer any more, since they were given up.
+    /// Whether no client waits for an answer any more, after [`Self::give_up`].
     pub(crate) fn have_ended(&self) -> bool {
         self.servers.iter().all(|(server, _)| server.has_ended())
     }
@@ -139,7 +139,7 @@ impl AdminServers {
         self.servers.iter().for_each(|(_, wake)| wake.wake());
     }
 
-    /// Sends what was answered before the process ends: the client that ordered the end would take the server for dead.
+    /// Sends the answers before the process ends: the client that ordered the end would take the server for dead.
     pub(crate) fn close(&self) {
         self.end(Ending::PROMPT);
         for (server, _) in &self.servers {
@@ -148,7 +148,7 @@ impl AdminServers {
     }
 }
 
-/// How long a client of these sockets may take for anything.
+/// How long a client of these sockets may take for any step.
 const WAIT_MS: u64 = 10_000;
 
 fn config() -> Config {
@@ -183,14 +183,14 @@ struct Admin {
     questions: Arc<Questions>,
     /// Whether this is the control socket.
     takes_orders: bool,
-    /// How many requests wait for a reload.
+    /// Requests that wait for a reload.
     reloads: AtomicUsize,
-    /// Where it listens; `None`: at a unix socket, whose file mode says who may ask.
+    /// The address of the listener; `None` for a unix socket, whose file mode says who may ask.
     address: Option<IpAddr>,
     access: Access,
 }
 
-/// What is sent back.
+/// A response to a client.
 struct Page {
     status: u16,
     kind: &'static [u8],
@@ -204,7 +204,7 @@ impl Page {
         Self { status, kind: b"application/json", body }
     }
 
-    /// A value that is text, as text.
+    /// Makes a page of text: a value that is a string as it is, any other as JSON.
     fn text((status, value): AdminAnswer) -> Self {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -243,7 +243,7 @@ impl Admin {
         answer
     }
 
-    /// What a monitor may ask.
+    /// Answers the questions of a monitor.
     fn watch(&self, path: &[u8]) -> Page {
         match path {
             b"/livez" => Page::text(self.ask(Ask::Live)),
@@ -255,7 +255,7 @@ impl Admin {
         }
     }
 
-    /// What a program of the same user may ask, and order.
+    /// Answers the questions and orders of a program of the same user.
     fn control(&self, method: Method, path: &[u8], query: &[u8]) -> Page {
         let ask = match (method, path) {
             (Method::Get | Method::Head, b"/status") => Ask::Status(true),

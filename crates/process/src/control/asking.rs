@@ -12,11 +12,11 @@ use crate::view::status::Status;
 /// How long an order may take: a reload waits until the new workers serve.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);
 
-/// More than a thousand workers with all their stacks.
+/// Bytes of an answer at most: more than a thousand workers with all their stacks.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
-/// Sends one request and takes the whole answer; a refusal is an error, and so is what does not answer the question: a
-/// script that reads that a reload is done goes on deploying.
+/// Sends one request and takes the whole answer. A refusal is an error, and so is an answer that does not fit the
+/// question: a script that reads that a reload is done goes on deploying.
 pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, String> {
     match fetch(path, method, target)? {
         (400.., value) => Err(harmless(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))),
@@ -25,7 +25,7 @@ pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, Stri
     }
 }
 
-/// Sends one request and takes the whole answer: its status and its body.
+/// Sends one request and returns the status and the body of the answer.
 fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String> {
     let exchange = || -> io::Result<Vec<u8>> {
         let mut stream = UnixStream::connect(path)?;
@@ -45,7 +45,8 @@ fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String
     Ok((status, value))
 }
 
-/// Takes an answer of HTTP apart: its status, how long its body should be, and what there is of that.
+/// Takes an HTTP response apart: its status, the length that its body should have, and the part of the body that is
+/// there.
 fn apart(answer: &[u8]) -> Option<(u16, usize, &[u8])> {
     let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&answer[..end]).ok()?;
@@ -55,7 +56,7 @@ fn apart(answer: &[u8]) -> Option<(u16, usize, &[u8])> {
     Some((status, length.trim().parse().ok()?, &answer[end + 4..]))
 }
 
-/// Whether this is what the question at `target` is answered with.
+/// Whether `value` is an answer to the question at `target`.
 fn answers(target: &str, value: &Value) -> bool {
     match target.split('?').next().unwrap_or_default() {
         "/status" => value["workers"].is_array(),
@@ -67,7 +68,7 @@ fn answers(target: &str, value: &Value) -> bool {
     }
 }
 
-/// How things stand, out of the answer to that question.
+/// Reads the status out of the answer to that question.
 pub(crate) fn status(path: &Path, answer: Value) -> Result<Status, String> {
     serde_json::from_value(answer).map_err(|_| stranger(path))
 }
@@ -76,7 +77,7 @@ fn stranger(path: &Path) -> String {
     format!("what answers at {} is no control socket of Adyton", path.display())
 }
 
-/// The sentence may come from another program, and must not control this terminal.
+/// Escapes control characters: the sentence may come from another program, and must not control this terminal.
 fn harmless(sentence: &str) -> String {
     let escape = |letter: char| {
         if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }

@@ -12,14 +12,14 @@ use crate::control::rounds::label;
 use crate::view::table::{number_of_workers, table};
 use crate::view::top::{record, top};
 
-/// Where control sockets are that were given no path.
+/// Returns the folder of control sockets for which no path was set.
 pub fn control_folder() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = variable("RUNTIME_DIRECTORY") {
         return folder;
     }
     match process::user() {
-        // Root's is the same for a service and for an administrator's shell, of which only the shell has
+        // The folder of root is the same for a service and for an administrator's shell, of which only the shell has
         // XDG_RUNTIME_DIR.
         0 => PathBuf::from("/run/adyton"),
         user => variable("XDG_RUNTIME_DIR").map_or_else(
@@ -29,7 +29,7 @@ pub fn control_folder() -> PathBuf {
     }
 }
 
-/// Gives an order to a server that runs, and prints what it answers; the exit status of the program.
+/// Gives an order to a running server, and prints the answer; returns the exit status of the program.
 pub fn order(order: &str, about: Option<&str>, control: Option<&Path>, json: bool, color: bool) -> u8 {
     let done = find(control).and_then(|path| match order {
         "top" if json => record(&path),
@@ -45,7 +45,7 @@ pub fn order(order: &str, about: Option<&str>, control: Option<&Path>, json: boo
     }
 }
 
-/// The control socket of the only server that runs.
+/// Finds the control socket of the only server that runs.
 fn find(control: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(path) = control {
         return Ok(path.to_owned());
@@ -83,7 +83,7 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
     stdio::print(&out).map_err(|error| error.to_string())
 }
 
-/// What came of an order, for a person.
+/// Returns the result of an order, in words for a person.
 fn in_words(path: &Path, order: &str, value: &Value) -> Result<String, String> {
     Ok(match order {
         "status" => table(&status(path, value.clone())?),

@@ -1,4 +1,4 @@
-//! What is asked of a running server from outside, and how it answers.
+//! Questions and orders to a running server from outside, and its answers.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What a service manager is told: `sd_notify(3)`, without its library.
+//! Notices to a service manager: `sd_notify(3)`, without its library.
 
 use std::env;
 use std::ffi::OsStr;
@@ -12,18 +12,18 @@ use adyton_sys::{clock, process};
 /// The line to the service manager, if there is one.
 pub(crate) struct Manager {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    /// How often it wants to hear that all is well.
+    /// How often the manager wants to hear that all is well.
     watchdog_ms: Option<u64>,
     heard_ms: u64,
 }
 
 impl Manager {
-    /// There is none.
+    /// Makes a line without a manager.
     pub(crate) fn none() -> Self {
         Self { socket: None, watchdog_ms: None, heard_ms: 0 }
     }
 
-    /// Finds it by `$NOTIFY_SOCKET` and `$WATCHDOG_USEC`.
+    /// Finds the manager by `$NOTIFY_SOCKET` and `$WATCHDOG_USEC`.
     pub(crate) fn find() -> Self {
         let address = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty());
         let socket = address.and_then(|address| match (address_of(&address), UnixDatagram::unbound()) {
@@ -43,27 +43,27 @@ impl Manager {
         Self { socket, watchdog_ms, heard_ms: 0 }
     }
 
-    /// The first worker serves, or a reload is over.
+    /// Says that the first worker serves, or a reload is over.
     pub(crate) fn ready(&self, status: &str) {
         self.say(&format!("READY=1\nMAINPID={}\nSTATUS={status}", process::id()));
     }
 
-    /// A reload begins; the manager waits for the next [`Self::ready`].
+    /// Says that a reload begins; the manager waits for the next [`Self::ready`].
     pub(crate) fn reloading(&self) {
         self.say(&format!("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=reloading", clock::monotonic_us()));
     }
 
-    /// The end begins.
+    /// Says that the server stops.
     pub(crate) fn stopping(&self) {
         self.say("STOPPING=1\nSTATUS=stopping");
     }
 
-    /// How long the supervisor may sleep, for the watchdog's sake.
+    /// Returns how long the supervisor may sleep, for the watchdog's sake.
     pub(crate) fn patience_ms(&self) -> u64 {
         self.watchdog_ms.unwrap_or(u64::MAX)
     }
 
-    /// All is well; said as often as it is wanted.
+    /// Says that all is well, as often as the manager wants.
     pub(crate) fn beat(&mut self, now_ms: u64) {
         if self.watchdog_ms.is_some_and(|every_ms| now_ms >= self.heard_ms + every_ms) {
             self.heard_ms = now_ms;
@@ -83,7 +83,7 @@ impl Manager {
     }
 }
 
-/// A name that begins with `@` is of the abstract kind (unix(7)).
+/// Returns the address of a name; one that begins with `@` is of the abstract kind (unix(7)).
 fn address_of(name: &OsStr) -> std::io::Result<SocketAddr> {
     match name.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name),

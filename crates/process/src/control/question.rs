@@ -1,4 +1,4 @@
-//! What the supervisor is asked from outside, and where questions wait for it.
+//! Questions and orders to the supervisor from outside, and the queue in which they wait for it.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// An order, or a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// How things stand; `true`: with what takes long to find out.
+    /// The server's state; `true`: with the parts that take long to find out.
     Status(bool),
     /// The metrics, as text.
     Metrics,
@@ -19,36 +19,36 @@ pub(crate) enum Ask {
     Ready,
     /// Whether the supervisor itself does its work.
     Live,
-    /// New workers in the place of all; answered when they serve.
+    /// A reload of all workers; answered when the new ones serve.
     Reload,
-    /// New workers in the place of those of the group with this name; answered when they serve.
+    /// A reload of the group with this name; answered when its new workers serve.
     ReloadGroup(String),
-    /// The end; `true`: at once.
+    /// The server's end; `true`: at once.
     Stop(bool),
     /// One more worker, or one less.
     Scale(i8),
-    /// Where every thread of every worker is.
+    /// The place in the code of every thread of every worker.
     Dump,
-    /// Which requests run.
+    /// The requests that run.
     Running,
-    /// Another level for the log.
+    /// A new level for the log.
     LogLevel(String),
-    /// The logs of all: this process has opened its own again.
+    /// Opening the logs of all processes again; this process has opened its own.
     Reopened,
 }
 
-/// What came of it: a status of HTTP, and what is to be said.
+/// An answer: an HTTP status, and a value.
 pub(crate) type AdminAnswer = (u16, Value);
 
-/// A question, with the way back.
+/// A question, and the channel for its answer.
 pub(crate) struct Question {
     pub(crate) ask: Ask,
     pub(crate) reply: Sender<AdminAnswer>,
 }
 
-/// Where questions wait for the supervisor.
+/// The queue of questions for the supervisor.
 pub(crate) struct Questions {
-    /// `None`: no questions are answered any more.
+    /// The questions that wait; `None` when none are answered any more.
     questions: Mutex<Option<Vec<Question>>>,
     wake: Wake,
 }
@@ -63,7 +63,7 @@ impl Questions {
         let (reply, answer): (Sender<AdminAnswer>, Receiver<AdminAnswer>) = channel();
         match &mut *self.lock() {
             Some(questions) => questions.push(Question { ask, reply }),
-            // An answer that cannot come is not waited for.
+            // The supervisor is gone, and so its answer is not waited for.
             None => drop(reply),
         }
         self.wake.wake();
@@ -75,7 +75,7 @@ impl Questions {
         })
     }
 
-    /// Says something that has no answer.
+    /// Sends a notice that has no answer.
     pub(crate) fn tell(&self, ask: Ask) {
         let (reply, _) = channel();
         if let Some(questions) = &mut *self.lock() {
@@ -90,7 +90,7 @@ impl Questions {
         self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes no more questions: a thread that still waits, or asks from now on, is told at once that it is over.
+    /// Takes no more questions: a thread that still waits, or asks later, is told at once that the server ends.
     pub(crate) fn close(&self) {
         *self.lock() = None;
     }

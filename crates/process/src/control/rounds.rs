@@ -1,4 +1,4 @@
-//! Questions to all workers, and to the supervisors of groups, until all have answered or have had the time to.
+//! Questions to all workers, and to the supervisors of groups, until all have answered or their time is over.
 
 use std::sync::mpsc::Sender;
 
@@ -9,7 +9,7 @@ use crate::control::question::AdminAnswer;
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
 
-/// How long those of a group may take: their answers have to be in time for those of the door.
+/// How long workers of a group may take: their answers have to be in time for the round of the door.
 const ANSWER_OF_GROUP_MS: u64 = 2_500;
 
 /// A question to all workers.
@@ -21,11 +21,11 @@ struct Round {
     asker: Asker,
 }
 
-/// Who is told what has come of a question, or of a reload.
+/// The receiver of the answers to a question, or of the result of a reload.
 pub(crate) enum Asker {
-    /// Who waits at the control socket.
+    /// A client that waits at the control socket.
     Client(Sender<AdminAnswer>),
-    /// The door's supervisor, which has asked this one of a group with that number.
+    /// The door's supervisor, which has asked the supervisor of a group, with the number of its question.
     Door(u64),
 }
 
@@ -44,7 +44,7 @@ impl Asked {
         *pid
     }
 
-    /// What it has said, worker by worker.
+    /// Returns the answers of this process, worker by worker.
     fn answers(&self, said: Option<&Value>) -> Vec<Value> {
         match self {
             Self::Worker(slot, pid) => vec![json!({"worker": slot, "pid": pid, "answer": said})],
@@ -57,7 +57,7 @@ impl Asked {
     }
 }
 
-/// The same answer, with the group of the worker.
+/// Returns `answer` with the group of the worker.
 fn of_group(answer: &Value, name: &str) -> Value {
     let mut answer = answer.clone();
     if let Some(members) = answer.as_object_mut() {
@@ -66,8 +66,8 @@ fn of_group(answer: &Value, name: &str) -> Value {
     answer
 }
 
-/// What a worker is called that has answered: its number, behind the name of its group; of a group whose supervisor has not
-/// answered, its name alone.
+/// Returns the label of a worker that has answered: its number, behind the name of its group. A group whose supervisor
+/// has not answered has its name alone.
 pub(crate) fn label(answer: &Value) -> String {
     match (answer["group"].as_str(), answer["worker"].as_u64()) {
         (None, number) => format!("worker {}", number.unwrap_or(0)),
@@ -76,7 +76,7 @@ pub(crate) fn label(answer: &Value) -> String {
     }
 }
 
-/// Those that are open.
+/// The questions that are open.
 #[derive(Default)]
 pub(crate) struct Rounds {
     last: u64,
@@ -84,13 +84,13 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// The number of a new one.
+    /// Returns the number of a new question.
     pub(crate) fn number(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// These have been asked.
+    /// Notes that the processes in `waiting` have been asked.
     pub(crate) fn begin(&mut self, number: u64, waiting: Vec<Asked>, asker: Asker, now_ms: u64) {
         let patience_ms = if let Asker::Door(_) = asker { ANSWER_OF_GROUP_MS } else { ANSWER_MS };
         self.open.push(Round { number, due_ms: now_ms + patience_ms, waiting, answers: Vec::new(), asker });
@@ -100,7 +100,7 @@ impl Rounds {
         self.open.is_empty()
     }
 
-    /// A process has answered.
+    /// Notes the answer of a process.
     pub(crate) fn note(&mut self, number: u64, pid: u32, said: &Value) {
         let Some(round) = self.open.iter_mut().find(|round| round.number == number) else { return };
         for asked in round.waiting.extract_if(.., |asked| asked.pid() == pid) {
@@ -108,15 +108,15 @@ impl Rounds {
         }
     }
 
-    /// A process is gone: it is not waited for.
+    /// Forgets a process that is gone: it is not waited for.
     pub(crate) fn forget(&mut self, pid: u32) {
         for round in &mut self.open {
             round.waiting.retain(|asked| asked.pid() != pid);
         }
     }
 
-    /// Answers those to which all have said something, or have had the time to. What the door's supervisor has asked is
-    /// returned, with its numbers.
+    /// Ends the questions that all processes have answered or that are out of time. The answers to questions of the
+    /// door's supervisor are returned, with their numbers.
     pub(crate) fn end(&mut self, now_ms: u64) -> Vec<(u64, Value)> {
         let mut for_door = Vec::new();
         for round in self.open.extract_if(.., |round| round.waiting.is_empty() || round.due_ms <= now_ms) {
@@ -150,7 +150,8 @@ mod tests {
         let (one, two) =
             (json!({"worker": 1, "pid": 7, "answer": "a"}), json!({"worker": 2, "pid": 8, "answer": "b"}));
         let silent = json!({"worker": 2, "pid": 8, "answer": null});
-        // Which workers answer, which are gone, how much later it is looked at, and what is answered then.
+        // A row holds the workers that answer, those that are gone, the time until the look, and the answer expected
+        // then.
         let table = [
             (vec![8, 7], vec![], 0, Some(json!([one, two]))),
             (vec![7], vec![], ANSWER_MS - 1, None),
@@ -177,7 +178,8 @@ mod tests {
         }
     }
 
-    /// A group answers the door's supervisor for its workers, before that has waited for long enough; each is known by its group.
+    /// A group answers the door's supervisor for its workers, before the door's time is over; each worker is known by
+    /// its group.
     #[test]
     fn of_groups() {
         let (mut of_group, mut of_door) = (Rounds::default(), Rounds::default());

@@ -1,4 +1,4 @@
-//! What the supervisor of a group is told by that of the door, which has started it.
+//! Settings that the door's supervisor gives to the supervisor of a group, which it has started.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -7,7 +7,7 @@ use adyton_log::Level;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-/// What applications learn of a listener of the door.
+/// A listener of the door, as applications learn of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entrance {
     /// `SERVER_NAME`, unless the request says it.
@@ -16,7 +16,7 @@ pub struct Entrance {
     pub port: String,
 }
 
-/// What the supervisor of a group is told: descriptors by their numbers.
+/// The settings for the supervisor of a group, with descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchTold {
     /// The group.
@@ -26,23 +26,23 @@ pub struct BranchTold {
     passage: RawFd,
     line: RawFd,
     edition: RawFd,
-    /// Sockets that the group has to itself.
+    /// Sockets for this group alone.
     #[serde(default)]
     pub sockets: Vec<RawFd>,
     log_level: Option<String>,
 }
 
-/// What a supervisor of a group has that others do not.
+/// The parts of a supervisor that only one of a group has.
 pub struct BranchPlan {
     /// The group.
     pub group: String,
     /// The door's listeners.
     pub entrances: Vec<Entrance>,
-    /// Where connections come from the door, and go back.
+    /// The socket through which connections come from the door, and go back.
     pub passage: OwnedFd,
     /// The line to the door's supervisor.
     pub line: OwnedFd,
-    /// Nothing: it stays. Else it ends when it has answered nothing for so long.
+    /// How long a group may have no request to answer before it ends; `None` if it stays.
     pub idle_timeout_ms: Option<u64>,
 }
 
@@ -64,12 +64,12 @@ impl BranchTold {
         }
     }
 
-    /// As an argument of the program.
+    /// Returns the settings as an argument of the program.
     pub(crate) fn written(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the argument.
+    /// Reads the settings from the argument.
     ///
     /// # Errors
     ///
@@ -88,11 +88,11 @@ impl BranchTold {
         self.log_level.as_deref().and_then(Level::named)
     }
 
-    /// Takes over its descriptors.
+    /// Takes over the descriptors.
     ///
     /// # Errors
     ///
-    /// One is not there.
+    /// A descriptor is not there.
     pub fn take(self, idle_timeout_ms: Option<u64>) -> io::Result<BranchPlan> {
         let (passage, line) = (child::inherit(self.passage)?, child::inherit(self.line)?);
         Ok(BranchPlan { group: self.group, entrances: self.entrances, passage, line, idle_timeout_ms })

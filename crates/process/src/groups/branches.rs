@@ -1,6 +1,6 @@
-//! Branches: which supervisors of groups there should be, and what follows when one ends.
+//! Branches: the supervisors of groups that there should be, and the consequences when one ends.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns acts.
 //!
 //! | state | it goes on when | to |
 //! | --- | --- | --- |
@@ -13,37 +13,37 @@
 //! | any | no version that serves names it | `Leaving` |
 //! | `Leaving` | it ends | gone |
 //!
-//! A version of a file names a branch for each of its groups. One on whose settings nothing has changed keeps its branch, and
-//! its passage; another gets a new branch with a passage of its own, so that processes at both ends of a passage always agree
-//! on who answers what. The door serves a new version once all of its branches serve.
+//! A version of a file names a branch for each of its groups. A group whose settings have not changed keeps its branch
+//! and its passage; any other group gets a new branch with a passage of its own, so that processes at both ends of a
+//! passage always agree on who answers what. The door serves a new version once all of its branches serve.
 
 use std::collections::BTreeMap;
 
-/// How long a branch that has not started rests, the first time; each further time twice as long.
+/// How long a branch that has not started rests the first time; each further time twice as long.
 const REST_MS: u64 = 1_000;
 
-/// And at most.
+/// How long a branch that has not started rests at most.
 const REST_MS_MAX: u64 = 60_000;
 
-/// One that has served for so long has shown that it can.
+/// How long a branch has to serve to show that it can.
 const PROVEN_MS: u64 = 10_000;
 
-/// A branch, while this supervisor lives.
+/// A number for a branch, as long as this supervisor lives.
 pub(crate) type BranchId = u64;
 
-/// What makes a group the same in two versions of a file.
+/// The properties by which a group is the same in two versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupKey {
     pub(crate) name: String,
-    /// All that its processes depend on.
+    /// All that the group's processes depend on, as one text.
     pub(crate) fingerprint: String,
-    /// Whether it has no process until a connection comes.
+    /// Whether the group has no process until a connection comes.
     pub(crate) is_lazy: bool,
-    /// Whether it has addresses to itself: the door's workers lead nobody to it.
+    /// Whether the group has addresses to itself: the door's workers lead nobody to it.
     pub(crate) is_bound: bool,
 }
 
-/// How a branch stands.
+/// The state of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Asleep,
@@ -53,54 +53,54 @@ pub(crate) enum Standing {
     Leaving { pid: u32, due_ms: u64 },
 }
 
-/// A group of a version, or of several.
+/// A group of a version, or of several versions.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch {
     pub(crate) id: BranchId,
     pub(crate) key: GroupKey,
     pub(crate) standing: Standing,
-    /// How often it has not started, one time after the other.
+    /// Failed starts in a row.
     pub(crate) failures: u32,
-    /// How often it was started.
+    /// Starts in all.
     pub(crate) starts: u64,
 }
 
-/// What is to be done.
+/// An act for the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Start this one.
+    /// Start this branch.
     Start(BranchId),
-    /// Tell this one to end, when it has done what it has begun.
+    /// Tell this branch to end when it has done what it has begun.
     Leave(BranchId),
-    /// It has had its time.
+    /// Kill this process, whose time is over.
     Kill(u32),
-    /// It is no more: its passage can be closed.
+    /// Close the passage of this branch, which is gone.
     Drop(BranchId),
 }
 
-/// How the branches of a version that is to come stand.
+/// The state of the branches of a version that is to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Coming {
-    /// There is no such version.
+    /// No version is to come.
     None,
-    /// Some do not serve yet.
+    /// Some branches do not serve yet.
     Waits,
-    /// All serve.
+    /// All branches serve.
     Ready,
     /// The group with this name does not start.
     Fails(String),
 }
 
-/// What the end of a branch means.
+/// The consequences of the end of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BranchEnd {
     pub(crate) id: BranchId,
     pub(crate) name: String,
-    /// It was told to end, or has ended because it idled.
+    /// Whether the branch was told to end, or has ended because it idled.
     pub(crate) is_meant: bool,
-    /// It had not served yet.
+    /// Whether the branch had not served yet.
     pub(crate) is_failure: bool,
-    /// When it is started again, if it is.
+    /// The time of its next start, if there is one.
     pub(crate) again_ms: Option<u64>,
 }
 
@@ -109,16 +109,16 @@ pub(crate) struct BranchEnd {
 pub(crate) struct Branches {
     all: Vec<Branch>,
     next: BranchId,
-    /// Those of versions, in the order of their groups, by the generation from which on they count.
+    /// The branches of each version, in the order of its groups, by the generation from which on the version counts.
     versions: BTreeMap<u32, Vec<BranchId>>,
-    /// Those of a version that the door does not serve yet.
+    /// The branches of a version that the door does not serve yet.
     coming: Option<Vec<BranchId>>,
-    /// How long one may take to end, when the server stops.
+    /// How long a branch may take to end when the server stops.
     leave_ms: u64,
 }
 
 impl Branches {
-    /// Those of the first version; each may take so long to end.
+    /// Makes the branches of the first version; each may take `leave_ms` to end.
     pub(crate) fn new(groups: Vec<GroupKey>, leave_ms: u64) -> Self {
         let mut branches = Self { leave_ms, ..Self::default() };
         branches.begin(groups);
@@ -126,13 +126,13 @@ impl Branches {
         branches
     }
 
-    /// Goes on where another program has left off.
+    /// Takes over the branches of another program.
     pub(crate) fn taken(all: Vec<Branch>, versions: BTreeMap<u32, Vec<BranchId>>, leave_ms: u64) -> Self {
         let next = all.iter().map(|branch| branch.id + 1).max().unwrap_or(0);
         Self { all, next, versions, coming: None, leave_ms }
     }
 
-    /// A version with these groups is to come.
+    /// Begins a version with these groups, which is to come.
     pub(crate) fn begin(&mut self, groups: Vec<GroupKey>) {
         let kept: Vec<BranchId> = self.versions.values().next_back().cloned().unwrap_or_default();
         let mut coming = Vec::new();
@@ -152,7 +152,8 @@ impl Branches {
         id
     }
 
-    /// How the version that is to come stands. Branches that it shares with the present one are no reason to wait.
+    /// Returns the state of the version that is to come. Branches that it shares with the present one are no reason to
+    /// wait.
     pub(crate) fn coming(&self) -> Coming {
         let Some(coming) = &self.coming else { return Coming::None };
         let present = self.versions.values().next_back();
@@ -170,8 +171,8 @@ impl Branches {
         answer
     }
 
-    /// Makes the version that was to come that of this generation. Returns the names of the groups whose branches the version
-    /// before had, too.
+    /// Gives the version that was to come this generation. Returns the names of the groups whose branches were in the
+    /// version before, too.
     pub(crate) fn commit(&mut self, generation: u32) -> Vec<String> {
         let before = self.versions.values().next_back().cloned().unwrap_or_default();
         let present = self.coming.take().unwrap_or_else(|| before.clone());
@@ -183,8 +184,8 @@ impl Branches {
         shared
     }
 
-    /// Makes a branch, or every branch, due now if it waits for its next start: the reason why it did not start may have been
-    /// mended.
+    /// Makes a branch, or every branch, due now if it waits for its next start: the reason why it did not start may
+    /// have been mended.
     pub(crate) fn hasten(&mut self, only: Option<BranchId>, now_ms: u64) {
         for branch in self.all.iter_mut().filter(|branch| only.is_none_or(|only| branch.id == only)) {
             if let Standing::Due { at_ms } = &mut branch.standing {
@@ -193,50 +194,50 @@ impl Branches {
         }
     }
 
-    /// The branches of the newest version that was committed.
+    /// Returns the branches of the newest version that was committed.
     pub(crate) fn present(&self) -> impl Iterator<Item = &Branch> {
         let present = self.versions.values().next_back().map_or(&[][..], Vec::as_slice);
         self.all.iter().filter(|branch| present.contains(&branch.id))
     }
 
-    /// The branches of earlier versions alone.
+    /// Returns the branches of earlier versions only.
     pub(crate) fn past(&self) -> impl Iterator<Item = &Branch> {
         let present = self.versions.values().next_back();
         let named = [present, self.coming.as_ref()];
         self.all.iter().filter(move |branch| !named.into_iter().flatten().any(|ids| ids.contains(&branch.id)))
     }
 
-    /// Versions behind this generation do not serve after all.
+    /// Gives up the versions behind this generation, which do not serve after all.
     pub(crate) fn give_up(&mut self, generation: u32) {
         self.versions.retain(|since, _| *since <= generation);
     }
 
-    /// The version that was to come does not come.
+    /// Gives up the version that was to come.
     pub(crate) fn abandon(&mut self) {
         self.coming = None;
     }
 
-    /// The branches of a generation, in the order of its groups.
+    /// Returns the branches of a generation, in the order of its groups.
     pub(crate) fn of(&self, generation: u32) -> &[BranchId] {
         self.versions.range(..=generation).next_back().map_or(&[], |(_, ids)| ids)
     }
 
-    /// All branches.
+    /// Returns all branches.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Branch> {
         self.all.iter()
     }
 
-    /// By generation, those of each version.
+    /// Returns the branches of each version, by generation.
     pub(crate) fn versions(&self) -> &BTreeMap<u32, Vec<BranchId>> {
         &self.versions
     }
 
-    /// The branch that is this process.
+    /// Returns the branch that is this process.
     pub(crate) fn of_process(&self, pid: u32) -> Option<&Branch> {
         self.all.iter().find(|branch| branch.pid() == Some(pid))
     }
 
-    /// Whether nothing is between two states.
+    /// Whether no branch is between two states.
     pub(crate) fn is_settled(&self) -> bool {
         let is_at_rest = |branch: &Branch| {
             matches!(branch.standing, Standing::Asleep | Standing::Serving { idles: false, .. })
@@ -248,7 +249,7 @@ impl Branches {
         self.all.iter_mut().find(|branch| branch.id == id)
     }
 
-    /// A connection waits for a branch.
+    /// Makes a branch due for which a connection waits.
     pub(crate) fn wake(&mut self, id: BranchId, now_ms: u64) {
         if let Some(branch) = self.get_mut(id)
             && branch.standing == Standing::Asleep
@@ -257,7 +258,7 @@ impl Branches {
         }
     }
 
-    /// A branch was started.
+    /// Notes that a branch was started.
     pub(crate) fn note_started(&mut self, id: BranchId, pid: u32) {
         if let Some(branch) = self.get_mut(id) {
             branch.standing = Standing::Starting { pid };
@@ -265,12 +266,12 @@ impl Branches {
         }
     }
 
-    /// A branch could not be started: when it is tried again.
+    /// Notes that a branch could not be started; returns when it is tried again.
     pub(crate) fn note_not_started(&mut self, id: BranchId, now_ms: u64) -> Option<u64> {
         self.get_mut(id).map(|branch| branch.fail(now_ms))
     }
 
-    /// A branch serves.
+    /// Notes that a branch serves.
     pub(crate) fn note_serving(&mut self, id: BranchId, now_ms: u64) {
         if let Some(branch) = self.get_mut(id)
             && let Standing::Starting { pid } = branch.standing
@@ -280,7 +281,7 @@ impl Branches {
         }
     }
 
-    /// A branch ends because it idles.
+    /// Notes that a branch ends because it idles.
     pub(crate) fn note_idle(&mut self, id: BranchId) {
         if let Some(branch) = self.get_mut(id)
             && let Standing::Serving { idles, .. } = &mut branch.standing
@@ -289,7 +290,7 @@ impl Branches {
         }
     }
 
-    /// A process has ended; `None` if it was no branch.
+    /// Notes that a process has ended; `None` if it was no branch.
     pub(crate) fn note_end(&mut self, pid: u32, now_ms: u64) -> Option<BranchEnd> {
         let branch = self.all.iter_mut().find(|branch| branch.pid() == Some(pid))?;
         let (id, name) = (branch.id, branch.key.name.clone());
@@ -309,7 +310,7 @@ impl Branches {
             }
             Standing::Serving { .. } => {
                 let again_ms = branch.fail(now_ms);
-                // It can serve: its connections wait for it.
+                // The branch can serve, so its connections wait for it.
                 branch.failures = 0;
                 end(false, false, Some(again_ms))
             }
@@ -320,8 +321,8 @@ impl Branches {
         })
     }
 
-    /// Acts that are due. The door may start workers of the generations `wanted`, and still has some of those `left`, which lead clients
-    /// to their groups.
+    /// Returns acts that are due. The door may start workers of the generations `wanted`, and still has workers of the
+    /// generations `left`, which lead clients to their groups.
     pub(crate) fn look(&mut self, (wanted, left): (&[u32], &[u32]), now_ms: u64) -> Vec<Act> {
         let named = |generation: &u32| self.of(*generation).to_vec();
         let mut needed: Vec<BranchId> = wanted.iter().flat_map(named).collect();
@@ -340,14 +341,14 @@ impl Branches {
         acts
     }
 
-    /// The server stops, and the door has: all end.
+    /// Ends all branches: the server stops, and the door has stopped.
     pub(crate) fn stop(&mut self, now_ms: u64) -> Vec<Act> {
         self.coming = None;
         self.versions.clear();
         self.look((&[], &[]), now_ms)
     }
 
-    /// All that are told to end have no more time.
+    /// Leaves the branches that were told to end no more time.
     pub(crate) fn hurry(&mut self, now_ms: u64) {
         for branch in &mut self.all {
             if let Standing::Leaving { due_ms, .. } = &mut branch.standing {
@@ -356,7 +357,7 @@ impl Branches {
         }
     }
 
-    /// When something is due next, without an event.
+    /// Returns when something is due next, without an event.
     pub(crate) fn due_ms(&self) -> Option<u64> {
         let due = |branch: &Branch| match branch.standing {
             Standing::Due { at_ms } => Some(at_ms),
@@ -368,7 +369,7 @@ impl Branches {
 }
 
 impl Branch {
-    /// Its process, if it has one.
+    /// Returns the branch's process, if it has one.
     pub(crate) fn pid(&self) -> Option<u32> {
         match self.standing {
             Standing::Starting { pid } | Standing::Serving { pid, .. } | Standing::Leaving { pid, .. } => {
@@ -378,7 +379,7 @@ impl Branch {
         }
     }
 
-    /// Whether connections may wait for it; else they are answered 503.
+    /// Whether connections may wait for the branch; if not, they are answered 503.
     pub(crate) fn is_open(&self) -> bool {
         self.failures == 0
     }
@@ -387,7 +388,7 @@ impl Branch {
         matches!(self.standing, Standing::Leaving { .. })
     }
 
-    /// It has not started, or ended at once: when it is tried again.
+    /// Notes that the branch has not started, or ended at once; returns when it is tried again.
     fn fail(&mut self, now_ms: u64) -> u64 {
         let rest_ms = REST_MS.saturating_mul(1 << self.failures.min(16)).min(REST_MS_MAX);
         self.failures += 1;
@@ -428,11 +429,12 @@ mod tests {
         }
     }
 
-    /// Something that happens.
+    /// An event.
     enum Event {
-        /// The supervisor looks: the door may start workers of the first of these generations, and has some of the others.
+        /// The supervisor looks: the door may start workers of the first of these generations, and has some of the
+        /// others.
         Look(&'static [u32]),
-        /// What was told to start is this process.
+        /// The branch that was told to start is this process.
         Started(u64, u32),
         Serves(u64),
         Idles(u64),
@@ -444,14 +446,14 @@ mod tests {
         Commit(u32),
         Abandon,
         GiveUp(u32),
-        /// So much time passes.
+        /// This time passes.
         Wait(u64),
         Stop,
     }
 
     use Event::{Abandon, Begin, Commit, Ends, GiveUp, Idles, Knock, Look, Serves, Started, Stop, Wait};
 
-    /// Plays events from a first version on; what follows from each, in words.
+    /// Plays events from a first version on, and compares what follows from each, in words.
     fn play(first: &[(&str, &str)], events: &[(Event, &str)]) {
         let keys = |groups: &[(&str, &str)]| groups.iter().map(|(name, print)| key(name, print)).collect();
         let mut branches = Branches::new(keys(first), 5_000);
@@ -507,7 +509,8 @@ mod tests {
         }
     }
 
-    /// Started, dead after long, dead at once, failing again and again: restarted later each time, until it serves.
+    /// A branch is started, dies after long, dies at once, fails again and again: restarted later each time, until it
+    /// serves.
     #[test]
     fn deaths() {
         play(
@@ -548,7 +551,7 @@ mod tests {
         );
     }
 
-    /// A group without a process until a connection comes, and again when it idles.
+    /// A lazy group has no process until a connection comes, and again when it idles.
     #[test]
     fn lazy() {
         play(
@@ -576,7 +579,7 @@ mod tests {
         );
     }
 
-    /// A reload replaces what has changed, and nothing else; the old one goes when no worker of the door knows it any more.
+    /// A reload replaces the changed branches only; an old one goes when no worker of the door knows it any more.
     #[test]
     fn reload() {
         play(
@@ -596,7 +599,7 @@ mod tests {
                 (Look(&[2]), "leave 1"),
                 (Ends(51), "b meant never"),
                 (Look(&[2]), "drop 1"),
-                // The same again changes nothing.
+                // An equal version changes nothing.
                 (Begin(&[("a", "1"), ("b", "2"), ("lazy", "1")]), "ready"),
                 (Commit(3), "a and b and lazy"),
                 (Look(&[3]), ""),
@@ -604,7 +607,8 @@ mod tests {
         );
     }
 
-    /// A branch with addresses to itself leaves as soon as its version is past; another when no worker of the door leads to it.
+    /// A branch with addresses to itself leaves as soon as its version is past; another when no worker of the door
+    /// leads to it.
     #[test]
     fn bound() {
         play(
@@ -630,7 +634,7 @@ mod tests {
         );
     }
 
-    /// A group of a new version that does not start: the old version stays, and what was begun ends.
+    /// When a group of a new version does not start, the old version stays, and the branches of the new one end.
     #[test]
     fn reload_fails() {
         play(
@@ -657,14 +661,14 @@ mod tests {
                 (Look(&[1, 2]), ""),
                 (GiveUp(1), ""),
                 (Look(&[1]), "leave 3"),
-                // And is tried again.
+                // The version is tried again.
                 (Begin(&[("a", "3")]), "waits"),
                 (Look(&[1]), "start 4; waits"),
             ],
         );
     }
 
-    /// While a branch fails, nobody waits for it.
+    /// While a branch fails, no connection waits for it.
     #[test]
     fn open() {
         let mut branches = Branches::new(vec![key("a", "1")], 1);

@@ -1,4 +1,4 @@
-//! Clients that wait until a group has been reloaded, and what they are told: without I/O.
+//! Clients that wait until a group has been reloaded, and the answers to them: without I/O.
 
 use std::sync::mpsc::Sender;
 
@@ -15,7 +15,8 @@ pub(crate) struct GroupReloads(Vec<Waiting>);
 struct Waiting {
     branch: BranchId,
     name: String,
-    /// The number that the answer of the group's supervisor carries; `None`: the group was not there, and is being started.
+    /// The number that the answer of the group's supervisor carries; `None` if the group was not there, and is being
+    /// started.
     number: Option<u64>,
     since_ms: u64,
     reply: Sender<AdminAnswer>,
@@ -32,8 +33,8 @@ impl Waiting {
 }
 
 impl GroupReloads {
-    /// Notes a client that waits for the reload of a group: for the answer with this number, or, without one, until the group
-    /// serves.
+    /// Notes a client that waits for the reload of a group: for the answer with this number, or, if there is none,
+    /// until the group serves.
     pub(crate) fn begin(
         &mut self,
         (branch, name): (BranchId, String),

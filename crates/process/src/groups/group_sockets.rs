@@ -1,7 +1,9 @@
-//! Sockets at which a group accepts by itself: opened by the supervisor, kept by their addresses, handed to the group's own.
+//! Sockets at which a group accepts by itself: opened by the supervisor, kept by their addresses, given to the group's
+//! supervisor.
 //!
-//! A socket is held by the plans of groups that name it, of a version that serves or is to come. A version that names the
-//! same address finds the same socket, with the clients that wait in its queue; when nobody names it any more it is closed.
+//! A socket is held by the plans that name it, of groups of a version that serves or is to come. A version that names
+//! the same address finds the same socket, with the clients in its queue; a socket that no plan names any more is
+//! closed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,9 +17,9 @@ use serde::{Deserialize, Serialize};
 /// A listening socket of a group. Dropping it removes its file, if it has one.
 #[derive(Debug)]
 pub struct GroupSocket {
-    /// Key of the address, equal in another version of the file that names it.
+    /// Key of the address, equal in any version of the file that names it.
     pub address: String,
-    /// Where it listens, for people.
+    /// The address, for people.
     pub shown: String,
     /// The socket.
     pub socket: OwnedFd,
@@ -40,14 +42,14 @@ impl Drop for GroupSocket {
     }
 }
 
-/// The sockets that somebody holds, by their addresses.
+/// The sockets that are held, by their addresses.
 #[derive(Debug, Default)]
 pub struct GroupSockets {
     held: BTreeMap<String, Vec<Weak<GroupSocket>>>,
 }
 
 impl GroupSockets {
-    /// Knows these, which another program has left.
+    /// Makes a list of these sockets, which another program has left.
     pub fn knowing(all: &[Arc<GroupSocket>]) -> Self {
         let mut held: BTreeMap<String, Vec<Weak<GroupSocket>>> = BTreeMap::new();
         for socket in all {
@@ -56,13 +58,13 @@ impl GroupSockets {
         Self { held }
     }
 
-    /// The addresses that are open.
+    /// Returns the addresses that are open.
     pub fn addresses(&self) -> impl Iterator<Item = &String> {
         let is_open = |sockets: &Vec<Weak<GroupSocket>>| sockets.iter().any(|one| one.strong_count() > 0);
         self.held.iter().filter(move |(_, sockets)| is_open(sockets)).map(|(address, _)| address)
     }
 
-    /// The sockets of an address, if somebody holds them.
+    /// Returns the sockets of an address, if they are held.
     pub fn find(&self, address: &str) -> Option<Vec<Arc<GroupSocket>>> {
         let sockets: Vec<_> = self.held.get(address)?.iter().filter_map(Weak::upgrade).collect();
         (!sockets.is_empty()).then_some(sockets)
@@ -77,7 +79,7 @@ impl GroupSockets {
     }
 }
 
-/// A socket of a group, as a supervisor leaves it to the program that takes its place.
+/// A socket of a group, as a supervisor leaves it to its successor program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedSocket {
     address: String,
@@ -119,7 +121,7 @@ mod tests {
         Ok(GroupSocket { address, shown, socket: socket::pair()?.0, file: None })
     }
 
-    /// An address has the same sockets for as long as somebody holds them, and is opened anew afterwards.
+    /// An address has the same sockets for as long as they are held, and is opened anew afterwards.
     #[test]
     fn held() -> io::Result<()> {
         let mut sockets = GroupSockets::default();

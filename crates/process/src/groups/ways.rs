@@ -1,4 +1,5 @@
-//! What ties the door's supervisor to its branches: passages, lines, and where its workers see whether a branch is there.
+//! The door supervisor's connections to its branches: passages, lines, and a board that shows workers which branches
+//! take connections.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,31 +24,32 @@ use crate::lines::message::Channel;
 /// Branches that there may be at the same time: those of two versions.
 pub(crate) const BRANCHES_MAX: usize = 256;
 
-/// The bytes of the secret of the door's workers.
+/// Bytes of the secret that the door's workers share.
 const SECRET_BYTES: usize = 32;
 
-/// Clients that are accepted from one socket for a group that does not start, before other things get their turn.
+/// Clients that are accepted in a row from one socket of a group that does not start, before other things get their
+/// turn.
 const STRANDED_PER_TURN: usize = 64;
 
-/// How long nothing is accepted for such a group once that was refused.
+/// How long no client is accepted for such a group after a failure to accept or to pass one.
 const STRANDED_PAUSE_MS: u64 = 1_000;
 
 /// A group of workers with a supervisor of its own.
 #[derive(Clone, Debug)]
 pub struct GroupPlan {
-    /// Its name.
+    /// The group's name.
     pub name: String,
-    /// Its Python, with what makes it Adyton.
+    /// The executable and the first arguments that make it Adyton.
     pub program: Program,
-    /// The user that it runs as, if that is another one.
+    /// The user that the group runs as, if that is not the server's.
     pub identity: Option<Identity>,
-    /// All that its processes depend on: with the same they stay at a reload.
+    /// All that the group's processes depend on, as one text: while it is the same, they stay at a reload.
     pub fingerprint: String,
-    /// Whether it has no process until a connection comes.
+    /// Whether the group has no process until a connection comes.
     pub is_lazy: bool,
-    /// The file of sites, as far as its processes get it.
+    /// The file of sites, as far as the group's processes get it.
     pub text: Arc<str>,
-    /// Where it accepts by itself; if there are none, connections come through the door.
+    /// Sockets at which the group accepts by itself; if there are none, connections come through the door.
     pub sockets: Vec<Arc<GroupSocket>>,
 }
 
@@ -62,33 +64,33 @@ impl GroupPlan {
     }
 }
 
-/// What there is of one branch.
+/// The descriptors and the state of the way to one branch.
 pub(crate) struct Way {
-    /// The door's end of its passage.
+    /// The door's end of the passage.
     pub(crate) door: OwnedFd,
-    /// Its own, for its processes to come.
+    /// The branch's end of the passage, for its processes to come.
     pub(crate) branch: OwnedFd,
-    /// The line to its process.
+    /// The line to the branch's process.
     pub(crate) line: Option<Channel>,
     /// The file of sites, as it was when the branch was planned.
     pub(crate) edition: OwnedFd,
-    /// Its cell on the board.
+    /// The branch's cell on the board.
     pub(crate) cell: usize,
     pub(crate) plan: GroupPlan,
-    /// Connections on their way back to the door, because nobody else takes them.
+    /// Connections on their way back to the door, because no process of the branch takes them.
     pub(crate) back: TurningBack,
     /// Whether the next connection that goes back waits until the door has taken some.
     pub(crate) awaits_room: bool,
-    /// Whether the branch is no more.
+    /// Whether the branch is gone.
     pub(crate) is_over: bool,
-    /// Nothing is accepted for it before: there was no descriptor left.
+    /// The time before which nothing is accepted for the branch: there was no descriptor left.
     pub(crate) paused_until_ms: u64,
-    /// Whether its process has said that it accepts nothing any more.
+    /// Whether the branch's process has said that it accepts nothing any more.
     pub(crate) has_closed: bool,
 }
 
 impl Way {
-    /// A way with these ends, of a branch that is to start or has been taken over.
+    /// Makes the way to a branch that is to start or has been taken over.
     pub(crate) fn new(
         [door, branch, edition]: [OwnedFd; 3],
         line: Option<Channel>,
@@ -111,34 +113,34 @@ impl Way {
         }
     }
 
-    /// Whether it has a socket that another one has, too.
+    /// Whether this branch and the other one have a socket in common.
     fn shares_socket(&self, other: &Way) -> bool {
         let is_its =
             |socket: &Arc<GroupSocket>| other.plan.sockets.iter().any(|another| Arc::ptr_eq(socket, another));
         self.plan.sockets.iter().any(is_its)
     }
 
-    /// Whether a client waits at one of its own sockets.
+    /// Whether a client waits at one of the branch's own sockets.
     pub(crate) fn is_waited_at(&self) -> bool {
         let all: Vec<BorrowedFd<'_>> = self.plan.sockets.iter().map(AsFd::as_fd).collect();
         !all.is_empty() && socket::wait_readable(&all, 0).is_ok_and(|readable| readable.contains(&true))
     }
 
-    /// Whether its passage takes another connection now.
+    /// Whether the passage takes another connection now.
     pub(crate) fn has_room(&self) -> bool {
         socket::wait(&self.branch, socket::Until::Writable, 0).unwrap_or(false)
     }
 
-    /// Bytes of connections that wait in its passage.
+    /// Returns the bytes of connections that wait in the passage.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         socket::unread_bytes(&self.branch)
     }
 
-    /// Accepts clients that wait at its own sockets, and has the door answer them.
+    /// Accepts clients that wait at the branch's own sockets, and has the door answer them.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left, or the door is gone.
+    /// No descriptor is left, or the door is gone.
     fn strand(&self, key: &SealKey) -> io::Result<()> {
         for socket in &self.plan.sockets {
             for _ in 0..STRANDED_PER_TURN {
@@ -160,12 +162,12 @@ impl Way {
     }
 }
 
-/// Those of all branches.
+/// The ways to all branches.
 pub(crate) struct Ways {
     all: BTreeMap<BranchId, Way>,
-    /// For each branch whether connections may wait for it.
+    /// A board with a cell for each branch: whether connections may wait for it.
     open: Board,
-    /// What the door's workers seal with.
+    /// The secret with which the door's workers seal connections.
     secret: OwnedFd,
 }
 
@@ -225,7 +227,7 @@ impl Ways {
         Ok(())
     }
 
-    /// A branch is no more: its passage is closed as soon as nothing is in it for the branch.
+    /// Notes that a branch is gone: its passage is closed as soon as nothing for the branch is in it.
     pub(crate) fn retire(&mut self, id: BranchId) {
         if let Some(way) = self.all.get_mut(&id) {
             way.is_over = true;
@@ -242,16 +244,17 @@ impl Ways {
         }
     }
 
-    /// Gives the door back what waits for a branch that does not take it: the door answers. What finds no room there stays.
+    /// Hands back to the door the connections of a branch that does not take them; the door answers them. A connection
+    /// that finds no room there stays.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left, or no door.
+    /// No descriptor is left, or the door is gone.
     pub(crate) fn turn_back(&mut self, id: BranchId) -> io::Result<()> {
         let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
         let done = way.back.go_on(&way.branch);
         way.awaits_room = matches!(done, Ok(TurnedBack::NoRoom));
-        // Connections that the door has not taken yet must not be left to its workers alone: these may die.
+        // Connections that the door has not taken yet must not be left to its workers alone, which may die.
         let is_empty = || socket::wait(&way.door, socket::Until::Readable, 0).is_ok_and(|readable| !readable);
         if way.is_over && (done.is_err() || (!way.awaits_room && is_empty())) {
             self.all.remove(&id);
@@ -259,13 +262,13 @@ impl Ways {
         done.map(|_| ())
     }
 
-    /// The door's workers take what has come back so far, and nothing behind it: who would pass a connection back from now on
-    /// is told, and answers it.
+    /// Has the door's workers take the connections that have come back so far, and no later ones: a process that would
+    /// pass a connection back from now on learns that, and answers it.
     pub(crate) fn close_for_returning(&self) {
         self.all.values().for_each(|way| socket::shutdown_read(&way.door));
     }
 
-    /// Whether another branch, of which this says whether it serves, accepts at the sockets of this one.
+    /// Whether another branch accepts at the sockets of this one; `serves` says whether a branch serves.
     pub(crate) fn is_served_by_another(&self, id: BranchId, serves: impl Fn(BranchId) -> bool) -> bool {
         let Some(way) = self.all.get(&id) else { return false };
         self.all.iter().any(|(other, its)| *other != id && serves(*other) && way.shares_socket(its))
@@ -275,21 +278,21 @@ impl Ways {
     ///
     /// # Errors
     ///
-    /// There is no descriptor left, or the door is gone.
+    /// No descriptor is left, or the door is gone.
     pub(crate) fn strand(&mut self, id: BranchId, now_ms: u64) -> io::Result<()> {
         let key = seal_key(self.secret.try_clone()?)?;
         let Some(way) = self.all.get_mut(&id) else { return Ok(()) };
         way.strand(&key).inspect_err(|_| way.paused_until_ms = now_ms + STRANDED_PAUSE_MS)
     }
 
-    /// Gives up the sockets of a branch that is to end: it closes its own.
+    /// Gives up the supervisor's hold on the sockets of a branch that is to end, which closes its own.
     pub(crate) fn close_sockets(&mut self, id: BranchId) {
         if let Some(way) = self.all.get_mut(&id) {
             way.plan.sockets.clear();
         }
     }
 
-    /// The sockets of all branches, each once.
+    /// Returns the sockets of all branches, each once.
     pub(crate) fn sockets(&self) -> Vec<&Arc<GroupSocket>> {
         let mut all: Vec<&Arc<GroupSocket>> = Vec::new();
         for socket in self.all.values().flat_map(|way| &way.plan.sockets) {
@@ -300,16 +303,17 @@ impl Ways {
         all
     }
 
-    /// The door answers nothing any more: what would come back is answered where it is.
+    /// Shuts down the door's ends, because the door answers nothing any more: connections on their way back are
+    /// answered where they are.
     pub(crate) fn close_door(&self) {
         self.all.values().for_each(|way| socket::shutdown(&way.door));
     }
 }
 
-/// Reads what the door seals with.
+/// Reads the key with which the door's workers seal.
 pub(crate) fn seal_key(secret: OwnedFd) -> io::Result<SealKey> {
     let mut bytes = [0; SECRET_BYTES];
-    // The position is that of all who have the file.
+    // All processes that have the file share its position, so it is not used.
     File::from(secret).read_exact_at(&mut bytes, 0)?;
     Ok(SealKey::new(bytes))
 }

@@ -1,4 +1,4 @@
-//! What ties the supervisor to each worker: the line that they speak over, and the board on which the worker counts.
+//! The supervisor's connections to each worker: the line that they talk over, and the board on which the worker counts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,23 +12,24 @@ use crate::lines::message::{Channel, FromWorker};
 use crate::view::usage;
 use crate::workers::action::Id;
 
-/// What there is of one worker.
+/// The supervisor's link to one worker.
 pub(crate) struct Link {
     channel: Channel,
-    /// What the worker's end of the line is called in its `/proc/PID/fd`, while it may not have said who it is.
+    /// The name of the worker's end of the line in its `/proc/PID/fd`, for a worker that may not have said which
+    /// process it is.
     far_end: Option<PathBuf>,
     tally: Tally,
-    /// CPU time, when it was looked at last.
+    /// CPU time at the last look.
     cpu_ms: u64,
 }
 
 impl Link {
-    /// The supervisor's end of a line, and a board.
+    /// Makes a link of the supervisor's end of a line, and a board.
     pub(crate) fn new(channel: Channel, tally: Tally) -> Self {
         Self { channel, far_end: None, tally, cpu_ms: 0 }
     }
 
-    /// The same, when the other end goes to a worker that is not there yet.
+    /// Makes a link like [`Link::new`], whose other end goes to a worker that does not exist yet.
     pub(crate) fn to_unborn(channel: Channel, far_end: &OwnedFd, tally: Tally) -> Self {
         Self { far_end: usage::name_of(far_end), ..Self::new(channel, tally) }
     }
@@ -46,18 +47,18 @@ impl Link {
         &self.tally
     }
 
-    /// What the worker has said since the last time.
+    /// Returns the worker's messages since the last call.
     pub(crate) fn receive(&mut self) -> Vec<FromWorker> {
         self.channel.receive()
     }
 
-    /// How much of this CPU time is new since the last look.
+    /// Returns how much of this CPU time is new since the last look.
     pub(crate) fn new_cpu_ms(&mut self, cpu_ms: u64) -> u64 {
         cpu_ms.saturating_sub(std::mem::replace(&mut self.cpu_ms, cpu_ms))
     }
 }
 
-/// Those of all workers.
+/// The links to all workers.
 #[derive(Default)]
 pub(crate) struct Links(BTreeMap<Id, Link>);
 
@@ -78,13 +79,13 @@ impl Links {
         self.0.get_mut(&id)
     }
 
-    /// Says something to a worker.
+    /// Sends a message to a worker.
     pub(crate) fn send(&self, id: Id, message: &impl Serialize) -> io::Result<()> {
         let link = self.get(id).ok_or(io::ErrorKind::NotConnected)?;
         link.channel.send(message)
     }
 
-    /// Says something to all; one that is gone is noticed by its end.
+    /// Sends a message to all workers; the supervisor notices one that is gone by its end.
     pub(crate) fn send_to_all(&self, message: &impl Serialize) {
         for link in self.0.values() {
             let _ = link.channel.send(message);
@@ -96,17 +97,17 @@ impl Links {
         self.get(id).is_some_and(|link| link.channel.has_ended())
     }
 
-    /// The lines on which something may come.
+    /// Returns the lines that are open, on which messages may come.
     pub(crate) fn open(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.values().filter(|link| !link.channel.has_ended()).map(|link| link.channel.as_fd())
     }
 
-    /// The descriptors of all.
+    /// Returns the descriptors of all links.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.0.values().flat_map(|link| [link.channel.as_fd(), link.tally.board().as_fd()])
     }
 
-    /// What all have counted.
+    /// Adds the counts of all workers to `sum`.
     pub(crate) fn add_to(&self, sum: &mut Sample) {
         for link in self.0.values() {
             sum.add(&link.tally.sample());

@@ -1,4 +1,4 @@
-//! What a supervisor and its workers say to each other: JSON, one message on each line of a stream socket.
+//! Messages between a supervisor and its workers: JSON, one message on each line of a stream socket.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,15 +9,15 @@ use adyton_sys::{forks, socket};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What a supervisor says.
+/// A message of a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToWorker {
     /// Take no more connections, finish what runs, end.
     Drain {
-        /// Connections that idle may send one more request first.
+        /// Whether idle connections may send one more request first.
         is_patient: bool,
-        /// No other worker serves what waits in the listeners.
+        /// Whether the worker serves connections that wait in the listeners, because no other worker does.
         takes_queue: bool,
     },
     /// Say where every thread is; the answer carries this number.
@@ -34,26 +34,26 @@ pub enum ToWorker {
     Reopen,
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
-    /// It is being forked, by this process between the prototype and it.
+    /// The worker is being forked, by this process between the prototype and the worker.
     Forking {
-        /// That process's number.
+        /// The number of that process.
         pid: u32,
     },
-    /// It was forked, and is this process.
+    /// The worker was forked, and is this process.
     Hello {
-        /// Its number.
+        /// The worker's process number.
         pid: u32,
     },
-    /// It serves.
+    /// The worker serves.
     Ready {
         /// The application, such as `mysite.wsgi:application (WSGI)`; empty when there are only folders.
         serves: String,
     },
-    /// A signal from outside has told it to end, which it does.
+    /// A signal from outside has told the worker to end, and it ends.
     Leaving,
     /// The files that the application was imported from.
     Sources(Vec<Source>),
@@ -64,38 +64,38 @@ pub enum FromWorker {
 /// A file that the application was imported from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// When it had been changed last as it was imported, in nanoseconds since 1970, if that was noted.
+    /// The time of its last change before it was imported, in nanoseconds since 1970, if that was noted.
     pub modified_ns: Option<u64>,
 }
 
-/// The longest line: more is a fault of the other side.
+/// The longest line: a longer one is a fault of the other side.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// One end of the line between a supervisor and a worker. It never blocks its reader; writers of a full one wait.
+/// One end of the line between a supervisor and a worker. Its reader never waits; the writer to a full line does.
 pub struct Channel {
     socket: OwnedFd,
-    /// What has come of a line that is not whole.
+    /// The received part of a line that is not whole.
     begun: Vec<u8>,
     ended: bool,
 }
 
 impl ToWorker {
-    /// Tells a worker to end in this way.
+    /// Makes the order to end in this way.
     pub(crate) fn drain(Ending { is_patient, takes_queue }: Ending) -> Self {
         Self::Drain { is_patient, takes_queue }
     }
 }
 
 impl Channel {
-    /// Speaks over a connected, non-blocking stream socket.
+    /// Makes a channel of a connected, non-blocking stream socket.
     pub fn new(socket: OwnedFd) -> Self {
         forks::own(&socket);
         Self { socket, begun: Vec::new(), ended: false }
     }
 
-    /// Says something.
+    /// Sends a message.
     ///
     /// # Errors
     ///
@@ -116,11 +116,11 @@ impl Channel {
         Ok(())
     }
 
-    /// Takes what has come; says afterwards whether the other side is gone.
+    /// Returns the messages that have come; afterwards [`Channel::has_ended`] says whether the other side is gone.
     ///
-    /// A line that is no message is left out: it is from another version of this program.
+    /// A line that is no known message is left out: it is from another version of this program.
     pub fn receive<M: DeserializeOwned>(&mut self) -> Vec<M> {
-        // Asked at each turn of the supervisor, mostly for nothing.
+        // The supervisor calls this at each turn, mostly when nothing has come.
         let mut buffer = [0; 4 << 10];
         loop {
             match socket::recv(&self.socket, &mut buffer) {
@@ -168,7 +168,7 @@ mod tests {
 
     use super::{Channel, FromWorker, ToWorker};
 
-    /// Messages arrive whole and in order, those of an unknown kind are left out, and the end is noticed.
+    /// Messages arrive whole and in order, unknown ones are left out, and the end is noticed.
     #[test]
     fn lines() -> io::Result<()> {
         let (one, other) = socket::pair()?;

@@ -1,4 +1,4 @@
-//! What a supervisor and its workers say to each other, and what workers are given.
+//! Messages between a supervisor and its workers, and descriptors that workers get.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What a worker is given: its place among the others.
+//! A worker's place among the others, which the supervisor gives it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,82 +10,82 @@ use serde::{Deserialize, Serialize};
 use crate::groups::branch::Entrance;
 use crate::lines::ports::{self, Sockets};
 
-/// What a worker is given: its place among the others, and descriptors by their numbers.
+/// A worker's place among the others, with descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its slot, from 1 on.
+    /// The worker's slot, from 1 on.
     pub number: usize,
-    /// How many slots there were when it was started.
+    /// The number of slots when the worker was started.
     pub of: usize,
-    /// Its version of the application: reload makes a new one.
+    /// The worker's version of the application: reload makes a new one.
     pub generation: u32,
-    /// Its row on the board on which all workers count their connections.
+    /// The worker's row on the board on which all workers count their connections.
     #[serde(alias = "seat")]
     row: usize,
     channel: RawFd,
     board: RawFd,
     shares: RawFd,
     sockets: Vec<Vec<RawFd>>,
-    /// The sockets of the others, at which it listens while it has fewer connections than they.
+    /// Sockets of other workers, at which this one listens while it has fewer connections than they.
     others: Vec<RawFd>,
-    /// What it is handed of what it serves.
+    /// The descriptor of the worker's file of sites, if it gets one.
     #[serde(default)]
     edition: Option<RawFd>,
-    /// The group that it is of, if it is of one.
+    /// The group that the worker belongs to, if any.
     #[serde(default)]
     pub group: Option<String>,
-    /// The door's listeners, for a worker of a group, which has none.
+    /// The door's listeners, for a worker of a group, which has no listeners itself.
     #[serde(default)]
     pub entrances: Vec<Entrance>,
-    /// Its ends of passages: those of the groups that its file names, in their order, and then others. A worker of a group
-    /// has one.
+    /// The worker's ends of passages: those of the groups that its file names, in their order, and then others. A
+    /// worker of a group has one.
     #[serde(default)]
     passages: Vec<Passageway>,
-    /// The names of those at the other end of each, as the log says them.
+    /// The names of the processes at the other end of each passage, as the log says them.
     #[serde(default)]
     names: Vec<String>,
-    /// Where the door's workers see whether a group is there, and what they seal with.
+    /// The board that shows the door's workers whether a group takes connections, and the secret that they seal with.
     #[serde(default)]
     door: Option<[RawFd; 2]>,
     /// The level of the log, if it was changed while the server ran.
     log_level: Option<String>,
 }
 
-/// The number of a passage's end, and the cell that says whether there is somebody at the other one.
+/// The descriptor of a passage's end, and the cell that says whether the other end takes connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Passageway(RawFd, Option<usize>);
 
-/// An end of a passage, as it is given to a worker.
+/// An end of a passage for a worker.
 pub(crate) struct PassageEnd<'f> {
     pub(crate) socket: BorrowedFd<'f>,
-    /// The cell that says whether there is somebody at the other one.
+    /// The cell that says whether the other end takes connections.
     pub(crate) cell: Option<usize>,
-    /// The name of those there, as the log says it.
+    /// The name of the processes at the other end, as the log says it.
     pub(crate) name: String,
 }
 
-/// Passages, as they are given to a worker.
+/// The passages of a worker.
 #[derive(Default)]
 pub(crate) struct Passages<'f> {
-    /// The group that it is of, and the door's listeners.
+    /// The group that the worker belongs to, and the door's listeners.
     pub(crate) group: Option<(String, Vec<Entrance>)>,
-    /// Its ends.
+    /// The worker's ends.
     pub(crate) ends: Vec<PassageEnd<'f>>,
-    /// The board of the cells, and what the door seals with.
+    /// The board of the cells, and the secret that the door seals with.
     pub(crate) door: Option<[BorrowedFd<'f>; 2]>,
 }
 
 impl<'f> Passages<'f> {
-    /// All descriptors, in the order in which they are taken.
+    /// Returns all descriptors, in the order in which they are taken.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'f>> {
         self.ends.iter().map(|end| end.socket).chain(self.door.into_iter().flatten())
     }
 }
 
-/// What a worker was given with its place.
+/// The descriptors that came with a worker's place.
 pub(crate) struct Given {
     pub(crate) passages: Vec<OwnedFd>,
-    /// The board of the cells, and what the door seals with.
+    /// The board of the cells, and the secret that the door seals with.
     pub(crate) door: Option<[OwnedFd; 2]>,
     pub(crate) channel: OwnedFd,
     pub(crate) board: OwnedFd,
@@ -95,7 +95,7 @@ pub(crate) struct Given {
 }
 
 impl Place {
-    /// The place that is described by these descriptors.
+    /// Makes the place that these descriptors describe.
     pub(crate) fn new(
         (number, of, generation, row): (usize, usize, u32, usize),
         [channel, board, shares]: [BorrowedFd<'_>; 3],
@@ -125,23 +125,24 @@ impl Place {
         }
     }
 
-    /// The level of the log, if it was changed while the server ran.
+    /// Returns the level of the log, if it was changed while the server ran.
     pub fn log_level(&self) -> Option<Level> {
         self.log_level.as_deref().and_then(Level::named)
     }
 
-    /// The descriptor of what it is handed of what it serves.
+    /// Returns the descriptor of the worker's file of sites, if it gets one.
     pub(crate) fn edition(&self) -> Option<RawFd> {
         self.edition
     }
 
-    /// For each of its passages the cell, and who is at the other end. An earlier program does not say the latter.
+    /// Returns for each of the worker's passages the cell, and the name of the other end, which an earlier program does
+    /// not say.
     pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
         let names = self.names.iter().map(String::as_str).chain(std::iter::repeat("another process"));
         self.passages.iter().map(|passage| passage.1).zip(names)
     }
 
-    /// Where its connections are counted.
+    /// Returns the worker's row on the board of connections.
     pub(crate) fn row(&self) -> usize {
         self.row
     }
@@ -166,8 +167,8 @@ impl Place {
         })
     }
 
-    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of other workers, and
-    /// what there is of passages.
+    /// Takes descriptors that came with the place, in this order: channel, board and shares, the worker's sockets,
+    /// those of other workers, the passages and the door's.
     pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
@@ -180,12 +181,12 @@ impl Place {
         Ok(Given { passages, door, channel, board, shares, sockets, others })
     }
 
-    /// As an argument of the program.
+    /// Returns the place as an argument of the program.
     pub(crate) fn written(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the argument.
+    /// Reads the place from the argument.
     ///
     /// # Errors
     ///

@@ -5,34 +5,35 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use adyton_sys::{child, socket};
 
-/// The listening sockets of one worker: for each of its loops those of every address.
+/// The listening sockets of one worker: for each of its loops those of all addresses.
 pub type Sockets = Vec<Vec<OwnedFd>>;
 
 /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
 pub(crate) type Open = Box<dyn Fn() -> io::Result<Sockets>>;
 
-/// Sockets of other workers that one gets at most: a message carries no more.
+/// Sockets of other workers that a worker gets at most: a message carries no more.
 const OTHERS_MAX: usize = 128;
 
 /// The sockets of all slots.
 pub(crate) struct Ports {
     slots: Vec<Sockets>,
-    /// Sockets of former slots, for the next ones: clients still in their queues are served by the other workers.
+    /// Sockets of former slots, kept for the next slots; the other workers serve clients that are still in their
+    /// queues.
     spare: Vec<Sockets>,
     /// Sockets for the first slots.
     first: Vec<Sockets>,
     open: Open,
-    /// Whether each worker may listen at the sockets of the others, too: all their addresses can be shared.
+    /// Whether each worker may listen at the sockets of the others, too, which needs addresses that can all be shared.
     are_shared: bool,
 }
 
 impl Ports {
-    /// No slot yet.
+    /// Makes the ports of no slot yet.
     pub(crate) fn new(first: Vec<Sockets>, open: Open, are_shared: bool) -> Self {
         Self { slots: Vec::new(), spare: Vec::new(), first, open, are_shared }
     }
 
-    /// Sockets for one slot more.
+    /// Adds sockets for one more slot.
     pub(crate) fn add(&mut self) -> io::Result<()> {
         let sockets = match self.spare.pop() {
             Some(sockets) => sockets,
@@ -43,15 +44,15 @@ impl Ports {
         Ok(())
     }
 
-    /// The last slots are no more; their sockets stay open.
+    /// Gives up the last slots; their sockets stay open.
     pub(crate) fn give_up(&mut self, number: usize) {
         for _ in 0..number {
             self.spare.extend(self.slots.pop());
         }
     }
 
-    /// Gives back to former slots their sockets at which a client waits all the same, and to those given up before
-    /// them; says how many.
+    /// Gives back to former slots the sockets at which a client still waits, and does so for the slots given up before
+    /// them, too; returns how many slots are back.
     pub(crate) fn recall(&mut self) -> usize {
         let Some(first) = self.spare.iter().position(is_waited_at) else { return 0 };
         let back = self.spare.split_off(first);
@@ -61,7 +62,7 @@ impl Ports {
         number
     }
 
-    /// Takes over what slots had that there are no more, of an earlier program.
+    /// Takes over the sockets of former slots from an earlier program.
     pub(crate) fn take_spare(&mut self, spare: Vec<Sockets>) {
         self.spare = spare;
     }
@@ -71,16 +72,16 @@ impl Ports {
         self.slots.get(at).is_some_and(is_waited_at)
     }
 
-    /// The sockets of a slot.
+    /// Returns the sockets of a slot.
     pub(crate) fn of(&self, at: usize) -> &[Vec<OwnedFd>] {
         self.slots.get(at).map_or(&[], Vec::as_slice)
     }
 
-    /// The sockets of the other slots, those that there are no more included, if workers may listen there.
+    /// Returns the sockets of the other slots, former ones included, if workers may listen there.
     pub(crate) fn beside(&self, at: usize) -> Vec<BorrowedFd<'_>> {
         let others = self.slots.iter().enumerate().filter(|(other, _)| *other != at);
         let others = others.map(|(_, sockets)| sockets).chain(&self.spare);
-        // One loop has all: those of a process with several have enough to share among themselves.
+        // Only a process with one loop listens everywhere: one with several loops has enough to share among themselves.
         let is_one = |sockets: &&Sockets| self.are_shared && sockets.len() == 1;
         others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
     }
@@ -90,13 +91,13 @@ impl Ports {
         let Some(first) = self.slots.first() else { return };
         let count = u32::try_from(wanted * first.len()).unwrap_or(u32::MAX);
         for socket in first.iter().flatten() {
-            // One that is not ours alone is shared by all workers, and needs no choice among them.
+            // A socket that other workers have, too, needs no choice among them.
             let _ = socket::choose_among(socket, count);
         }
     }
 
-    /// Closes all, and opens no more. Once the workers have closed theirs, too, a client that connects is refused, and
-    /// not kept waiting for the end.
+    /// Closes all sockets, and opens no more. Once the workers have closed theirs, too, a client that connects is
+    /// refused, and does not wait for the end.
     pub(crate) fn close(&mut self) {
         self.open = Box::new(|| Err(io::Error::other("the server stops")));
         self.first.clear();
@@ -104,29 +105,29 @@ impl Ports {
         self.slots.iter_mut().for_each(Vec::clear);
     }
 
-    /// All descriptors.
+    /// Returns all descriptors.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.slots.iter().chain(&self.spare).flatten().flatten().map(AsFd::as_fd)
     }
 
-    /// The numbers of the descriptors of each slot, and of what is spare.
+    /// Returns the numbers of the descriptors of each slot, and of the spare ones.
     pub(crate) fn numbers(&self) -> [Vec<Vec<Vec<RawFd>>>; 2] {
         let of = |all: &Vec<Sockets>| all.iter().map(|sockets| numbers(sockets)).collect();
         [of(&self.slots), of(&self.spare)]
     }
 }
 
-/// The numbers of descriptors.
+/// Returns the numbers of descriptors.
 pub(crate) fn numbers(sockets: &[Vec<OwnedFd>]) -> Vec<Vec<RawFd>> {
     sockets.iter().map(|all| all.iter().map(AsRawFd::as_raw_fd).collect()).collect()
 }
 
-/// Takes over the sockets that were given these numbers.
+/// Takes over the sockets that have these numbers.
 pub(crate) fn inherit(numbers: &[Vec<RawFd>]) -> io::Result<Sockets> {
     numbers.iter().map(|all| child::inherit_all(all)).collect()
 }
 
-/// Whether a client waits to be accepted at a socket that is the slot's alone.
+/// Whether a client waits to be accepted at a socket that belongs to the slot alone.
 fn is_waited_at(sockets: &Sockets) -> bool {
     let own = sockets.iter().flatten().filter(|socket| socket::is_shared(socket));
     let own: Vec<_> = own.map(AsFd::as_fd).collect();

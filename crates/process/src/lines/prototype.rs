@@ -1,8 +1,9 @@
 //! The prototype (`--preload`): a process that has imported the application once, and forks workers that share its
 //! memory.
 //!
-//! A worker is forked twice, so that it is the supervisor's child and not the prototype's. What the application does at
-//! forks may hang in each of the three: the supervisor hears of both new processes at once, to be able to end them.
+//! A worker is forked twice, so that it is the supervisor's child and not the prototype's. The application's fork
+//! handlers may hang in each of the three processes: the supervisor hears of both new ones at once, to be able to end
+//! them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,10 +15,10 @@ use crate::lines::message::{FromWorker, Source};
 use crate::lines::place::Place;
 use crate::lines::worker::Worker;
 
-/// What a prototype says when it has imported the application.
+/// Message of a prototype that has imported the application.
 pub(crate) const READY: &[u8] = b"ready";
 
-/// What it is told when logs are to be opened again.
+/// Order to a prototype to open the logs again.
 pub(crate) const REOPEN: &[u8] = b"reopen";
 
 /// The line of a prototype to its supervisor.
@@ -26,7 +27,8 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The line that is the descriptor with this number; behind a comma stands that of what is handed (`handed`).
+    /// Opens the line, which is the descriptor with this number; the number behind a comma is that of the file of sites
+    /// (`handed`).
     ///
     /// # Errors
     ///
@@ -54,12 +56,12 @@ impl Orders {
         }
     }
 
-    /// Waits for the next worker that is wanted, and opens the log again meanwhile when it is told so; `None` when no more
-    /// are wanted.
+    /// Waits for the order to fork a worker, and opens the log again meanwhile when told so; `None` when no more
+    /// workers are wanted.
     ///
     /// # Errors
     ///
-    /// What the supervisor says is not understood.
+    /// The supervisor's order is not understood.
     pub fn next(&self) -> io::Result<Option<Worker>> {
         let (text, descriptors) = loop {
             match pass::receive(&self.line)? {

@@ -9,15 +9,15 @@ use crate::lines::message::{FromWorker, Source};
 use crate::lines::place::Place;
 use crate::lines::prototype::{READY, REOPEN};
 
-/// What ties the supervisor to a prototype.
+/// The line to one prototype.
 pub(crate) struct PrototypeLine(OwnedFd);
 
-/// What a prototype has said.
+/// The messages of a prototype.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// It has imported the application.
+    /// Whether it has imported the application.
     pub(crate) is_ready: bool,
-    /// The files that keep it from that.
+    /// The files that keep it from importing the application.
     pub(crate) blamed: Vec<Source>,
 }
 
@@ -26,12 +26,12 @@ impl PrototypeLine {
         Self(line)
     }
 
-    /// Takes what it has said so far.
+    /// Returns the messages that have come so far.
     pub(crate) fn listen(&self) -> Heard {
         let mut heard = Heard::default();
         let says = || socket::wait_readable(&[self.0.as_fd()], 0).is_ok_and(|says| says == [true]);
         while !heard.is_ready && says() {
-            // Its end is noticed as that of a child.
+            // The supervisor notices the end of the prototype as that of a child.
             let Ok(Some((said, _))) = pass::receive(&self.0) else { break };
             if said == READY {
                 heard.is_ready = true;
@@ -42,12 +42,12 @@ impl PrototypeLine {
         heard
     }
 
-    /// Has it fork a worker.
+    /// Has the prototype fork a worker.
     pub(crate) fn fork(&self, place: &Place, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         pass::send(&self.0, place.written().as_bytes(), descriptors)
     }
 
-    /// Has it open its log again.
+    /// Has the prototype open its log again.
     pub(crate) fn reopen(&self) -> io::Result<()> {
         pass::send(&self.0, REOPEN, &[])
     }

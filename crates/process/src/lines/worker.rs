@@ -1,4 +1,4 @@
-//! The worker's side: what it was given, and a thread that listens to the supervisor.
+//! The worker's side: its place and sockets, and a thread that listens to the supervisor.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,21 +17,21 @@ use crate::lines::message::{Channel, FromWorker, Source, ToWorker};
 use crate::lines::place::{Given, Place};
 use crate::lines::ports::Sockets;
 
-/// A worker, as it finds itself.
+/// A worker's own place, sockets and boards.
 pub struct Worker {
-    /// Its place.
+    /// The worker's place.
     pub place: Place,
-    /// Its sockets, for each of its loops those of every address.
+    /// The worker's sockets, for each of its loops those of all addresses.
     pub sockets: Sockets,
     /// The sockets of other workers: one for each address and worker.
     pub others: Vec<OwnedFd>,
-    /// Its ends of passages to other processes.
+    /// The worker's ends of passages to other processes.
     pub passages: Vec<Passage>,
-    /// What it seals with, if it is the door's.
+    /// The key that a worker of the door seals with.
     pub seal_key: Option<SealKey>,
-    /// Where it counts.
+    /// The board on which the worker counts.
     pub tally: Tally,
-    /// How many connections are its.
+    /// The worker's share of the connections.
     pub share: Share,
     channel: Channel,
 }
@@ -50,24 +50,24 @@ pub struct Parts {
     pub line: Line,
 }
 
-/// What a worker does when it is told to.
+/// The orders that a worker obeys.
 pub trait Orders: Send + Sync + 'static {
-    /// Take no more connections, finish what runs, end.
+    /// Takes no more connections, finishes running requests, and ends.
     fn drain(&self, ending: Ending);
-    /// Where every thread is. May take long, or for ever.
+    /// Returns the place in the code of every thread. May take long, or for ever.
     fn dump(&self) -> serde_json::Value;
-    /// Which requests run.
+    /// Returns the requests that run.
     fn running(&self) -> serde_json::Value;
-    /// Which files the application was imported from.
+    /// Returns the files that the application was imported from.
     fn sources(&self) -> Vec<Source>;
-    /// Open the logs again.
+    /// Opens the logs again.
     fn reopen(&self);
-    /// Give a sign of life, if everything goes on.
+    /// Gives a sign of life, if everything goes on.
     fn beat(&self);
 }
 
 impl Worker {
-    /// Takes what its place says.
+    /// Takes over the descriptors of its place.
     ///
     /// # Errors
     ///
@@ -77,11 +77,11 @@ impl Worker {
         Self::of(place, given)
     }
 
-    /// Takes what a prototype was given for it.
+    /// Takes the descriptors that a prototype has received for the worker.
     ///
     /// # Errors
     ///
-    /// Something is missing.
+    /// A descriptor is missing.
     pub(crate) fn received(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
         let given = place.receive(descriptors)?;
         Self::of(place, given)
@@ -106,13 +106,13 @@ impl Worker {
         Ok(Self::listening(parts))
     }
 
-    /// What the application forks shall not keep its addresses.
+    /// Marks the listeners, so that children that the application forks do not keep its addresses.
     fn listening(self) -> Self {
         self.sockets.iter().flatten().chain(&self.others).for_each(forks::own_listener);
         self
     }
 
-    /// Says which process it is, which the supervisor cannot know of one that was forked.
+    /// Tells the supervisor its process, which is unknown for a forked worker.
     ///
     /// # Errors
     ///
@@ -121,7 +121,8 @@ impl Worker {
         self.channel.send(&FromWorker::Hello { pid })
     }
 
-    /// Says which process is about to fork it: that can hang in what the application does at forks.
+    /// Tells the supervisor the process that is about to fork this worker, and may hang in the application's fork
+    /// handlers.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Line {
         let _ = self.channel.send(&FromWorker::Sources(files));
     }
 
-    /// What says that this worker ends although the supervisor has not told it to.
+    /// Returns the means to say that this worker ends although the supervisor has not told it to.
     ///
     /// # Errors
     ///
@@ -163,12 +164,12 @@ impl Line {
         Ok(Leaver { channel: Channel::new(again), has_said: AtomicBool::new(false) })
     }
 
-    /// Does from now on what it is told, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
+    /// Obeys orders from now on, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
     /// worker serves. When the supervisor is gone, which it may be already, the worker drains.
     ///
     /// # Errors
     ///
-    /// The supervisor does not listen, or there may be no further thread.
+    /// The supervisor does not listen, or the process may not have another thread.
     pub fn listen(self, serves: &str, beat_ms: Option<u64>, orders: Arc<dyn Orders>) -> io::Result<()> {
         let says = Channel::new(self.channel.as_fd().try_clone_to_owned()?);
         let run = move || {
@@ -185,7 +186,7 @@ impl Line {
     }
 }
 
-/// Says once that a signal has told this worker to end.
+/// A messenger that says once that a signal has told this worker to end.
 pub struct Leaver {
     channel: Channel,
     has_said: AtomicBool,
@@ -201,7 +202,8 @@ impl Leaver {
     }
 }
 
-/// How long a worker that need give no sign of life listens before it looks whether it hears at all.
+/// How long a worker that gives no signs of life waits for orders before it looks whether it hears the supervisor at
+/// all.
 const LISTEN_MS: u64 = 60_000;
 
 fn run(mut channel: Channel, beat_ms: Option<u64>, orders: &Arc<dyn Orders>) -> Channel {
@@ -243,7 +245,7 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
     match message {
         ToWorker::Drain { is_patient, takes_queue } => orders.drain(Ending { is_patient, takes_queue }),
         ToWorker::Sources => {
-            // As above.
+            // A supervisor that is gone is noticed at the next receive.
             let _ = channel.send(&FromWorker::Sources(orders.sources()));
         }
         ToWorker::Running(number) => answer(number, orders.running()),
@@ -270,7 +272,7 @@ mod tests {
 
     use super::{Channel, Line, Orders, Source};
 
-    /// Tells of orders to drain.
+    /// Reports orders to drain.
     struct Told(Sender<Ending>);
 
     impl Orders for Told {

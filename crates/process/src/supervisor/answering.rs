@@ -1,4 +1,4 @@
-//! How the supervisor answers what it is asked from outside.
+//! The supervisor's answers to questions from outside.
 
 use std::sync::mpsc::Sender;
 
@@ -65,7 +65,7 @@ impl Supervisor {
         let _ = reply.send(answer);
     }
 
-    /// Tells somebody what has come of a question.
+    /// Sends the answer to a question.
     pub(super) fn tell(&self, asker: Asker, answer: AdminAnswer) {
         match asker {
             // The client may have gone.
@@ -74,7 +74,7 @@ impl Supervisor {
         }
     }
 
-    /// Asks all workers, and those of groups by their supervisors.
+    /// Asks all workers, and the workers of groups through their supervisors.
     pub(super) fn ask_workers(&mut self, number: u64, message: &ToWorker, asker: Asker, now_ms: u64) {
         let hear = self
             .fleet

@@ -1,4 +1,4 @@
-//! How the door's supervisor starts branches, hears from them, and lets them go; and how a branch's own obeys the door's.
+//! The door's supervisor starts branches, hears from them, and ends them; the supervisor of a branch obeys the door's.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,7 +27,7 @@ pub(super) const LEAVE_MS: u64 = 5_000;
 const DOOR: &str = "the server itself";
 
 impl Supervisor {
-    /// Makes the passages of branches that there were not before.
+    /// Makes the passages of new branches.
     pub(super) fn add_ways(&mut self, groups: &[GroupPlan]) -> io::Result<()> {
         let new: Vec<_> = self.branches.iter().filter(|branch| self.ways.get(branch.id).is_none()).collect();
         for branch in new {
@@ -39,7 +39,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// What a worker of this generation gets of passages.
+    /// Returns the passages for a worker of this generation.
     pub(super) fn passages(&self, generation: u32) -> Passages<'_> {
         if let Some((branch, _)) = &self.parent {
             return Passages {
@@ -56,7 +56,8 @@ impl Supervisor {
         Passages { group: None, ends, door }
     }
 
-    /// Descriptors to watch for the branches: their lines, and passages and sockets where nobody else listens.
+    /// Returns descriptors to watch for the branches: their lines, and passages and sockets where no other process
+    /// listens.
     pub(super) fn watched_ways(&self, now_ms: u64) -> Vec<BorrowedFd<'_>> {
         let mut all = Vec::new();
         for (id, way) in self.ways.iter() {
@@ -71,19 +72,19 @@ impl Supervisor {
         all
     }
 
-    /// The ends of passages in which there is no room for what goes back to the door.
+    /// Returns the ends of passages in which there is no room for connections that go back to the door.
     pub(super) fn full_ways(&self) -> Vec<BorrowedFd<'_>> {
         self.ways.iter().filter(|(_, way)| way.awaits_room).map(|(_, way)| way.branch.as_fd()).collect()
     }
 
-    /// Whether connections come for a branch that sleeps, or does not start.
+    /// Whether a branch sleeps, or does not start, so that the supervisor has to look after its connections.
     fn is_unattended(&self, id: BranchId) -> bool {
         let branch = self.branches.iter().find(|branch| branch.id == id);
         branch.is_some_and(|branch| branch.standing == Standing::Asleep || !branch.is_open())
     }
 
-    /// Whether clients at the own sockets of a branch are left to this supervisor: the branch sleeps, or does not start, and no
-    /// other version of it serves.
+    /// Whether the supervisor takes care of clients at the own sockets of a branch: the branch sleeps, or does not
+    /// start, and no other version of it serves.
     fn may_take_in(&self, id: BranchId, now_ms: u64) -> bool {
         let serves = |other: BranchId| {
             let is_serving = |branch: &Branch| matches!(branch.standing, Standing::Serving { .. });
@@ -95,7 +96,8 @@ impl Supervisor {
             && self.ways.get(id).is_some_and(|way| way.paused_until_ms <= now_ms)
     }
 
-    /// Starts a branch for a client that waits at one of its own sockets; if it does not start, the door answers the client.
+    /// Starts a branch for a client that waits at one of its own sockets; if it does not start, the door answers the
+    /// client.
     fn take_in(&mut self, id: BranchId, now_ms: u64) {
         if !self.may_take_in(id, now_ms) || !self.ways.get(id).is_some_and(Way::is_waited_at) {
             return;
@@ -113,7 +115,7 @@ impl Supervisor {
         }
     }
 
-    /// Hears from branches, and from the door's supervisor.
+    /// Takes the messages of branches, and of the door's supervisor.
     pub(super) fn hear_branches(&mut self, now_ms: u64) {
         for id in self.ways.ids() {
             let line = self.ways.get_mut(id).and_then(|way| way.line.as_mut());
@@ -141,7 +143,7 @@ impl Supervisor {
         self.hear_parent(now_ms);
     }
 
-    /// Wakes a branch for which connections wait, and gives the door back what nobody takes.
+    /// Wakes a branch for which connections wait, and hands back to the door the connections that no process takes.
     fn look_after_waiting(&mut self, id: BranchId, now_ms: u64) {
         let is_knocked_at = self.is_unattended(id) && self.is_knocked_at(id);
         if is_knocked_at {
@@ -192,7 +194,7 @@ impl Supervisor {
         }
     }
 
-    /// Does what is due for branches.
+    /// Carries out the acts that are due for branches.
     pub(super) fn look_after_branches(&mut self, now_ms: u64) {
         let wanted = [self.reloads.generation(), self.reloads.proven()];
         let left: Vec<u32> = self.fleet.workers().map(Staff::generation).collect();
@@ -205,7 +207,7 @@ impl Supervisor {
         self.go_on_with_reload(now_ms);
     }
 
-    /// The door answers nothing any more: its branches end, too.
+    /// Ends the branches, too, when the door answers nothing any more.
     pub(super) fn stop_branches(&mut self, is_fast: bool, now_ms: u64) {
         if is_fast {
             self.branches.hurry(now_ms + LEAVE_MS);
@@ -275,7 +277,7 @@ impl Supervisor {
         Ok(pid)
     }
 
-    /// Tells a branch to end when what it has begun is done.
+    /// Tells a branch to end when it has done what it has begun.
     fn tell_to_leave(&mut self, id: BranchId) {
         let order = ToWorker::Drain { is_patient: true, takes_queue: true };
         let line = self.ways.get(id).and_then(|way| way.line.as_ref());
@@ -287,15 +289,15 @@ impl Supervisor {
         }
     }
 
-    /// Tells all branches.
+    /// Sends an order to all branches.
     pub(super) fn tell_branches(&self, order: &ToWorker) {
         for line in self.ways.iter().filter_map(|(_, way)| way.line.as_ref()) {
-            // One that is gone is noticed by its end.
+            // The supervisor notices a branch that is gone by its end.
             let _ = line.send(order);
         }
     }
 
-    /// Asks the supervisors of the groups that serve; returns those that were asked.
+    /// Asks the supervisors of the groups that serve; returns the ones that were asked.
     pub(super) fn ask_branches(&self, question: &ToWorker) -> Vec<Asked> {
         let serves =
             |branch: &&Branch| matches!(branch.standing, Standing::Serving { .. } | Standing::Leaving { .. });
@@ -307,9 +309,9 @@ impl Supervisor {
         asked.map(|branch| Asked::Group(branch.key.name.clone(), branch.pid().unwrap_or(0))).collect()
     }
 
-    /// The process of a branch has ended; `false` if it was none.
+    /// Notes that the process of a branch has ended; `false` if it was no branch.
     pub(super) fn note_branch_end(&mut self, pid: u32, exit: Exit, now_ms: u64) -> bool {
-        // What it has said before that.
+        // The branch may have sent messages before its end.
         self.hear_branches(now_ms);
         self.rounds.forget(pid);
         let Some(BranchEnd { id, name, is_meant, is_failure, again_ms }) =
@@ -365,7 +367,7 @@ impl Supervisor {
         }
     }
 
-    /// Reads a version of the file: what its workers are handed. Its new groups are begun.
+    /// Begins a version of the file that was read, and its new groups.
     pub(super) fn begin_version(&mut self, read: Option<(OwnedFd, Version)>) -> Result<(), String> {
         let Some((edition, Version { groups, access_logs, .. })) = read else { return Ok(()) };
         self.branches.begin(groups.iter().map(GroupPlan::key).collect());
@@ -378,7 +380,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Hears from the door's supervisor, and tells it how things stand.
+    /// Takes the messages of the door's supervisor, and reports to it.
     fn hear_parent(&mut self, now_ms: u64) {
         let Some((_, line)) = &mut self.parent else { return };
         let (orders, has_ended) = (line.receive::<ToWorker>(), line.has_ended());
@@ -417,12 +419,12 @@ impl Supervisor {
     /// Tells the door's supervisor something, if there is one.
     pub(super) fn tell_parent(&self, message: &FromWorker) {
         if let Some((_, line)) = &self.parent {
-            // One that is gone is noticed at the next receive.
+            // The supervisor notices that the other is gone at the next receive.
             let _ = line.send(message);
         }
     }
 
-    /// Tells how things stand, and ends a branch that has idled for long enough.
+    /// Reports the state to the door's supervisor, and ends a branch that has idled for long enough.
     pub(super) fn report(&mut self, now_ms: u64) {
         let Some((branch, _)) = &self.parent else { return };
         let timeout_ms = branch.idle_timeout_ms;
@@ -440,13 +442,13 @@ impl Supervisor {
         }
     }
 
-    /// How a branch stands, as it said last.
+    /// Returns the state of a branch, as it has reported it last.
     pub(super) fn standing_of(&self, id: BranchId) -> Option<&Value> {
         self.standings.get(&id)
     }
 }
 
-/// The door's end of a passage.
+/// Returns the door's end of a passage.
 fn end_of(way: &Way) -> PassageEnd<'_> {
     let name = format!("the group {}", way.plan.name);
     PassageEnd { socket: way.door.as_fd(), cell: Some(way.cell), name }

@@ -16,11 +16,11 @@ use crate::workers::fleet::Death;
 use crate::workers::nursery::Loss;
 use crate::workers::staff::Staff;
 
-/// How many of the requests that a worker has died in are named.
+/// How many of the requests in which a worker has died are named.
 const NAMED_MAX: usize = 20;
 
 impl Supervisor {
-    /// A child has ended.
+    /// Notes that a child has ended.
     pub(super) fn note_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.succession.trial() == Some(pid) {
             return self.note_trial(exit);
@@ -35,18 +35,18 @@ impl Supervisor {
         }
     }
 
-    /// A worker has ended; how is not known of one that had not said which one it is.
+    /// Notes that a worker has ended; `exit` is unknown for one that had not said which process it is.
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
         let served = |(said, link): &(Vec<FromWorker>, Link)| has_served(said, &link.tally().inside());
         let is_on_trial = self.fleet.generation_of(id).is_some_and(|of| self.reloads.is_on_trial(of));
-        // A reload to a version that dies of its first request is given up instead: the older one goes on.
+        // A reload to a version that dies of its first request is given up: the older version serves on.
         if !is_on_trial && link.as_ref().is_some_and(served) {
             self.fleet.note_served(id, now_ms);
         }
         let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
-        // One that does not start at all says why, and its own words are enough.
+        // A worker that does not start at all says why, and its own words are enough.
         let has_started = self.reloads.has_served() || death.has_served;
         let is_said = !has_started && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
         let is_well = matches!(death.cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
@@ -61,7 +61,7 @@ impl Supervisor {
         share::clear(&self.shares, death.row);
         if let Some((said, link)) = link {
             for message in said {
-                // One that could not load its application says which files are to blame.
+                // A worker that could not load its application says which files are to blame.
                 if let FromWorker::Sources(files) = message {
                     self.watch_sources(&files);
                 }
@@ -74,7 +74,7 @@ impl Supervisor {
         }
     }
 
-    /// A child has ended that is no worker, or was not known as one yet.
+    /// Notes that a child has ended that is no worker, or was not known as one yet.
     fn note_other_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.nursery.note_dismissed_end(pid) {
             return;
@@ -101,7 +101,7 @@ impl Supervisor {
         }
     }
 
-    /// Forked workers that have ended before, or after, they said which worker they are.
+    /// Notes the ends of forked workers that have ended before, or after, they said which process they are.
     pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
         self.strangers.forget(now_ms);
         let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
@@ -114,9 +114,9 @@ impl Supervisor {
         }
     }
 
-    /// Ends forked workers that are to end and have not said who they are: the process that has forked one may have been
-    /// ended before it told, while the worker hangs in what the application does at forks. It is our child by now, and has
-    /// the other end of its line.
+    /// Ends forked workers that are to end and have not said which process they are. The process that has forked such a
+    /// worker may have been ended before it told, while the worker hangs in the application's fork handlers. The worker
+    /// is our child by now, and has the other end of its line.
     pub(super) fn end_lost_workers(&self) {
         let lost: Vec<Id> = self.fleet.workers().filter(|worker| worker.is_lost()).map(Staff::id).collect();
         if lost.is_empty() {
@@ -130,7 +130,7 @@ impl Supervisor {
         }
     }
 
-    /// A worker has ended before it served.
+    /// Notes that a worker has ended before it served.
     pub(super) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
         let awaits_changes = self.plan.develops && self.watched.sees_files();
         match self.reloads.note_not_started(generation, exit, awaits_changes) {
@@ -141,7 +141,7 @@ impl Supervisor {
                     &messages::WAITS_FOR_CHANGE,
                     format_args!("the application does not start; waiting until one of its files changes"),
                 );
-                // What has been imported is of no use: the next version has a prototype of its own.
+                // The imported application is of no use: the next version has a prototype of its own.
                 self.dismiss_prototypes(now_ms);
                 self.fleet.hold_until(u64::MAX);
             }
@@ -157,8 +157,8 @@ impl Supervisor {
         }
     }
 
-    /// A reload does not come to its end: clients that wait for it are told so. It is tried further, less and less
-    /// often: what one worker keeps from the other may come free.
+    /// Tells clients that wait for a reload that it does not come to its end. The new version is tried further, less
+    /// and less often: a resource that one worker keeps from the other may come free.
     fn stall(&mut self) {
         let served = self.fleet.served_by(self.reloads.generation());
         let how = format!(
@@ -178,12 +178,12 @@ impl Supervisor {
     }
 }
 
-/// Whether a worker has served: it has said so last of all, or has died in these requests before it could.
+/// Whether a worker has served: its last message said so, or it has died in these requests before it could say it.
 fn has_served(said: &[FromWorker], inside: &[String]) -> bool {
     !inside.is_empty() || said.iter().any(|message| matches!(message, FromWorker::Ready { .. }))
 }
 
-/// The requests that a worker has died in, in words.
+/// Returns the requests in which a worker has died, in words.
 fn said_of(inside: &[String]) -> String {
     match inside {
         [] => String::new(),
@@ -197,7 +197,7 @@ fn said_of(inside: &[String]) -> String {
     }
 }
 
-/// Whether it says itself that something went wrong, or some signal but ours has ended it.
+/// Whether the exit status reports a failure, or a signal other than ours has ended the process.
 fn has_failed(exit: Option<Exit>) -> bool {
     match exit {
         Some(Exit::Status(status)) => status != 0,

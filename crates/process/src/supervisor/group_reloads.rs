@@ -10,7 +10,7 @@ use crate::groups::branches::{BranchId, Standing};
 use crate::lines::message::ToWorker;
 
 impl Supervisor {
-    /// Has the group with this name make new workers in the place of all. Who has asked is answered when they serve; at once
+    /// Has the group with this name replace all its workers. The client is answered when the new ones serve, or at once
     /// if the group has no process, because its next one begins anew anyway.
     pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
         let found = self.branches.present().find(|branch| branch.key.name == name);

@@ -1,4 +1,4 @@
-//! How the program that is on the disk now takes the place of this one (SIGUSR2).
+//! The program that is on the disk now takes the place of this one (SIGUSR2).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,14 +22,14 @@ use crate::workers::action::Id;
 use crate::workers::cause::Cause;
 use crate::workers::staff::{Record, Staff};
 
-/// A table of what was asked for, as a note has it.
+/// Returns a table of requests as a note has it.
 fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {
     let numbers = table.iter().map(|(name, asked)| (name, [asked.requests, asked.errors, asked.duration_us]));
     numbers.map(|(name, numbers)| (name.clone(), numbers)).collect()
 }
 
 impl Supervisor {
-    /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
+    /// Replaces this process by its program, as it is on the disk now. Returns only if that fails.
     fn succeed(&self) -> io::Error {
         let note = match self.written() {
             Ok(note) => note,
@@ -124,7 +124,7 @@ impl Supervisor {
         self.links.get(id).map(|link| NotedWorker::new(record, link))
     }
 
-    /// Goes on where another program has left off.
+    /// Takes over from another program.
     pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
         let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
         let sockets = std::mem::take(&mut self.plan.group_sockets);
@@ -154,7 +154,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
+    /// Has the program that is on the disk now take the place of this one, if it can be started, but not while workers
     /// are between two states.
     pub(super) fn make_way(&mut self, now_ms: u64) {
         if !self.succession.is_asked() {
@@ -177,7 +177,8 @@ impl Supervisor {
         }
     }
 
-    /// Opens anew what was given up for a program that has not taken this one's place.
+    /// Opens the control socket and the admin listener again, which were given up for a program that has not taken this
+    /// one's place.
     fn answer_again(&mut self) {
         if let Err(error) = self.admin_servers.open_again(&self.questions) {
             log::write(
@@ -187,7 +188,8 @@ impl Supervisor {
         }
     }
 
-    /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
+    /// Returns the condition of the server: settled if all workers, prototypes and branches are there, and nothing has
+    /// begun that a note does not tell of.
     fn condition(&self, now_ms: u64) -> Condition {
         let is_settled = self.reloads.has_served()
             && self.reloads.is_settled()
@@ -215,7 +217,7 @@ impl Supervisor {
         }
     }
 
-    /// The trial is over.
+    /// Notes that the trial is over.
     pub(super) fn note_trial(&mut self, exit: Exit) {
         if let Some(why) = self.succession.note_trial(exit) {
             self.stay(&why);

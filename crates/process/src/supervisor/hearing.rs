@@ -1,4 +1,4 @@
-//! What the supervisor hears from its workers.
+//! Messages of workers to the supervisor.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::view::usage;
 use crate::workers::action::{Id, Recipient};
 
 impl Supervisor {
-    /// A worker has said something.
+    /// Takes a message of a worker.
     pub(super) fn note(&mut self, id: Id, message: FromWorker, now_ms: u64) {
         match message {
             FromWorker::Sources(files) => self.watch_sources(&files),
@@ -29,7 +29,7 @@ impl Supervisor {
         }
     }
 
-    /// A prototype has begun to fork a worker, by way of a process of its own.
+    /// Notes that a prototype has begun to fork a worker, by way of a process of its own.
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
         if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
@@ -37,11 +37,11 @@ impl Supervisor {
         }
     }
 
-    /// A forked worker says which process it is. That is checked: this process sends signals to the process named,
+    /// Takes the process number of a forked worker. It is checked: this process sends signals to the process named,
     /// mostly with more rights than the worker has itself.
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
-        // One that has ended already is buried at once, and not sent anything.
+        // The end of a worker that has ended already is noted at once, and it is sent nothing.
         let has_ended = self.links.has_ended(id) && self.strangers.has(pid);
         if is_known || self.knows(pid) || !(has_ended || usage::is_our_child(pid)) {
             return;
@@ -52,7 +52,7 @@ impl Supervisor {
         }
     }
 
-    /// Watches the files of the application, in development only: workers may say what they like.
+    /// Watches the files of the application, but only in development: workers may send any names.
     pub(super) fn watch_sources(&mut self, files: &[Source]) {
         if self.plan.develops {
             self.watched.add_sources(files);

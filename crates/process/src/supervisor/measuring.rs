@@ -1,4 +1,4 @@
-//! What the supervisor measures of its workers at each look.
+//! Measurements of workers at each look of the supervisor.
 
 use adyton_server::pulse::Ailment;
 use adyton_server::tally::Cell;
@@ -32,12 +32,12 @@ impl Supervisor {
         }
     }
 
-    /// Listens to the hearts of the workers. `elapsed_ms` is the time since the last look.
+    /// Looks at the signs of life of the workers. `elapsed_ms` is the time since the last look.
     pub(super) fn look_at_pulses(&mut self, elapsed_ms: u64, now_ms: u64) {
         if self.plan.limits.heartbeat_timeout_ms == 0 {
             return;
         }
-        // A supervisor that was stopped together with all its workers has heard none of them, and blames none.
+        // A supervisor that was stopped together with all its workers has heard from none of them, and blames none.
         let heard_ms = elapsed_ms.min(2 * self.tick_ms());
         let links = &self.links;
         let heart = |id| {

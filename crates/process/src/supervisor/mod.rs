@@ -1,8 +1,9 @@
 //! The supervisor: hears what has happened, looks at what is due, and acts.
 //!
-//! Decisions are made elsewhere, without I/O: in `workers/` which workers and which prototypes there should be, in `versions/` which
-//! version serves, whether another program takes the place of this one, and how the server ends. The supervisor tells these what
-//! it has heard and carries out what they return. The files beside this one are parts of it.
+//! Decisions are made elsewhere, without I/O: in `workers/` which workers and which prototypes there should be, in
+//! `versions/` which version serves, whether another program takes the place of this one, and how the server ends. The
+//! supervisor passes events to these modules and carries out what they return. The files beside this one are parts of
+//! it.
 
 mod answering;
 mod branches;
@@ -58,25 +59,25 @@ use crate::workers::slot::Slot;
 use crate::workers::staff::Staff;
 use crate::workers::strangers::Strangers;
 
-/// How often it looks at its workers while nothing happens.
+/// How often the supervisor looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
 
-/// In development a person waits for it.
+/// How often it looks in development, where a person waits for it.
 const DEVELOPING_TICK_MS: u64 = 300;
 
-/// And while one of them is between two states.
+/// How often it looks while a worker is between two states.
 const QUICK_TICK_MS: u64 = 50;
 
-/// And while all that a reload waits for is that old workers stop to take connections, or another program that the last
-/// questions are answered.
+/// How often it looks while a reload waits only for old workers to stop taking connections, or another program only for
+/// the last questions to be answered.
 const CLOSING_TICK_MS: u64 = 2;
 
-/// How a supervisor has ended.
+/// The way in which a supervisor has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was told to stop, and has.
+    /// The supervisor was told to stop, and has stopped.
     Stopped,
-    /// The first worker did not start; it has said why. The status for the process.
+    /// The first worker did not start, and has said why. The status is the process's.
     NotStarted(u8),
 }
 
@@ -84,7 +85,7 @@ pub enum End {
 ///
 /// # Errors
 ///
-/// The operating system refuses what a supervisor cannot do without.
+/// The operating system refuses something that a supervisor cannot do without.
 pub fn run(plan: Plan) -> io::Result<End> {
     let mut supervisor = Supervisor::new(plan)?;
     supervisor.run()?;
@@ -101,7 +102,7 @@ struct Supervisor {
     /// Whether another program is to take the place of this one.
     succession: Succession,
     stopping: Stopping,
-    /// How the workers are spoken with, and what they count.
+    /// The lines to the workers, and their counts.
     links: Links,
     /// The lines to the prototypes, by their processes.
     prototype_lines: BTreeMap<u32, PrototypeLine>,
@@ -117,11 +118,11 @@ struct Supervisor {
     log_level: Option<Level>,
     questions: Arc<Questions>,
     admin_servers: AdminServers,
-    /// Where workers count their connections, for each other to see.
+    /// The board on which workers count their connections, for each other to see.
     shares: Board,
-    /// Who waits for the end of a reload, with when it began.
+    /// Receivers of the result of a reload, with the time when each reload began.
     awaiting_reload: Vec<(Asker, u64)>,
-    /// Who waits for the end of the reload of a group.
+    /// Clients that wait for the end of the reload of a group.
     group_reloads: GroupReloads,
     /// The names of the groups whose processes the last reload has kept.
     kept_groups: Vec<String>,
@@ -131,14 +132,14 @@ struct Supervisor {
     ways: Ways,
     /// A version that was read, whose groups start before the door serves it.
     read: Option<OwnedFd>,
-    /// How branches stand, as they have said.
+    /// The states of branches, as they have reported them.
     standings: BTreeMap<BranchId, Value>,
     are_branches_stopped: bool,
-    /// Of a branch: what ties it to the door.
+    /// The plan of a branch, and its line to the door's supervisor.
     parent: Option<(BranchPlan, Channel)>,
-    /// Of a branch: what all had been answered when something was last, and when that was.
+    /// For a branch: the number of answers at the last look at which it did not idle, and the time of that look.
     idle: (u64, u64),
-    /// Of a branch that was told to end: it has not said yet that nothing is accepted here any more.
+    /// For a branch that was told to end: whether it still has to tell the door that nothing is accepted here any more.
     owes_closed: bool,
     demand: Demand,
     oom_kills: OomKills,
@@ -148,7 +149,7 @@ struct Supervisor {
 impl Supervisor {
     fn new(mut plan: Plan) -> io::Result<Self> {
         let signals = Signals::block()?;
-        // A log that hangs keeps no worker waiting for its supervisor.
+        // A log that hangs must not make workers wait for their supervisor.
         log::begin_queue(plan.log_queue_bytes_max)?;
         let questions = Questions::new()?;
         if plan.preload {
@@ -176,7 +177,7 @@ impl Supervisor {
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
             signals,
-            // It is told of the whole server alone.
+            // The manager is told of the whole server only, and not of branches.
             manager: if parent.is_none() { Manager::find() } else { Manager::none() },
             log_level: None,
             questions,
@@ -204,7 +205,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Makes what a supervisor has from its beginning on, or takes it over.
+    /// Makes the parts that a supervisor has from its beginning on, or takes them over.
     fn begin(&mut self, note: Option<Note>, groups: &[GroupPlan]) -> io::Result<()> {
         for _ in 0..self.plan.processes {
             self.add_slot()?;
@@ -238,7 +239,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Whether it is known what this process is: a worker, a prototype, or another program that is to take over.
+    /// Whether this process is known: as a worker, a prototype, or another program that is to take over.
     fn knows(&self, pid: u32) -> bool {
         self.succession.trial() == Some(pid)
             || self.branches.of_process(pid).is_some()
@@ -254,7 +255,7 @@ impl Supervisor {
             && self.succession.trial().is_none()
     }
 
-    /// What all workers have done, those that are gone included.
+    /// Returns the counts of all workers, including those that are gone.
     fn total(&self) -> Sample {
         let mut sum = self.past.total();
         self.links.add_to(&mut sum);
@@ -282,7 +283,7 @@ impl Supervisor {
         socket::wait_ready(&all, &self.full_ways(), timeout_ms).map(|_| ())
     }
 
-    /// Takes note of what has happened.
+    /// Takes note of events.
     fn hear(&mut self, now_ms: u64) {
         while let Some(signal) = self.signals.next() {
             self.obey(signal, now_ms);
@@ -306,15 +307,15 @@ impl Supervisor {
 
     fn obey(&mut self, signal: Signal, now_ms: u64) {
         match signal {
-            // A terminal sends them to all processes: the door's supervisor says when a branch is to end. The next reload of the
-            // door starts another program, if there is one.
+            // A terminal sends these signals to all processes: the door's supervisor says when a branch is to end. The
+            // next reload of the door starts another program, if there is one.
             Signal::Interrupt | Signal::Quit | Signal::User2 if self.parent.is_some() => {}
             Signal::Terminate | Signal::Interrupt => {
                 let said = self.stopping.interrupt(now_ms);
                 self.say_stopping(said);
             }
             Signal::Quit => self.leave(true, now_ms),
-            // What is wrong stands in the log.
+            // The log says what is wrong.
             Signal::HangUp => drop(self.reload(now_ms)),
             Signal::User1 => self.reopen_logs(),
             Signal::More => self.scale(1, now_ms),
@@ -326,12 +327,13 @@ impl Supervisor {
 
     /// Opens the logs again, and has workers and branches do so.
     fn reopen_logs(&self) {
-        // Files in a folder that workers may not write are made for them before they hear of it.
+        // Workers may be unable to write to the folder of a file, so the files are made for them before they hear of
+        // it.
         let questions = Arc::clone(&self.questions);
         log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
     }
 
-    /// Logs from this level on, in all processes; `false` if there is no such level.
+    /// Sets the level of the log in all processes; `false` if there is no such level.
     fn set_log_level(&mut self, level: &str) -> bool {
         let Some(known) = Level::named(level) else { return false };
         log::set_level(known);
@@ -355,7 +357,7 @@ impl Supervisor {
         }
     }
 
-    /// Begins another generation, unless what it would be handed is wrong: the old one serves on then.
+    /// Begins another generation, unless its file of sites is wrong: then the old one serves on.
     fn reload(&mut self, now_ms: u64) -> Result<(), String> {
         if self.stopping.has_begun() {
             return Ok(());
@@ -392,7 +394,7 @@ impl Supervisor {
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
     }
 
-    /// Looks at what is due.
+    /// Looks whether anything is due.
     fn look(&mut self, now_ms: u64) {
         let is_fresh = now_ms >= self.looked_ms + self.tick_ms();
         if is_fresh {
@@ -414,28 +416,28 @@ impl Supervisor {
         }
     }
 
-    /// How often it looks while nothing happens.
+    /// Returns how often the supervisor looks while nothing happens.
     fn tick_ms(&self) -> u64 {
         if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
     }
 
-    /// Reloads when a file has changed that is watched.
+    /// Reloads when a watched file has changed.
     fn look_at_files(&mut self, now_ms: u64) {
         if self.plan.develops {
-            // What was imported since the last look is watched from the next one on.
+            // Files imported since the last look are watched from the next one on.
             for worker in self.fleet.slots().iter().filter_map(Slot::serving) {
-                // One that is gone is noticed by its end.
+                // The supervisor notices a worker that is gone by its end.
                 let _ = self.links.send(worker.id(), &ToWorker::Sources);
             }
         }
         if let Some(file) = self.watched.look() {
             log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
-            // What is wrong stands in the log.
+            // The log says what is wrong.
             drop(self.reload(now_ms));
         }
     }
 
-    /// Does what follows from how things stand.
+    /// Carries out what the present state demands.
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
             self.ways.close_for_returning();
@@ -474,12 +476,12 @@ impl Supervisor {
         }
     }
 
-    /// Whether all that a reload waits for is that old workers stop to take connections.
+    /// Whether a reload only waits for old workers to stop taking connections.
     fn is_old_awaited(&self) -> bool {
         self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
-    /// Whether an old worker takes connections: it does until it has done what it was told. A client that connects
+    /// Whether an old worker takes connections, as it does until it has obeyed its order to end. A client that connects
     /// after the end of a reload meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
@@ -501,7 +503,7 @@ impl Supervisor {
         self.decide(now_ms, |fleet, out| fleet.stop(is_fast, now_ms, out));
     }
 
-    /// Has the fleet decide something, and does what that says.
+    /// Has the fleet decide something, and carries out its actions.
     fn decide<T>(&mut self, now_ms: u64, decide: impl FnOnce(&mut Fleet, &mut Vec<Action>) -> T) -> T {
         let mut actions = Vec::new();
         let answer = decide(&mut self.fleet, &mut actions);
@@ -521,7 +523,7 @@ impl Supervisor {
                     }
                 }
                 Action::Hurry(id, ending) => {
-                    // It may have ended already.
+                    // The worker may have ended already.
                     let _ = self.links.send(id, &ToWorker::drain(ending));
                 }
                 Action::Signal(recipient, kick) => signal(recipient, kick),
@@ -534,7 +536,7 @@ impl Supervisor {
     }
 }
 
-/// What ties a branch to the door.
+/// Returns a branch's plan, and its line to the door's supervisor.
 fn parent_of(branch: BranchPlan) -> io::Result<(BranchPlan, Channel)> {
     let line = branch.line.try_clone()?;
     Ok((branch, Channel::new(line)))

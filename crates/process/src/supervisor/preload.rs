@@ -1,4 +1,4 @@
-//! How the supervisor starts prototypes, hears from them, and lets them go (`--preload`).
+//! The supervisor starts prototypes, hears from them, and lets them go (`--preload`).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -11,15 +11,15 @@ use crate::lines::prototype_line::PrototypeLine;
 use crate::plan::OWN_VARIABLES;
 
 impl Supervisor {
-    /// Has prototypes open their log again: else the file that was renamed stays open until the next reload.
+    /// Has prototypes open their log again: otherwise the renamed file stays open until the next reload.
     pub(super) fn reopen_in_prototypes(&self) {
         for line in self.nursery.pids(true).filter_map(|pid| self.prototype_lines.get(&pid)) {
-            // One that is gone is noticed by its end.
+            // The supervisor notices a prototype that is gone by its end.
             let _ = line.reopen();
         }
     }
 
-    /// Hears from those that import the application.
+    /// Hears from the prototypes that import the application.
     pub(super) fn listen_to_prototypes(&mut self) {
         let importing: Vec<u32> = self.nursery.pids(false).collect();
         for pid in importing {
@@ -39,7 +39,7 @@ impl Supervisor {
         self.watch_sources(&heard.blamed);
     }
 
-    /// Starts the process that workers of this generation are forked from; ends those that are no longer needed.
+    /// Starts the prototype that workers of this generation are forked from; ends prototypes that are no longer needed.
     pub(super) fn keep_prototypes(&mut self, now_ms: u64) {
         let generation = self.reloads.generation();
         let mut actions = Vec::new();
@@ -87,7 +87,7 @@ impl Supervisor {
         self.carry_out(actions, now_ms);
     }
 
-    /// The line to the prototype of this generation, once it can fork.
+    /// Returns the line to the prototype of this generation, once it can fork.
     pub(super) fn prototype_line(&self) -> Option<&PrototypeLine> {
         self.nursery.ready(self.reloads.generation()).and_then(|pid| self.prototype_lines.get(&pid))
     }

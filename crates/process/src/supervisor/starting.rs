@@ -1,4 +1,4 @@
-//! How the supervisor starts workers, and how many slots there are.
+//! The supervisor starts workers, and changes the number of slots.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,7 +45,7 @@ impl Supervisor {
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
         let prototype = self.prototype_line();
-        // A prototype has it already.
+        // A prototype has the file already.
         let edition = if prototype.is_none() { self.editions.of(birth.generation) } else { None };
         let passages = self.passages(birth.generation);
         let place = Place::new(position, own, sockets, &others, &passages, (edition, self.log_level));
@@ -67,7 +67,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// One slot more: one that is about to go stays instead.
+    /// Adds a slot, unless one that is about to go can stay instead.
     pub(super) fn add_slot(&mut self) -> io::Result<()> {
         if !self.fleet.keep_one() {
             self.ports.add()?;
@@ -76,7 +76,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// One more worker, or one less.
+    /// Adds a worker, or gives one up.
     pub(super) fn scale(&mut self, by: i8, now_ms: u64) {
         if by > 0 && !self.fleet.may_grow() {
             log::write(
@@ -103,7 +103,7 @@ impl Supervisor {
         self.ports.spread(self.fleet.wanted());
     }
 
-    /// Ends the slots that are given up, once nothing comes to them any more.
+    /// Ends the slots that are given up, once no connection comes to them any more.
     pub(super) fn retire(&mut self, now_ms: u64) {
         let mut actions = Vec::new();
         let gone = self.fleet.retire(|at| self.ports.is_waited_at(at), now_ms, &mut actions);

@@ -1,4 +1,4 @@
-//! What the supervisor says of how things stand.
+//! The supervisor's report of its state.
 
 use adyton_server::tally::Sample;
 use adyton_sys::process;
@@ -13,12 +13,12 @@ use crate::view::usage;
 use crate::workers::staff::{Staff, State};
 
 impl Supervisor {
-    /// How things stand, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
+    /// Returns the state, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
     pub(super) fn status(&self, whole: bool, now_ms: u64) -> Value {
         serde_json::to_value(self.standing(&self.total(), whole, now_ms)).unwrap_or_default()
     }
 
-    /// All metrics, as text.
+    /// Returns all metrics, as text.
     pub(super) fn metrics(&self, now_ms: u64) -> String {
         let total = self.total();
         metrics::text(&self.standing(&total, false, now_ms), &total)

@@ -1,7 +1,7 @@
-//! What workers are handed of what they serve: the text of a file of sites, as it was when their generation was begun.
+//! Editions: the text of a file of sites for the workers of a generation, as it was when the generation was begun.
 //!
-//! A worker that read the file itself might find one that was changed since, that nobody has checked, or that its user may
-//! not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
+//! A worker that read the file itself might find one that was changed since, that nobody has checked, or that its user
+//! may not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,41 +16,41 @@ use crate::groups::branch::BranchTold;
 use crate::groups::ways::GroupPlan;
 use crate::lines::place::Place;
 
-/// What the workers of a generation are handed, and how it is read anew for the next one.
+/// The file of sites for the workers of the first generation, and a function that reads it anew for the next one.
 pub struct Edition {
-    /// For the first generation.
+    /// The file for the first generation.
     pub first: Version,
-    /// Reads it anew, or says what is wrong with it.
+    /// Reads the file anew, or says what is wrong with it.
     pub read: Box<dyn FnMut() -> Result<Version, String>>,
 }
 
 /// A file of sites, and the groups that it names.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// The file.
+    /// The text of the file.
     pub text: String,
     /// Its groups, in their order.
     pub groups: Vec<GroupPlan>,
-    /// Where requests are logged.
+    /// The outputs of access logs.
     pub access_logs: Vec<Destination>,
 }
 
-/// What the workers of each generation are handed; nothing, if there is nothing to hand.
+/// The editions of each generation; empty if there is no file of sites.
 #[derive(Default)]
 pub(crate) struct Editions {
     read: Option<Box<dyn FnMut() -> Result<Version, String>>>,
-    /// By the generation from which on it counts.
+    /// The editions, by the generation from which on each counts.
     since: BTreeMap<u32, OwnedFd>,
 }
 
 impl Editions {
-    /// Those of a supervisor.
+    /// Makes the editions of a supervisor.
     pub(crate) fn new(edition: Option<Edition>) -> io::Result<Editions> {
         let Some(Edition { first, read }) = edition else { return Ok(Editions::default()) };
         Ok(Editions { read: Some(read), since: BTreeMap::from([(0, temp::sealed(first.text.as_bytes())?)]) })
     }
 
-    /// Reads it anew: what is wrong with it, if it cannot be served.
+    /// Reads the file anew; the error says why it cannot be served.
     pub(crate) fn read(&mut self) -> Result<Option<(OwnedFd, Version)>, String> {
         let Some(read) = &mut self.read else { return Ok(None) };
         let version = read()?;
@@ -58,7 +58,8 @@ impl Editions {
         Ok(Some((sealed, version)))
     }
 
-    /// What was read is for this generation and those behind it; `proven` is the oldest of which workers may be started.
+    /// Makes the edition that was read count for this generation and later ones; `proven` is the oldest generation of
+    /// which workers may be started.
     pub(crate) fn begin(&mut self, generation: u32, proven: u32, edition: Option<OwnedFd>) {
         let Some(edition) = edition else { return };
         self.since.insert(generation, edition);
@@ -66,26 +67,26 @@ impl Editions {
         self.since.retain(|since, _| *since >= kept);
     }
 
-    /// What the workers of a generation are handed.
+    /// Returns the edition for the workers of a generation.
     pub(crate) fn of(&self, generation: u32) -> Option<BorrowedFd<'_>> {
         self.since.range(..=generation).next_back().map(|(_, edition)| edition.as_fd())
     }
 }
 
-/// What a process was handed.
+/// The file of sites that a process has received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handed {
     /// The text of the file of sites.
     pub text: String,
-    /// The group that it is of; nothing: it is the door's.
+    /// The group that the process belongs to; `None` if it is the door's.
     pub group: Option<String>,
 }
 
-/// What the process that was started with these arguments is handed.
+/// Returns the file of sites for the process that was started with these arguments.
 ///
 /// # Errors
 ///
-/// It was to be handed something that is not there, or is no text.
+/// The file that the arguments name is not there, or is no text.
 pub fn handed(arguments: &[String]) -> io::Result<Option<Handed>> {
     let found: Option<(RawFd, Option<String>)> = match arguments {
         [command, told, ..] if command == "worker" => {
@@ -103,7 +104,7 @@ pub fn handed(arguments: &[String]) -> io::Result<Option<Handed>> {
     };
     let Some((number, group)) = found else { return Ok(None) };
     let file = File::from(child::inherit(number)?);
-    // The position is that of all who have the file.
+    // All processes that have the file share its position, so it is not used.
     let mut text = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
     file.read_exact_at(&mut text, 0)?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;
@@ -123,10 +124,10 @@ mod tests {
         Version { text: text.to_owned(), groups: Vec::new(), access_logs: Vec::new() }
     }
 
-    /// The text that workers of this generation are handed.
+    /// Returns the text for workers of this generation.
     fn text(editions: &Editions, generation: u32) -> io::Result<String> {
         let edition = editions.of(generation).ok_or(io::ErrorKind::NotFound)?;
-        // As a process would that inherits it.
+        // A process that inherits the edition reads it in the same way.
         let copy = edition.try_clone_to_owned()?;
         let told = format!("3,{}", copy.as_raw_fd());
         std::mem::forget(copy);

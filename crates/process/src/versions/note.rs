@@ -1,6 +1,7 @@
-//! What a supervisor leaves to the program that takes its place (SIGUSR2): all it knows, and descriptors by their numbers.
+//! The note that a supervisor leaves to the program that takes its place (SIGUSR2): its whole state, with descriptors
+//! by their numbers.
 //!
-//! They stay open, and the workers are the children of the same process before and after.
+//! The descriptors stay open, and the workers are children of the same process before and after.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,15 +25,15 @@ use crate::workers::cause::Reason;
 use crate::workers::demand::Bounds;
 use crate::workers::staff::Record;
 
-/// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
-/// typed.
+/// A word in the place of a note's number: the program is only to check whether it could go on here, with the user's
+/// arguments.
 pub const TRIAL: &str = "trial";
 
-/// Everything that a supervisor knows.
+/// The whole state of a supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Note {
     pub(crate) slots: Vec<NotedSlot>,
-    /// Between which numbers the workers change by themselves, however many they are now.
+    /// Bounds between which the number of workers changes by itself, whatever it is now.
     pub(crate) bounds: Option<Bounds>,
     pub(crate) generation: u32,
     pub(crate) proven: u32,
@@ -52,18 +53,18 @@ pub struct Note {
     pub(crate) control: Option<RawFd>,
     pub(crate) admin: Option<RawFd>,
     pub(crate) shares: RawFd,
-    /// Sockets of slots that there are no more.
+    /// Sockets of former slots.
     pub(crate) spare: Vec<Vec<Vec<RawFd>>>,
-    /// Groups; an earlier program had none.
+    /// The groups; an earlier program had none.
     #[serde(default)]
     pub(crate) branches: Option<NotedBranches>,
 }
 
-/// The groups of a server, and what their supervisors are.
+/// The groups of a server, and their supervisors.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedBranches {
     pub(crate) all: Vec<NotedBranch>,
-    /// Those of versions, by generation.
+    /// The branches of each version, by generation.
     pub(crate) versions: BTreeMap<u32, Vec<BranchId>>,
     pub(crate) open: RawFd,
     pub(crate) secret: RawFd,
@@ -72,13 +73,13 @@ pub(crate) struct NotedBranches {
     pub(crate) sockets: Vec<NotedSocket>,
 }
 
-/// A branch that serves, or sleeps; none is in another state when a note is written.
+/// A branch that serves, or sleeps; no branch is in another state when a note is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedBranch {
     pub(crate) id: BranchId,
     pub(crate) name: String,
     pub(crate) fingerprint: String,
-    /// 0: it sleeps.
+    /// The branch's process; 0 if it sleeps.
     pub(crate) pid: u32,
     pub(crate) since_ms: u64,
     pub(crate) starts: u64,
@@ -87,18 +88,18 @@ pub(crate) struct NotedBranch {
     pub(crate) branch: RawFd,
     pub(crate) line: Option<RawFd>,
     pub(crate) edition: RawFd,
-    /// The addresses that it has to itself.
+    /// The addresses that the branch has to itself.
     #[serde(default)]
     pub(crate) addresses: Vec<String>,
 }
 
 /// The sockets of an earlier life.
 pub struct Taken {
-    /// Those of each slot.
+    /// The sockets of each slot.
     pub slots: Vec<Sockets>,
-    /// Where programs give orders.
+    /// The control socket, where programs give orders.
     pub control: Option<OwnedFd>,
-    /// Where monitors ask.
+    /// The admin listener, where monitors ask.
     pub admin: Option<OwnedFd>,
 }
 
@@ -118,11 +119,11 @@ pub(crate) struct NotedWorker {
     board: RawFd,
 }
 
-/// When a slot goes, and its workers.
+/// The time at which a slot goes, if it does, and the records of its workers.
 pub(crate) type TakenSlot = (Option<u64>, Vec<Record>);
 
 impl Note {
-    /// Reads the note that lies in the descriptor with this number.
+    /// Reads the note in the descriptor with this number.
     ///
     /// # Errors
     ///
@@ -137,7 +138,7 @@ impl Note {
     ///
     /// # Errors
     ///
-    /// One is not there.
+    /// A socket is not there.
     pub fn take_sockets(&self) -> io::Result<Taken> {
         Ok(Taken {
             slots: self.slots.iter().map(|slot| ports::inherit(&slot.sockets)).collect::<io::Result<_>>()?,
@@ -150,30 +151,30 @@ impl Note {
     ///
     /// # Errors
     ///
-    /// One is not there.
+    /// A socket is not there.
     pub fn take_group_sockets(&self) -> io::Result<Vec<Arc<GroupSocket>>> {
         let noted = self.branches.iter().flat_map(|branches| &branches.sockets);
         noted.map(|socket| socket.take().map(Arc::new)).collect()
     }
 
-    /// The bounds of the number of workers, which that number may have left since they were set; a program that is older
-    /// than they are says nothing of them.
+    /// Returns the bounds of the number of workers, which that number may have left since they were set; a program that
+    /// is older than they are has noted none.
     pub fn bounds(&self) -> Option<Bounds> {
         self.bounds
     }
 
-    /// Takes over where workers count their connections.
+    /// Takes over the board on which workers count their connections.
     pub(crate) fn take_shares(&self) -> io::Result<Board> {
         Board::open(child::inherit(self.shares)?, share::CELLS)
     }
 
-    /// Takes over what slots had that there are no more.
+    /// Takes over the sockets of former slots.
     pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
         self.spare.iter().map(|slot| ports::inherit(slot)).collect()
     }
 
-    /// Takes over the groups, whose plans are `groups`, with those of their `sockets`; one that the plans do not name any more has
-    /// none, and is not started again.
+    /// Takes over the branches, whose plans are `groups`, with those of their `sockets`; a branch that the plans do not
+    /// name any more has no plan, and is not started again.
     pub(crate) fn take_branches(
         &self,
         (groups, sockets): (&[GroupPlan], &[Arc<GroupSocket>]),
@@ -207,7 +208,7 @@ impl Note {
         Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), ways)))
     }
 
-    /// What workers had counted that were gone.
+    /// Returns the counts of workers that were gone.
     pub(crate) fn past(&self) -> Sample {
         let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
         let table = |noted: &BTreeMap<String, [u64; 3]>| {
@@ -216,7 +217,8 @@ impl Note {
         Sample::of(&self.past, table(&self.prefixes), table(&self.sites))
     }
 
-    /// Takes the workers over: when each slot goes, with its workers; and what there is of each of these, in the same order.
+    /// Takes the workers over: for each slot when it goes and its workers, and the links to all workers, in the same
+    /// order.
     pub(crate) fn take_workers(&self) -> io::Result<(Vec<TakenSlot>, Vec<Link>)> {
         let is_readable = self.past.len() == Sample::default().cells().len();
         let (mut slots, mut links) = (Vec::new(), Vec::new());
@@ -239,7 +241,7 @@ impl NotedWorker {
         Self { record, channel, board }
     }
 
-    /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
+    /// Takes a worker over. The counts of a worker on a board of another version cannot be read, so it is replaced.
     fn take(&self, is_readable: bool) -> io::Result<(Record, Link)> {
         let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
         let mut record = self.record.clone();
@@ -298,7 +300,7 @@ mod tests {
         Ok(())
     }
 
-    /// Why a worker is to end is known afterwards, too; earlier programs have written the words alone.
+    /// The reason why a worker is to end is known afterwards, too; earlier programs have written the words alone.
     #[test]
     fn reasons() -> io::Result<()> {
         let (mut worker, _line) = noted(Tally::new()?.board())?;

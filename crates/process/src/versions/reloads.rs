@@ -1,28 +1,29 @@
-//! Versions of the application: which one is wanted, which has served, and what follows when one does not start.
+//! Versions of the application: which one is wanted, which has served, and the consequences when one does not start.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns verdicts.
 //!
-//! A reload makes a new *generation*. It is *proven* when one worker of it has served, and *announced* when it serves in all
-//! slots. One of which no worker serves is given up; one that serves only in some slots *stalls*, and is tried further.
+//! A reload makes a new *generation*. It is *proven* when one worker of it has served, and *announced* when it serves
+//! in all slots. A generation of which no worker serves is given up; one that serves only in some slots *stalls*, and
+//! is tried further.
 
 use adyton_sys::child::Exit;
 
 use crate::workers::cause::NOT_LOADED;
 
-/// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
+/// Workers in a row that do not start, until a reload is said to have stalled.
 const NOT_STARTED_MAX: u32 = 3;
 
 /// The status of a worker that finds its settings wrong.
 const MISUSED: i32 = 2;
 
-/// What follows when a worker has ended before it served.
+/// The consequence when a worker has ended before it served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is tried again, when its slot does.
+    /// The version is tried again, when its slot is.
     TryLater,
     /// A newer version is wanted already, and is tried at once.
     TryAtOnce,
-    /// It is tried again when one of the application's files has changed.
+    /// The version is tried again when one of the application's files has changed.
     AwaitChange,
     /// The server does not start, and ends with this status.
     Fail(u8),
@@ -32,7 +33,7 @@ pub(crate) enum Verdict {
     Stall,
 }
 
-/// How far the newest version has come.
+/// The progress of the newest version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reloads {
     generation: u32,
@@ -40,29 +41,29 @@ pub(crate) struct Reloads {
     proven: u32,
     /// The last generation that served in all workers.
     announced: u32,
-    /// Workers of this generation that did not start, one after the other.
+    /// Workers of this generation in a row that did not start.
     not_started: u32,
     /// The last generation that serves in some workers and does not start in others.
     stalled: u32,
 }
 
 impl Reloads {
-    /// The first generation, which has not served yet.
+    /// Makes the first generation, which has not served yet.
     pub(crate) fn new() -> Self {
         Self { generation: 1, proven: 0, announced: 1, not_started: 0, stalled: 0 }
     }
 
-    /// Goes on where another program has left off.
+    /// Takes over from another program.
     pub(crate) fn taken(generation: u32, proven: u32) -> Self {
         Self { generation, proven, announced: generation, not_started: 0, stalled: 0 }
     }
 
-    /// The newest generation.
+    /// Returns the newest generation.
     pub(crate) fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// The newest of which a worker has served; 0: no worker has.
+    /// Returns the newest generation of which a worker has served; 0 if no worker has.
     pub(crate) fn proven(&self) -> u32 {
         self.proven
     }
@@ -82,12 +83,12 @@ impl Reloads {
         self.has_served() && generation > self.proven
     }
 
-    /// Whether a reload has not come to its end, and is not given up.
+    /// Whether a reload has neither come to its end nor been given up.
     pub(crate) fn is_open(&self) -> bool {
         self.generation > self.announced
     }
 
-    /// Whether two versions serve, and that is known.
+    /// Whether two versions serve because the newest has stalled.
     pub(crate) fn has_stalled(&self) -> bool {
         self.stalled == self.generation && self.announced != self.generation
     }
@@ -97,14 +98,14 @@ impl Reloads {
         self.announced == self.generation || self.stalled == self.generation
     }
 
-    /// A new version is wanted; says which generation that is.
+    /// Begins a new version; returns its generation.
     pub(crate) fn begin(&mut self) -> u32 {
         self.generation += 1;
         self.not_started = 0;
         self.generation
     }
 
-    /// A worker of this generation serves; says whether it is the first of all.
+    /// Notes that a worker of this generation serves; returns whether it is the first of all.
     pub(crate) fn note_served(&mut self, generation: u32) -> bool {
         let is_first = self.proven == 0;
         self.proven = self.proven.max(generation);
@@ -112,8 +113,9 @@ impl Reloads {
         is_first
     }
 
-    /// A worker or a prototype of this generation has ended before it served, in this way if that is known. In development
-    /// changes of the application's files are awaited, if `awaits_changes`: some are known.
+    /// Notes that a worker or a prototype of this generation has ended before it served, with its exit if that is
+    /// known. In development, where some of the application's files are known, a change of them is awaited
+    /// (`awaits_changes`).
     pub(crate) fn note_not_started(
         &mut self,
         generation: u32,
@@ -148,7 +150,7 @@ impl Reloads {
         Verdict::TryLater
     }
 
-    /// Announces the newest generation, if it serves everywhere and that was not done yet; says whether it has.
+    /// Announces the newest generation, if it serves everywhere and has not been announced; returns whether it did.
     pub(crate) fn end(&mut self, is_everywhere: bool) -> bool {
         let ends = self.is_open() && is_everywhere;
         if ends {
@@ -164,14 +166,14 @@ mod tests {
 
     use super::{Reloads, Verdict};
 
-    /// What happens to generations.
+    /// An event in the life of generations.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Reload,
         Serves(u32),
         /// A worker ends before it has served.
         NotStarted(u32, Option<Exit>),
-        /// The same, in development.
+        /// In development, a worker ends before it has served.
         NotStartedIn(u32, Option<Exit>),
         /// The newest generation serves in all slots, or not.
         Everywhere(bool),
@@ -183,7 +185,7 @@ mod tests {
     const NOT_LOADED: Option<Exit> = Some(Exit::Status(3));
     const CRASHED: Option<Exit> = Some(Exit::Signal(11));
 
-    /// What comes of an event, in words.
+    /// Returns the consequence of an event, in words.
     fn happens(reloads: &mut Reloads, event: Event) -> String {
         match event {
             Reload => format!("generation {}", reloads.begin()),
@@ -199,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Plays a table: what happens, what comes of it, and the newest generation and the newest that has served afterwards.
+    /// Plays a table: the event, its consequence, and then the newest generation and the newest that has served.
     fn plays(table: &[(Event, &str, (u32, u32))]) -> Reloads {
         let mut reloads = Reloads::new();
         for (at, (event, expected, generations)) in table.iter().enumerate() {
@@ -211,7 +213,8 @@ mod tests {
         reloads
     }
 
-    /// Before any worker has served, one that does not start ends the server, with its status if that says why.
+    /// Before any worker has served, one that does not start ends the server, with the worker's status if that says
+    /// why.
     #[test]
     fn not_started_at_all() {
         for (exit, awaits_changes, expected) in [
@@ -260,7 +263,7 @@ mod tests {
             (NotStarted(3, NOT_LOADED), "GiveUp", (2, 2)),
             (NotStarted(3, NOT_LOADED), "TryLater", (2, 2)),
             (Everywhere(true), "", (2, 2)),
-            // A reload in a reload: the older one does not matter any more.
+            // A reload begins in a reload: the older one does not matter any more.
             (Reload, "generation 3", (3, 2)),
             (Reload, "generation 4", (4, 2)),
             (NotStarted(3, CRASHED), "TryLater", (4, 2)),
@@ -270,7 +273,7 @@ mod tests {
         ]);
     }
 
-    /// A generation that serves somewhere is not given up: after three that did not start, one after the other, it has
+    /// A generation that serves somewhere is not given up: after three workers in a row that did not start, it has
     /// stalled, which is said once.
     #[test]
     fn stalls() {

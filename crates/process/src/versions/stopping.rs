@@ -1,31 +1,31 @@
-//! The end of the server: what has asked for it, how fast it is to be, and when the workers are told.
+//! The end of the server: whether it was asked for, how fast it is to be, and when the workers are told.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns decisions.
 
-/// Two signals that are nearer to each other than this are one.
+/// Two signals that are less than this apart count as one.
 const TWICE_MS: u64 = 100;
 
 /// A stop that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stop {
-    /// Since when.
+    /// The time when the stop was asked for.
     asked_ms: u64,
-    /// Workers are told from then on: readiness fails first.
+    /// The time when workers are told: readiness fails first.
     at_ms: u64,
     is_fast: bool,
-    /// The status of a server that has not started.
+    /// The status, for a server that has not started.
     failed: Option<u8>,
 }
 
-/// Whether the server stops.
+/// The stop of the server, if it has begun.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stopping {
-    /// From a graceful stop's beginning to its first act.
+    /// Time between the beginning of a graceful stop and its first act.
     delay_ms: u64,
     begun: Option<Stop>,
 }
 
-/// What is said of a stop when it begins, and again when it becomes faster.
+/// The announcement of a stop when it begins, and again when it becomes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     /// `stopping when what runs is done`
@@ -44,7 +44,7 @@ impl Said {
 }
 
 impl Stopping {
-    /// It was not asked for yet; a graceful stop is to begin `delay_ms` later than that.
+    /// Makes a server that does not stop yet; a graceful stop acts `delay_ms` after it was asked for.
     pub(crate) fn new(delay_ms: u64) -> Self {
         Self { delay_ms, begun: None }
     }
@@ -53,19 +53,19 @@ impl Stopping {
         self.begun.is_some()
     }
 
-    /// SIGTERM or SIGINT: a second one makes the stop fast. One for a whole process group may come twice: from the
-    /// terminal, and from a program that passes it on.
+    /// Takes SIGTERM or SIGINT: a second one makes the stop fast. One signal for a whole process group may come twice:
+    /// from the terminal, and from a program that passes it on.
     pub(crate) fn interrupt(&mut self, now_ms: u64) -> Option<Said> {
         let is_second = self.begun.is_some_and(|stop| now_ms >= stop.asked_ms + TWICE_MS);
         self.ask(is_second, now_ms)
     }
 
-    /// Begins to stop, or stops faster; says what is new about that.
+    /// Begins to stop, or stops faster; returns the announcement if there is a new one.
     pub(crate) fn ask(&mut self, is_fast: bool, now_ms: u64) -> Option<Said> {
         let at_ms = if is_fast { now_ms } else { now_ms + self.delay_ms };
         let stop = match self.begun {
             None => Stop { asked_ms: now_ms, at_ms, is_fast, failed: None },
-            // Once workers were told, the sockets are gone: there is no way back.
+            // Workers that were told have closed their sockets: there is no way back.
             Some(begun) => Stop { at_ms: at_ms.min(begun.at_ms), is_fast: is_fast || begun.is_fast, ..begun },
         };
         let is_news = self.begun.is_none_or(|begun| stop.is_fast && !begun.is_fast);
@@ -73,18 +73,18 @@ impl Stopping {
         is_news.then_some(if stop.is_fast { Said::AtOnce } else { Said::Gracefully })
     }
 
-    /// The server does not start: it ends with this status, unless it stops anyway.
+    /// Ends a server that does not start with this status, unless it stops anyway.
     pub(crate) fn fail(&mut self, status: u8, now_ms: u64) {
         let failed = Stop { asked_ms: now_ms, at_ms: now_ms, is_fast: true, failed: Some(status) };
         self.begun.get_or_insert(failed);
     }
 
-    /// The status of a server that has not started.
+    /// Returns the status of a server that has not started.
     pub(crate) fn failed(&self) -> Option<u8> {
         self.begun.and_then(|stop| stop.failed)
     }
 
-    /// Whether workers are to be told now, and whether at once.
+    /// Returns whether the stop is at once, if workers are to be told now.
     pub(crate) fn due(&self, now_ms: u64) -> Option<bool> {
         self.begun.filter(|stop| now_ms >= stop.at_ms).map(|stop| stop.is_fast)
     }
@@ -94,7 +94,7 @@ impl Stopping {
 mod tests {
     use super::{Said, Stopping};
 
-    /// What comes, and when.
+    /// An event, and its time.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         /// SIGTERM or SIGINT.
@@ -107,13 +107,13 @@ mod tests {
         Fails(u64),
     }
 
-    /// Events, what is said at each, when workers are told, whether that is at once, and the status.
+    /// Events, the announcement at each, when workers are told, whether that is at once, and the status.
     type Row = (&'static [Event], &'static [Option<Said>], u64, bool, Option<u8>);
 
     use Event::{Fails, Fast, Graceful, Interrupt};
     use Said::{AtOnce, Gracefully};
 
-    /// All orders of what begins a stop, or makes it faster.
+    /// Events that begin a stop, or make it faster, in all orders.
     #[test]
     fn orders() {
         let table: &[Row] = &[
@@ -121,14 +121,14 @@ mod tests {
             (&[Graceful(0)], &[Some(Gracefully)], 500, false, None),
             (&[Fast(0)], &[Some(AtOnce)], 0, true, None),
             (&[Fails(0)], &[None], 0, true, Some(3)),
-            // The same signal, passed on, is one; a later one is a second.
+            // A signal that is passed on counts once; a later one is a second.
             (&[Interrupt(0), Interrupt(99)], &[Some(Gracefully), None], 500, false, None),
             (&[Interrupt(0), Interrupt(100)], &[Some(Gracefully), Some(AtOnce)], 100, true, None),
             (&[Graceful(0), Interrupt(99)], &[Some(Gracefully), None], 500, false, None),
             (&[Graceful(0), Interrupt(100)], &[Some(Gracefully), Some(AtOnce)], 100, true, None),
             (&[Interrupt(0), Graceful(700)], &[Some(Gracefully), None], 500, false, None),
             (&[Graceful(0), Graceful(200)], &[Some(Gracefully), None], 500, false, None),
-            // Faster at any time, and never slower again.
+            // A stop can become faster at any time, and never slower again.
             (&[Interrupt(0), Fast(10)], &[Some(Gracefully), Some(AtOnce)], 10, true, None),
             (&[Graceful(0), Fast(900)], &[Some(Gracefully), Some(AtOnce)], 500, true, None),
             (&[Fast(0), Interrupt(10)], &[Some(AtOnce), None], 0, true, None),
@@ -141,7 +141,7 @@ mod tests {
                 true,
                 None,
             ),
-            // A server that does not start has failed, whatever comes then; one that is stopped already has not.
+            // A server that does not start has failed, whatever comes later; one that is stopped already has not.
             (&[Fails(0), Interrupt(10)], &[None, None], 0, true, Some(3)),
             (&[Fails(0), Fast(10)], &[None, None], 0, true, Some(3)),
             (&[Interrupt(0), Fails(10)], &[Some(Gracefully), None], 500, false, None),

@@ -1,36 +1,36 @@
-//! Whether another program is to take the place of this one (SIGUSR2), and what is the next step to that.
+//! Whether another program is to take the place of this one (SIGUSR2), and the next step to that.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns steps.
 
 use adyton_sys::child::{Exit, signal_name};
 
 /// How long the trial may take: an interpreter has to start, and to read settings.
 const TRIAL_MS: u64 = 30_000;
 
-/// How far another program has come on its way into this one's place.
+/// The progress of another program on its way into this one's place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// It was not asked for.
+    /// No program was asked for.
     #[default]
     Unasked,
-    /// It is to be tried out.
+    /// The program is to be tried out.
     Wanted,
-    /// A process shows whether it can be started, with these settings.
+    /// A process shows whether the program can be started, with these settings.
     Tried {
         pid: u32,
-        /// Until when it has to be done; `None`: it was not, and has been killed.
+        /// The time by which the process has to be done; `None` if it was not, and has been killed.
         due_ms: Option<u64>,
     },
-    /// It can be: its time comes when workers are not between two states.
+    /// The program can be started: its time comes when no worker is between two states.
     Proven,
-    /// Clients that have asked how things stand get their answers first.
+    /// Clients that have asked for the state get their answers first.
     Closing,
 }
 
-/// What the supervisor is about.
+/// The condition of the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// What is to be there is there, and nothing has begun that the next program would not be told of.
+    /// All workers are there, and nothing has begun that the next program would not be told of.
     Settled,
     /// Workers are between two states.
     Changing,
@@ -38,20 +38,20 @@ pub(crate) enum Condition {
     Stopping,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The program is started for a trial; see [`Succession::note_tried`] and [`Succession::fail`].
+    /// Start the program for a trial; see [`Succession::note_tried`] and [`Succession::fail`].
     TryOut,
-    /// The trial takes too long: its process is killed.
+    /// Kill the process of the trial, which takes too long.
     Kill(u32),
-    /// Prototypes are let go: the next supervisor would not know them.
+    /// Let prototypes go: the next supervisor would not know them.
     DismissPrototypes,
-    /// The control socket and the admin listener are closed, once all that was asked is answered.
+    /// Close the control socket and the admin listener, once every question is answered.
     CloseAdmin,
-    /// Something has begun meanwhile, and is done first: questions are answered again.
+    /// Answer questions again: something has begun meanwhile, and is done first.
     OpenAdmin,
-    /// The program takes the place of this one; see [`Succession::fail`].
+    /// Replace this program; see [`Succession::fail`].
     Replace,
 }
 
@@ -60,29 +60,30 @@ pub(crate) enum Step {
 pub(crate) struct Succession(Stage);
 
 impl Succession {
-    /// It is asked for. A program that is tried out already is the one that is meant.
+    /// Asks for another program. One that is tried out already is the one that is meant.
     pub(crate) fn ask(&mut self) {
         if !matches!(self.0, Stage::Tried { .. } | Stage::Closing) {
             self.0 = Stage::Wanted;
         }
     }
 
-    /// Whether it was asked for.
+    /// Whether another program was asked for.
     pub(crate) fn is_asked(self) -> bool {
         self.0 != Stage::Unasked
     }
 
-    /// The process of the trial.
+    /// Returns the process of the trial.
     pub(crate) fn trial(self) -> Option<u32> {
         if let Stage::Tried { pid, .. } = self.0 { Some(pid) } else { None }
     }
 
-    /// Whether it waits for the last questions to be answered.
+    /// Whether the succession waits for the last questions to be answered.
     pub(crate) fn is_closing(self) -> bool {
         self.0 == Stage::Closing
     }
 
-    /// Looks what is next. There may be prototypes left, and the control socket and the admin listener may be closed.
+    /// Returns the next step. There may be prototypes left, and the control socket and the admin listener may be
+    /// closed.
     pub(crate) fn look(
         &mut self,
         condition: Condition,
@@ -96,13 +97,13 @@ impl Succession {
                 self.0 = Stage::Tried { pid, due_ms: None };
                 Some(Step::Kill(pid))
             }
-            // What has begun while it was tried out is done first.
+            // Changes that have begun during the trial are finished first.
             (Stage::Proven, Condition::Settled) if has_prototypes => Some(Step::DismissPrototypes),
             (Stage::Proven, Condition::Settled) => {
                 self.0 = Stage::Closing;
                 Some(Step::CloseAdmin)
             }
-            // What has begun meanwhile is done first.
+            // Changes that have begun meanwhile are finished first.
             (Stage::Closing, Condition::Changing) => {
                 self.0 = Stage::Proven;
                 Some(Step::OpenAdmin)
@@ -112,17 +113,17 @@ impl Succession {
         }
     }
 
-    /// The trial has begun, in this process.
+    /// Notes that the trial has begun, in this process.
     pub(crate) fn note_tried(&mut self, pid: u32, now_ms: u64) {
         self.0 = Stage::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) };
     }
 
-    /// It does not come to it.
+    /// Notes that this program is not replaced.
     pub(crate) fn fail(&mut self) {
         self.0 = Stage::Unasked;
     }
 
-    /// The trial is over; says what was wrong, if something was.
+    /// Notes that the trial is over; returns what was wrong, if anything was.
     pub(crate) fn note_trial(&mut self, exit: Exit) -> Option<String> {
         let why = match (self.0, exit) {
             (Stage::Tried { due_ms: None, .. }, _) => format!("it is not ready after {} s", TRIAL_MS / 1000),
@@ -146,7 +147,7 @@ mod tests {
 
     use super::{Condition, Step, Succession, TRIAL_MS};
 
-    /// What happens on the way.
+    /// An event on the way.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         /// SIGUSR2.
@@ -200,8 +201,8 @@ mod tests {
         succession
     }
 
-    /// From the signal to the new program: tried out, prototypes gone, questions answered, replaced; nothing of it while workers
-    /// are between two states.
+    /// The way from the signal to the new program: tried out, prototypes gone, questions answered, replaced; no step of
+    /// it while workers are between two states.
     #[test]
     fn succeeds() {
         let closing = plays(&[
@@ -229,7 +230,7 @@ mod tests {
         assert!(closing.is_closing() && closing.is_asked());
     }
 
-    /// What fails leaves the server as it was; it can be asked for again.
+    /// A failure leaves the server as it was; another program can be asked for again.
     #[test]
     fn fails() {
         let tried: &[(Event, Option<Step>)] = &[(Ask, None), (Look(Settled), Some(TryOut)), (Tried, None)];
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(Some("it is not ready after 30 s"), late.note_trial(WELL).as_deref(), "although it was");
     }
 
-    /// A stop at any time is what counts: no program takes the place of one that ends.
+    /// A stop at any time takes precedence: no program takes the place of one that ends.
     #[test]
     fn stops() {
         let table = [

@@ -11,13 +11,13 @@ use crate::lines::message::Source;
 /// Neighbours that are looked at, at most: a folder of data may hold any number of files.
 const NEIGHBOURS_MAX: usize = 2_000;
 
-/// Files that are looked at, at most, at each look: an application with all that it imports has some thousand.
+/// Files that are looked at, at most, at each look: an application with all its imports has some thousand.
 const FILES_MAX: usize = 20_000;
 
-/// What is looked at, and when it was changed last.
+/// The watched files, with the time of their last change.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedFiles {
-    /// `None`: not there.
+    /// The time of each file's last change; `None` if it is not there.
     changed: BTreeMap<PathBuf, Option<SystemTime>>,
     /// The folders whose Python files are looked at, too: a module may be added that is then imported.
     folders: Vec<PathBuf>,
@@ -29,7 +29,7 @@ impl WatchedFiles {
         self.add_as_of(file, None);
     }
 
-    /// Looks at one more file, of which a worker has an earlier version already if it was changed after `since`.
+    /// Looks at one more file. If it was changed after `since`, a worker has an earlier version of it.
     fn add_as_of(&mut self, file: &Path, since: Option<SystemTime>) {
         if self.changed.len() < FILES_MAX && !self.changed.contains_key(file) {
             self.changed.insert(file.to_owned(), since.or_else(|| modified(file)));
@@ -67,7 +67,7 @@ impl WatchedFiles {
         found
     }
 
-    /// A file that has changed since the last look, was added or removed.
+    /// Returns a file that has changed since the last look, was added or removed.
     pub(crate) fn look(&mut self) -> Option<PathBuf> {
         let mut found = None;
         for (file, before) in &mut self.changed {
@@ -97,7 +97,7 @@ mod tests {
 
     use super::{FILES_MAX, Source, WatchedFiles};
 
-    /// Of files without end, not all are looked at.
+    /// The number of watched files is limited.
     #[test]
     fn not_without_end() {
         let mut watched_files = WatchedFiles::default();

@@ -177,7 +177,7 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     ),
 ];
 
-/// What is told of groups: name, type, help, and the number.
+/// A family of metrics of groups: name, type, help, and the number.
 type GroupFamily = (&'static str, &'static str, &'static str, fn(&GroupStatus) -> u64);
 
 const GROUP_FAMILIES: &[GroupFamily] = &[
@@ -260,7 +260,7 @@ const GROUP_FAMILIES: &[GroupFamily] = &[
 /// The states of workers that serve.
 const SERVING: [&str; 2] = ["serving", "silent"];
 
-/// All metrics: of how things stand, and of what has been counted in all.
+/// Returns all metrics: of the present state, and of the counts in all.
 pub(crate) fn text(status: &Status, total: &Sample) -> String {
     let mut out = of_sample(total);
     let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
@@ -311,7 +311,7 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
     out
 }
 
-/// A family of metrics: its head, and its rows.
+/// Appends a family of metrics: its head, and its rows.
 fn family(out: &mut String, (name, kind, help): (&str, &str, &str), rows: &[(String, u64)]) {
     head(out, name, kind, help);
     for (labels, number) in rows {
@@ -319,13 +319,13 @@ fn family(out: &mut String, (name, kind, help): (&str, &str, &str), rows: &[(Str
     }
 }
 
-/// What is told of groups, if there are any.
+/// Returns the metrics of groups, if there are any.
 fn of_groups(status: &Status) -> String {
     let mut out = String::new();
     let label = |group: &GroupStatus| format!("group=\"{}\"", escaped(&group.group));
     for (name, kind, help, number) in GROUP_FAMILIES.iter().filter(|_| !status.groups.is_empty()) {
         let mut rows: Vec<(String, u64)> = Vec::new();
-        // While a group is replaced it is there twice.
+        // A group is there twice while it is replaced.
         for (label, number) in status.groups.iter().map(|group| (label(group), number(group))) {
             match rows.iter_mut().find(|(other, _)| *other == label) {
                 Some((_, sum)) => *sum = sum.wrapping_add(number),
@@ -337,7 +337,8 @@ fn of_groups(status: &Status) -> String {
     out
 }
 
-/// Answers of each site, by the server's own workers and by those of each group; nothing if there is one site.
+/// Returns the answers of each site, by the server's own workers and by those of each group; nothing if there is one
+/// site.
 fn of_sites(status: &Status) -> String {
     let mut counted: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     let mut count = |site: &SiteStatus, group: &str| {
@@ -365,7 +366,7 @@ fn of_sites(status: &Status) -> String {
     out
 }
 
-/// What was asked for, by the first segment of the path.
+/// Returns the requests by the first segment of the path.
 fn of_prefixes(total: &Sample) -> String {
     let mut out = String::new();
     let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
@@ -384,7 +385,7 @@ fn of_prefixes(total: &Sample) -> String {
     out
 }
 
-/// A label's value (Prometheus text format 0.0.4).
+/// Returns a label's value, escaped (Prometheus text format 0.0.4).
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
@@ -412,7 +413,7 @@ fn of_sample(sample: &Sample) -> String {
     out
 }
 
-/// Microseconds as seconds, exactly: `0.00025`.
+/// Returns microseconds as seconds, exactly: `0.00025`.
 fn seconds(us: u64) -> String {
     let text = format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -447,7 +448,7 @@ mod tests {
         assert!(text.contains("adyton_requests_total{class=\"5xx\"} 0\n"));
     }
 
-    /// What is told of workers: all causes of death, and the memory of those that serve.
+    /// Workers have metrics of all causes of death, and of the memory of those that serve.
     #[test]
     fn workers() {
         let worker = |worker, state: &str, rss_bytes| WorkerStatus {

@@ -1,4 +1,4 @@
-//! How a server stands, for a person and for programs.
+//! The state of a server, for a person and for programs.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,8 +1,8 @@
-//! What fits onto a terminal: lines that it need not wrap, and lists that leave room for each other.
+//! Text that fits onto a terminal: lines that it need not wrap, and lists that leave room for each other.
 
 use adyton_sys::terminal::Size;
 
-/// A list with its titles, of which as much is shown as there is room for.
+/// A list with its titles, of which as many rows are shown as there is room for.
 pub(crate) struct Section {
     titles: Vec<String>,
     rows: Vec<String>,
@@ -11,17 +11,17 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// A list; without rows it has no titles either.
+    /// Makes a list; without rows it has no titles either.
     pub(crate) fn new(titles: Vec<String>, rows: Vec<String>, most: usize) -> Self {
         Self { titles: if rows.is_empty() { Vec::new() } else { titles }, rows, most }
     }
 
-    /// Lines that it takes if there is room.
+    /// Returns how many lines the list takes if there is room.
     fn wanted(&self) -> usize {
         self.titles.len() + self.rows.len().min(self.most.saturating_add(1))
     }
 
-    /// At most `lines` lines, the last of which says how many rows are missing.
+    /// Returns at most `lines` lines, the last of which says how many rows are missing.
     fn cut(mut self, lines: usize) -> Vec<String> {
         let room = lines.saturating_sub(self.titles.len());
         if room == 0 {
@@ -37,7 +37,8 @@ impl Section {
     }
 }
 
-/// A picture for a terminal of this size: the text whole, and below it as much of each list as there is room for.
+/// Returns a picture for a terminal of this size: the whole text, and below it as much of each list as there is room
+/// for.
 pub(crate) fn picture(text: &str, sections: Vec<Section>, size: Size) -> String {
     // The cursor stands on a line of its own.
     let room = size.rows.saturating_sub(1);
@@ -60,7 +61,7 @@ fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     given
 }
 
-/// A line of text as several, broken behind commas and semicolons.
+/// Breaks a line of text into several, behind commas and semicolons.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in line.split_inclusive([',', ';']) {
@@ -72,7 +73,7 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The beginning of a line that is too long.
+/// Returns the beginning of a line that is too long.
 fn cut(line: &str, columns: usize) -> String {
     const MORE: &str = "...";
 
@@ -87,17 +88,18 @@ fn cut(line: &str, columns: usize) -> String {
     line.chars().take_while(fits).chain(MORE.chars()).take(columns).collect()
 }
 
-/// Columns that a text takes at most.
+/// Returns the columns that a text takes at most.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }
 
-/// Two where a terminal's own table would be needed to know: combining marks and the scripts of East Asia come later.
+/// Returns the columns of a character: two if only a terminal's own table could tell, as for combining marks and the
+/// scripts of East Asia, which come later.
 fn width_of(character: char) -> usize {
     if character < '\u{300}' { 1 } else { 2 }
 }
 
-/// A text from outside, without what would move the cursor or change the order of what is shown.
+/// Returns a text from outside without characters that would move the cursor or reorder the shown text.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -119,7 +121,8 @@ mod tests {
         Section::new(vec![String::new(), "title".to_owned()], vec!["row".to_owned(); rows], most)
     }
 
-    /// A list says how many rows are missing, for want of room or because there are too many; one without rows is not there.
+    /// A list says how many rows are missing, for want of room or because there are too many; a list without rows is
+    /// left out.
     #[test]
     fn lists() {
         for (rows, most, lines, shown, last) in [
@@ -148,7 +151,7 @@ mod tests {
         );
     }
 
-    /// Small lists are shown whole, the others share what is left, and nothing is lost.
+    /// Small lists are shown whole, the others share the rest of the room, and no room is lost.
     #[test]
     fn room() {
         assert_eq!(vec![3, 2, 0], shares(&[3, 2, 0], 100));
@@ -157,7 +160,7 @@ mod tests {
         assert_eq!(vec![0, 0, 0], shares(&[30, 4, 30], 0));
     }
 
-    /// No line is longer than a terminal is wide, and there are no more than it has rows.
+    /// No line is longer than the terminal is wide, and there are no more lines than it has rows.
     #[test]
     fn pictures() {
         for (columns, rows) in [(80, 24), (60, 24), (20, 10), (1, 1), (0, 0), (300, 200)] {

@@ -1,7 +1,7 @@
-//! How things stand: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics, and what
-//! `adyton status` and `adyton top` show.
+//! The state of a server: one structure that the supervisor fills. The JSON at `/status`, the metrics, `adyton status`
+//! and `adyton top` come from it.
 //!
-//! The reading program may be of another version than the writing one: what is not there is empty, or 0.
+//! The reading program may be of another version than the writing one: a missing field is empty, or 0.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use adyton_server::prefixes::{Asked, Prefixes};
 use adyton_server::tally::{Cell, Histogram, Sample};
 use serde::{Deserialize, Serialize};
 
-/// A server.
+/// The state of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Status {
@@ -31,7 +31,7 @@ pub(crate) struct Status {
     pub(crate) starts: u64,
     /// Workers that have ended, by the words of the causes.
     pub(crate) deaths: BTreeMap<String, u64>,
-    /// What all workers have counted, those that are gone included.
+    /// The counts of all workers, including those that are gone.
     pub(crate) total: Counts,
     /// Requests by the first segment of their path, the most frequent first.
     pub(crate) prefixes: Vec<PrefixStatus>,
@@ -39,7 +39,7 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sites: Vec<SiteStatus>,
     pub(crate) workers: Vec<WorkerStatus>,
-    /// Groups, whose workers are not among these.
+    /// Groups, whose workers are not in `workers`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) groups: Vec<GroupStatus>,
 }
@@ -50,16 +50,16 @@ pub(crate) struct Status {
 pub(crate) struct GroupStatus {
     pub(crate) group: String,
     pub(crate) state: String,
-    /// Its supervisor; 0: it has no process.
+    /// The group's supervisor; 0 if it has no process.
     pub(crate) pid: u32,
-    /// How often it was started.
+    /// How often the group was started.
     pub(crate) starts: u64,
-    /// Bytes of connections that wait for it in the kernel.
+    /// Bytes of connections that wait for the group in the kernel.
     pub(crate) waiting_bytes: u64,
-    /// The addresses that it has to itself.
+    /// The addresses that the group has to itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) listens: Vec<String>,
-    /// How it stands, as it said last.
+    /// The group's state, as it has reported it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<Box<Status>>,
 }
@@ -68,15 +68,15 @@ pub(crate) struct GroupStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct WorkerStatus {
-    /// The group that it is of, where workers of several are shown together.
+    /// The group that the worker belongs to, where workers of several groups are shown together.
     #[serde(skip)]
     pub(crate) group: String,
-    /// The number of its slot.
+    /// The number of the worker's slot.
     pub(crate) worker: usize,
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) state: String,
-    /// For how long there was no sign of life.
+    /// How long the worker has given no sign of life.
     pub(crate) silent_s: f64,
     pub(crate) age_s: f64,
     pub(crate) rss_bytes: Option<u64>,
@@ -88,7 +88,7 @@ pub(crate) struct WorkerStatus {
     pub(crate) counts: Counts,
 }
 
-/// What a worker, or all, have counted, and how they stand.
+/// Counters and gauges of a worker, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Counts {
@@ -113,9 +113,9 @@ pub(crate) struct Counts {
     pub(crate) log_lines_lost: u64,
     pub(crate) log_entries_lost: u64,
     pub(crate) body_bytes: u64,
-    /// Connections that have moved to another process, to one of a group or back from there.
+    /// Connections that have moved to another process: from the door to a group, or back.
     pub(crate) moved_away: u64,
-    /// Connections that have come so.
+    /// Connections that have moved here in the same way.
     pub(crate) moved_here: u64,
     /// Connections that wait for room on their way.
     pub(crate) moving: u64,
@@ -133,11 +133,11 @@ pub(crate) struct PrefixStatus {
     pub(crate) duration_us: u64,
 }
 
-/// Requests of one site.
+/// Requests to one site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SiteStatus {
-    /// Its name as in the access log: `-` if it has none, `*` for all for which there is no room.
+    /// The site's name as in the access log: `-` if it has none, `*` for all sites for which there is no room.
     pub(crate) site: String,
     pub(crate) requests: u64,
     pub(crate) errors: u64,
@@ -149,12 +149,12 @@ pub(crate) struct SiteStatus {
 #[serde(untagged)]
 pub(crate) enum Memory {
     Known(u64),
-    /// The process is gone, or the kernel does not say. As JSON that is `null`.
+    /// The memory of a process that is gone, or of which the kernel does not say it: `null` in JSON.
     Unknown,
 }
 
 impl Status {
-    /// The workers of the server itself, and those of all groups.
+    /// Returns the workers of the server itself, and those of all groups.
     pub(crate) fn all_workers(&self) -> Vec<WorkerStatus> {
         let mut all = self.workers.clone();
         for group in &self.groups {
@@ -164,7 +164,7 @@ impl Status {
         all
     }
 
-    /// Requests of the server's own workers and of all groups, by the first segment of their path.
+    /// Returns the requests of the server's own workers and of all groups, by the first segment of their path.
     pub(crate) fn all_prefixes(&self) -> Vec<PrefixStatus> {
         let mut all: BTreeMap<&str, PrefixStatus> = BTreeMap::new();
         let groups = self.groups.iter().filter_map(|group| group.status.as_ref());
@@ -177,21 +177,21 @@ impl Status {
         all.into_iter().map(|(prefix, sum)| PrefixStatus { prefix: prefix.to_owned(), ..sum }).collect()
     }
 
-    /// The counts of the server's own workers and of all groups.
+    /// Returns the counts of the server's own workers and of all groups.
     pub(crate) fn all_counts(&self) -> Counts {
         self.groups.iter().fold(self.total.clone(), |sum, group| sum.plus(&group.counts()))
     }
 }
 
 impl GroupStatus {
-    /// The counts of its workers, as it said last; 0 if it has said nothing.
+    /// Returns the counts of the group's workers, as it has reported them last; 0 if it has reported nothing.
     pub(crate) fn counts(&self) -> Counts {
         self.status.as_ref().map_or_else(Counts::default, |status| status.total.clone())
     }
 }
 
 impl WorkerStatus {
-    /// Its number, behind the name of its group.
+    /// Returns the worker's number, behind the name of its group.
     pub(crate) fn label(&self) -> String {
         if self.group.is_empty() {
             self.worker.to_string()
@@ -208,7 +208,7 @@ impl Memory {
 }
 
 impl Counts {
-    /// What stands on a board, or on several.
+    /// Returns the counts on a board, or on several.
     pub(crate) fn of(sample: &Sample) -> Self {
         let handed_over = sample.get(Cell::HandedOver);
         let waits = |histogram| {
@@ -246,7 +246,8 @@ impl Counts {
         }
     }
 
-    /// The numbers of both. Connections that have moved are those of the first alone: each moves from one to the other.
+    /// Adds the numbers of `other`. Connections that have moved are those of `self` alone: each moves from one to the
+    /// other.
     fn plus(mut self, other: &Self) -> Self {
         for (sum, number) in [
             (&mut self.requests, other.requests),
@@ -278,7 +279,7 @@ impl Counts {
         self
     }
 
-    /// How things stand, with what was counted since an earlier look in place of what was counted in all.
+    /// Returns the present gauges, and the counters since an earlier look.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let mut since = self.clone();
         for (now, before) in [
@@ -298,13 +299,13 @@ impl Counts {
     }
 }
 
-/// Milliseconds as seconds.
+/// Returns milliseconds as seconds.
 pub(crate) fn seconds(ms: u64) -> f64 {
-    // Milliseconds of a process's life are far below what the type holds exactly.
+    // The type holds the milliseconds of a process's life exactly.
     std::time::Duration::from_millis(ms).as_secs_f64()
 }
 
-/// Requests by the first segment of their path, the most frequent first.
+/// Returns the requests by the first segment of their path, the most frequent first.
 pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
     let shown = |(name, asked): (&String, &Asked)| {
         let Asked { requests, errors, duration_us } = *asked;
@@ -313,7 +314,7 @@ pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
     most_frequent_first(sample.prefixes()).map(shown).collect()
 }
 
-/// Requests by their site, the most frequent first.
+/// Returns the requests by their site, the most frequent first.
 pub(crate) fn sites(sample: &Sample) -> Vec<SiteStatus> {
     let shown = |(name, asked): (&String, &Asked)| {
         let Asked { requests, errors, duration_us } = *asked;
@@ -341,7 +342,7 @@ mod tests {
 
     use super::{Counts, Memory, Status, WorkerStatus};
 
-    /// What is written is read again, but for what is for the metrics alone; memory that was not asked for is not there.
+    /// Each written field is read again, except those for the metrics alone; memory that was not asked for is left out.
     #[test]
     fn both_ways() -> serde_json::Result<()> {
         let counts = Counts { requests: 7, queue_length: 2, ..Counts::default() };

@@ -1,17 +1,17 @@
-//! How a server and its workers stand, in lines and tables for a person.
+//! The state of a server and its workers, in lines and tables for a person.
 
 use std::fmt::Write as _;
 
 use crate::view::screen::width;
 use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus};
 
-/// The whole status, for a person.
+/// Returns the whole status, for a person.
 pub(crate) fn table(status: &Status) -> String {
     let lines = rows(COLUMNS, status.all_workers().iter()).join("\n");
     format!("{}\n{lines}\n", heading(status))
 }
 
-/// One column: its title, and how it shows a worker.
+/// A column: its title, and a function that shows a worker in it.
 pub(crate) type Column<W> = (&'static str, fn(&W) -> String);
 
 const COLUMNS: &[Column<WorkerStatus>] = &[
@@ -32,7 +32,7 @@ const COLUMNS: &[Column<WorkerStatus>] = &[
     ("pss", |worker| mib(worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
-/// Threads in slow calls, of all threads.
+/// Returns the threads in slow calls, of all threads.
 pub(crate) fn busy(counts: &Counts) -> String {
     format!("{}/{}", counts.threads_busy, counts.threads)
 }
@@ -51,7 +51,7 @@ fn age(seconds: f64) -> String {
     }
 }
 
-/// The titles, and a line for each worker.
+/// Returns the titles, and a line for each worker.
 pub(crate) fn rows<'w, W: 'w>(columns: &[Column<W>], workers: impl Iterator<Item = &'w W>) -> Vec<String> {
     let cells = |worker: &W| columns.iter().map(|(_, show)| show(worker)).collect();
     let rows: Vec<Vec<String>> = workers.map(cells).collect();
@@ -59,12 +59,12 @@ pub(crate) fn rows<'w, W: 'w>(columns: &[Column<W>], workers: impl Iterator<Item
     aligned(&titles, &rows)
 }
 
-/// `1 worker`, or `2 workers`.
+/// Returns `1 worker`, or `2 workers`.
 pub(crate) fn number_of_workers(number: u64) -> String {
     format!("{number} worker{}", if number == 1 { "" } else { "s" })
 }
 
-/// What stands above the workers.
+/// Returns the lines above the table of workers.
 pub(crate) fn heading(status: &Status) -> String {
     let Status { version, process, state, serves, generation, .. } = status;
     let total = status.all_counts();
@@ -111,7 +111,7 @@ pub(crate) fn heading(status: &Status) -> String {
     out
 }
 
-/// The lines of a table with its columns as wide as they have to be, numbers to the right.
+/// Returns the lines of a table whose columns are as wide as they have to be, numbers to the right.
 pub(crate) fn aligned(titles: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).chain([width(&titles[at])]).max();
     let widths: Vec<usize> = (0..titles.len()).map(|at| widest(at).unwrap_or(0)).collect();
@@ -128,7 +128,7 @@ mod tests {
 
     use super::{Status, age, table};
 
-    /// A table lines up, whatever is in it.
+    /// A table lines up, whatever its cells hold.
     #[test]
     fn tables() -> serde_json::Result<()> {
         let worker = |number: u64, requests: u64| {

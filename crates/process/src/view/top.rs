@@ -1,4 +1,4 @@
-//! `adyton top`: a live view of what has happened between two looks.
+//! `adyton top`: a live view of the events between two looks.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,19 +14,19 @@ use crate::view::screen::{Section, picture, printable, width};
 use crate::view::status::{Counts, Memory, PrefixStatus, Status, WorkerStatus};
 use crate::view::table::{Column, aligned, busy, heading, mib, rows};
 
-/// How often it looks.
+/// How often the view looks at the server.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Two looks at a server, and what runs at the second.
+/// Two looks at a server, and the requests that run at the second.
 struct TwoLooks<'l> {
     before: &'l Status,
     now: &'l Status,
     running: &'l Value,
-    /// Between the two.
+    /// The time between the two.
     seconds: f64,
 }
 
-/// An object of JSON on a line for each look: the status, with the requests that run.
+/// Writes a JSON object on a line for each look: the status, with the requests that run.
 pub(crate) fn record(path: &Path) -> Result<(), String> {
     loop {
         let mut status = ask(path, "GET", "/status")?;
@@ -41,7 +41,7 @@ pub(crate) fn record(path: &Path) -> Result<(), String> {
     }
 }
 
-/// A live view, once a second, until Ctrl-C or until the server is gone.
+/// Shows a live view, once a second, until Ctrl-C or until the server is gone.
 pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
     let nothing = Status::default();
     let mut before: Option<(Instant, Status)> = None;
@@ -51,12 +51,12 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
         let now = Instant::now();
         let (earlier, seconds) = match &before {
             Some((then, last)) => (last, now.duration_since(*then).as_secs_f64()),
-            // At first, what has happened since the server was started.
+            // The first picture counts from the start of the server.
             None => (&nothing, status.uptime_s),
         };
         let looks = TwoLooks { before: earlier, now: &status, running: &running, seconds };
         let out = view(&looks, Size::of_stdout());
-        // Without colours there is no terminal to redraw, or its user does not want that.
+        // Without colours there is no terminal to redraw, or its user does not want it redrawn.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
         let mut terminal = io::stdout();
         if write!(terminal, "{clear}{out}").and_then(|()| terminal.flush()).is_err() {
@@ -67,7 +67,7 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
     }
 }
 
-/// A worker, with what has happened since the last look.
+/// A worker, with its counts since the last look.
 struct Live {
     worker: WorkerStatus,
     since: Counts,
@@ -75,7 +75,7 @@ struct Live {
     rate: f64,
 }
 
-/// The columns of the live view: what has happened since the last look, and how things stand.
+/// The columns of the live view: the counts since the last look, and the present state.
 const LIVE: &[Column<Live>] = &[
     ("worker", |live| live.worker.label()),
     ("process", |live| live.worker.pid.to_string()),
@@ -95,7 +95,7 @@ const LIVE: &[Column<Live>] = &[
     ("pss", |live| mib(live.worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
-/// What is left away where a terminal is too narrow for all, in this order.
+/// Columns that are left out, in this order, where a terminal is too narrow for all.
 const SPARED: &[&str] = &[
     "pss",
     "interp. wait",
@@ -111,26 +111,26 @@ const SPARED: &[&str] = &[
     "5xx",
 ];
 
-/// Requests for each second.
+/// Returns the requests for each second.
 fn rate(since: &Counts, seconds: f64) -> f64 {
-    // Far below what the type holds exactly.
+    // The type holds this number exactly.
     #[expect(clippy::cast_precision_loss, reason = "requests between two looks")]
     let requests = since.requests as f64;
     requests / seconds.max(0.001)
 }
 
-/// Which part of the calls took that way; `-` without any.
+/// Returns the share of the calls that took one way; `-` if there are no calls.
 fn share(since: &Counts, way: u64) -> String {
     let calls = since.inline + since.handed_over + since.queued;
     (way * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
 }
 
-/// The mean of what was waited; `-` when nothing had to wait.
+/// Returns the mean wait; `-` when no request had to wait.
 fn mean(sum_us: u64, waits: u64) -> String {
     sum_us.checked_div(waits).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }
 
-/// What is to be seen, on a terminal of this size.
+/// Returns the view for a terminal of this size.
 fn view(looks: &TwoLooks<'_>, size: Size) -> String {
     let TwoLooks { before, now, running, seconds } = *looks;
     let text = rates(&now.all_counts().since(&before.all_counts()), seconds) + &heading(now);
@@ -138,7 +138,7 @@ fn view(looks: &TwoLooks<'_>, size: Size) -> String {
     picture(&text, sections, size)
 }
 
-/// A line for each worker, with the columns for which there is room.
+/// Returns a line for each worker, with the columns for which there is room.
 fn list(looks: &TwoLooks<'_>, columns: usize) -> Section {
     let before = looks.before.all_workers();
     let live = looks.now.all_workers().into_iter().map(|worker| {
@@ -160,7 +160,7 @@ fn list(looks: &TwoLooks<'_>, columns: usize) -> Section {
     Section::new([vec![String::new()], lines].concat(), rows, usize::MAX)
 }
 
-/// The line of all workers together.
+/// Returns the line of all workers together.
 fn rates(total: &Counts, seconds: f64) -> String {
     format!(
         "{:.0} requests/s, {} in flight; inline {}, handed over {}, queued {}; 5xx {}; \
@@ -176,7 +176,7 @@ fn rates(total: &Counts, seconds: f64) -> String {
     )
 }
 
-/// What is asked for most, by the first segment of the path, since the last look.
+/// Returns the most frequent requests since the last look, by the first segment of the path.
 fn prefixes(before: &Status, now: &Status) -> Section {
     const SHOWN: usize = 10;
     const TITLES: [&str; 4] = ["requests", "5xx", "mean ms", "path"];
@@ -200,12 +200,12 @@ fn prefixes(before: &Status, now: &Status) -> Section {
     Section::new(titles.collect(), rows, SHOWN)
 }
 
-/// Microseconds as milliseconds: `0.3`.
+/// Returns microseconds as milliseconds: `0.3`.
 fn milliseconds(us: u64) -> String {
     format!("{}.{}", us / 1000, us % 1000 / 100)
 }
 
-/// The requests that run longest.
+/// Returns the requests that have run longest.
 fn slowest(running: &Value) -> Section {
     const SHOWN: usize = 10;
 
@@ -230,12 +230,12 @@ mod tests {
     use super::{LIVE, SPARED, Status, TwoLooks, prefixes, slowest, view};
     use crate::view::screen::{picture, width};
 
-    /// A status of which only this is known.
+    /// Makes a status with these fields, and no others.
     fn status(known: Value) -> Status {
         serde_json::from_value(known).unwrap_or_default()
     }
 
-    /// Rates, shares and means are of what has happened between two looks, for all workers and for each.
+    /// Rates, shares and means count from look to look, for all workers and for each.
     #[test]
     fn between_two_looks() {
         let counted = |pid: u64, times: u64| {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!("", picture("", vec![slowest(&json!([]))], Size::ENDLESS));
     }
 
-    /// What was asked for most since the last look comes first, and what was not is left out.
+    /// The most frequent requests since the last look come first, and paths without requests are left out.
     #[test]
     fn most_asked_for() {
         let text = |before: &Status, now: &Status| picture("", vec![prefixes(before, now)], Size::ENDLESS);
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!("", text(&look(1, 1), &look(1, 1)));
     }
 
-    /// What is spared is a column.
+    /// Each name in the list is the title of a column.
     #[test]
     fn spared() {
         for title in SPARED {
@@ -302,8 +302,8 @@ mod tests {
         }
     }
 
-    /// However small the terminal and however much there is: the headline stays, what is missing is counted, and no line is
-    /// too long.
+    /// However small the terminal and however long the lists: the headline stays, missing rows are counted, and no line
+    /// is too long.
     #[test]
     fn small_terminals() {
         let worker = |number: u64| {

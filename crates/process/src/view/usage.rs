@@ -1,4 +1,4 @@
-//! What a process uses, as proc(5) has it.
+//! The resources of a process, from `/proc` (proc(5)).
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,7 +13,7 @@ use crate::workers::cause::SIGKILL;
 /// Ticks of the CPU times in `/proc`: `USER_HZ`, which is 100 on every architecture of Linux.
 const TICK_MS: u64 = 10;
 
-/// CPU time of a process in milliseconds; 0 when it is gone.
+/// Returns the CPU time of a process in milliseconds; 0 when it is gone.
 pub(crate) fn cpu_ms(pid: u32) -> u64 {
     let fields = fields(pid).unwrap_or_default();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
@@ -25,36 +25,36 @@ pub(crate) fn is_our_child(pid: u32) -> bool {
     parent(pid) == Some(process::id())
 }
 
-/// Our children.
+/// Returns our children.
 pub(crate) fn children() -> Vec<u32> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|&pid| is_our_child(pid)).collect()
 }
 
-/// What a descriptor of ours is called in the `/proc/PID/fd` of every process that has the same file open; `None` where
-/// that cannot be told.
+/// Returns the name that a descriptor of ours has in the `/proc/PID/fd` of every process that has the same file open;
+/// `None` where it cannot be read.
 pub(crate) fn name_of(descriptor: &OwnedFd) -> Option<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd())).ok()
 }
 
-/// Whether a process has a file open that is called so.
+/// Whether a process has a file of this name open.
 pub(crate) fn holds(pid: u32, name: &Path) -> bool {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|found| found == name)
 }
 
-/// The parent of a process.
+/// Returns the parent of a process.
 pub(crate) fn parent(pid: u32) -> Option<u32> {
     fields(pid)?.get(1)?.parse().ok()
 }
 
-/// When a process began, in ticks since the machine did: with its number, that is no other's.
+/// Returns when a process began, in ticks since the machine did: together with its number, that is no other process's.
 pub(crate) fn birth(pid: u32) -> Option<u64> {
     fields(pid)?.get(19)?.parse().ok()
 }
 
-/// The fields of `/proc/PID/stat` behind the name; `None` when the process is gone.
+/// Returns the fields of `/proc/PID/stat` behind the name; `None` when the process is gone.
 fn fields(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything.
@@ -62,13 +62,14 @@ fn fields(pid: u32) -> Option<Vec<String>> {
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Resident memory of a process in bytes; 0 when it is gone.
+/// Returns the resident memory of a process in bytes; 0 when it is gone.
 pub(crate) fn rss_bytes(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * process::page_bytes()
 }
 
-/// Memory of a process in bytes, of which shared pages count in part (PSS): slow, it walks the page tables.
+/// Returns the memory of a process in bytes, of which shared pages count in part (PSS): slow, because the kernel walks
+/// the page tables.
 pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
@@ -76,18 +77,18 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 }
 
 /// Has the kernel end this process rather than ours when memory is short (`oom_score_adj`, proc(5)): without the
-/// supervisor it would not be replaced. What counts is memory, so it is said to have ours besides its own.
+/// supervisor it would not be replaced. The kernel compares memory, so our memory is added to the process's own.
 pub(crate) fn end_before_us(pid: u32) {
     let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let ours: i64 = ours.trim().parse().unwrap_or(0);
     let thousandths = 1000 * rss_bytes(std::process::id()) / Grant::ask().memory_bytes.max(1);
     let theirs = (ours + i64::try_from(thousandths).unwrap_or(0) + 1).min(1000);
-    // Where it is refused, the process with most memory is ended, which is a worker as a rule.
+    // If the kernel refuses this, it ends the process with most memory, which is a worker as a rule.
     let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), theirs.to_string());
 }
 
-/// How often the kernel has ended a process of this one's control group because memory was short, and which group that is;
-/// of the whole machine where groups do not say (cgroups(7)).
+/// Returns the control group of this process, and how often the kernel has ended a process of it because memory was
+/// short; of the whole machine where groups do not count that (cgroups(7)).
 fn oom_kills() -> (String, u64) {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counts = groups.lines().find_map(|line| {
@@ -112,9 +113,9 @@ fn oom_kills() -> (String, u64) {
 #[derive(Debug)]
 pub(crate) struct OomKills {
     group: String,
-    /// How many are the cause of a death that is known.
+    /// Kills that are the cause of a known death.
     explained: u64,
-    /// When kills that no worker's end explains were seen first.
+    /// The time when kills were seen first that no worker's end explains.
     since_ms: Option<u64>,
 }
 
@@ -122,7 +123,7 @@ pub(crate) struct OomKills {
 const ENDING_MS: u64 = 10_000;
 
 impl OomKills {
-    /// Those before now do not count.
+    /// Begins to count: earlier kills do not matter.
     pub(crate) fn new() -> Self {
         let (group, explained) = oom_kills();
         Self { group, explained, since_ms: None }
@@ -131,20 +132,20 @@ impl OomKills {
     fn unexplained(&mut self) -> u64 {
         let (group, count) = oom_kills();
         if group != self.group {
-            // This process was moved to another group, in which all are new.
+            // This process was moved to another group, all of whose kills are new.
             *self = Self { group, explained: 0, since_ms: None };
         }
         count.saturating_sub(self.explained)
     }
 
-    /// Whether one of them explains a death.
+    /// Whether a kill explains a death.
     pub(crate) fn explain(&mut self, exit: Exit) -> bool {
         let explains = exit == Exit::Signal(SIGKILL) && self.unexplained() > 0;
         self.explained += u64::from(explains);
         explains
     }
 
-    /// Forgets those that ended other processes: programs that a worker has started.
+    /// Forgets the kills of other processes: of programs that a worker has started.
     pub(crate) fn forget(&mut self, now_ms: u64) {
         let left = self.unexplained();
         let since_ms = *self.since_ms.get_or_insert(now_ms);
@@ -157,7 +158,7 @@ impl OomKills {
     }
 }
 
-/// The number behind a name, of lines of both.
+/// Returns the number behind a name, in lines of names and numbers.
 fn number_of(name: &str, text: &str) -> Option<u64> {
     let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs.find_map(|(found, number)| (found == name).then(|| number.trim().parse().ok()).flatten())
@@ -167,7 +168,7 @@ fn number_of(name: &str, text: &str) -> Option<u64> {
 mod tests {
     use super::{cpu_ms, end_before_us, is_our_child, number_of, oom_kills, pss_bytes, rss_bytes};
 
-    /// This process has some of everything, and one that is not there has nothing.
+    /// This process uses some of each resource, and a process that does not exist uses none.
     #[test]
     fn this_process() {
         let pid = std::process::id();
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!((0, 0, None), (rss_bytes(u32::MAX), cpu_ms(u32::MAX), pss_bytes(u32::MAX)));
     }
 
-    /// A child is preferred to this process, by a little.
+    /// The kernel prefers a child to this process, by a little.
     #[test]
     fn who_is_ended() -> std::io::Result<()> {
         let score = |pid: u32| -> i64 {

@@ -1,43 +1,43 @@
-//! What is to be done, as values: the decisions return them, and the supervisor carries them out.
+//! Actions, as values: the decisions return them, and the supervisor carries them out.
 
 use adyton_log::messages::Message;
 use adyton_server::Ending;
 use adyton_sys::child::Kick;
 
-/// Names one worker, as long as the supervisor runs: process numbers are reused, and one that is being forked has no
-/// number yet.
+/// A name for one worker, as long as the supervisor runs: process numbers are reused, and a worker that is being forked
+/// has none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id(pub(crate) u64);
 
-/// Which process gets a signal.
+/// The process that gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recipient {
     /// A child that was not reaped yet.
     Child(u32),
-    /// A process that is about to fork a worker. It is no child of the supervisor: its number is its own only as long as
-    /// the birth is the same.
+    /// A process that is about to fork a worker. It is no child of the supervisor: its number belongs to it only as
+    /// long as the birth is the same.
     Forker {
-        /// Its number.
+        /// The process's number.
         pid: u32,
-        /// When it began.
+        /// The time when it began.
         birth: u64,
     },
 }
 
-/// Something to be done.
+/// An action for the supervisor.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// An entry in the error log.
+    /// Write an entry to the error log.
     Log(&'static Message, String),
-    /// A worker is told to finish what runs, and to end; with SIGTERM if it does not hear.
+    /// Tell a worker to finish its requests, and to end; with SIGTERM if it does not hear.
     Drain(Id, Ending),
-    /// A worker that drains is told to be quicker.
+    /// Tell a worker that drains to be quicker.
     Hurry(Id, Ending),
-    /// A process is sent a signal.
+    /// Send a signal to a process.
     Signal(Recipient, Kick),
-    /// The prototype of this generation has not followed an order.
+    /// Give up the prototype of this generation, which has not followed an order.
     DoomPrototype(u32),
-    /// The line to the prototype that is this process is closed: it ends by itself.
+    /// Close the line to the prototype that is this process: it ends by itself.
     Release(u32),
 }
 
@@ -61,7 +61,7 @@ impl std::fmt::Display for Action {
     }
 }
 
-/// Actions as lines, for the tables of tests.
+/// Returns the actions as lines, for the tables of tests.
 #[cfg(test)]
 pub(crate) fn lines(actions: &[Action]) -> Vec<String> {
     actions.iter().map(Action::to_string).collect()

@@ -1,26 +1,27 @@
-//! Why a worker has ended.
+//! Causes of a worker's end.
 
 use adyton_sys::child::{Exit, signal_name};
 use serde::{Deserialize, Serialize};
 
-/// Why a worker has ended, as metrics count it.
+/// The cause of a worker's end, as metrics count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
-    /// It was told to, and did.
+    /// The worker was told to end, and did.
     Told,
-    /// It had reached a limit of its own, or a request in it does not end: it was told to for that, and did.
+    /// The worker had reached a limit of its own, or a request in it does not end: it was told to end for that, and
+    /// did.
     Limit,
-    /// It was told to, and did not.
+    /// The worker was told to end, and did not.
     Overdue,
-    /// It could not load the application, or open what it needs.
+    /// The worker could not load the application, or open what it needs.
     NotStarted,
-    /// It left by itself.
+    /// The worker left by itself.
     Left,
-    /// A signal of a fault: the application, or we, did something that no process may do.
+    /// A signal of a fault: the application, or the server, did something that no process may do.
     Crashed,
-    /// The kernel, because memory was short.
+    /// The kernel ended it, because memory was short.
     OutOfMemory,
-    /// A signal from outside.
+    /// A signal came from outside.
     Killed,
 }
 
@@ -36,12 +37,12 @@ impl Cause {
         Self::Killed,
     ];
 
-    /// The cause with this word.
+    /// Returns the cause with this word.
     pub(crate) fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.word() == word)
     }
 
-    /// The word for metrics.
+    /// Returns the word for metrics.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Told => "told",
@@ -56,33 +57,34 @@ impl Cause {
     }
 }
 
-/// Why a worker is told to end. In a note for another program, what is no limit is nothing but its words.
+/// The reason why a worker is told to end. In a note for another program, a reason that is no limit is written as its
+/// words alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Reason {
-    /// It has reached one of its limits.
+    /// The worker has reached one of its limits.
     Limit {
-        /// Which, in words.
+        /// The limit, in words.
         limit: String,
     },
-    /// It was asked for, or another worker serves in its place.
+    /// The end was asked for, or another worker serves in its place.
     Other(String),
 }
 
 impl Reason {
-    /// A reason that is no limit.
+    /// Makes a reason that is no limit.
     pub(crate) fn other(words: &str) -> Self {
         Self::Other(words.to_owned())
     }
 
-    /// In words.
+    /// Returns the reason in words.
     pub(crate) fn words(&self) -> &str {
         match self {
             Self::Limit { limit: words } | Self::Other(words) => words,
         }
     }
 
-    /// The cause of the end of a worker that did as it was told.
+    /// Returns the cause of the end of a worker that did as it was told.
     fn cause(&self) -> Cause {
         match self {
             Self::Limit { .. } => Cause::Limit,
@@ -91,20 +93,20 @@ impl Reason {
     }
 }
 
-/// What was known of a worker when it ended.
+/// The facts known of a worker when it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'k> {
-    /// It had served.
+    /// Whether it had served.
     pub(crate) served: bool,
     /// Why it was told to end.
     pub(crate) told: Option<&'k Reason>,
-    /// It was told so in a hurry that ends with SIGKILL.
+    /// Whether it was told to end in a hurry that ends with SIGKILL.
     pub(crate) hurried: bool,
-    /// Why it was killed by us.
+    /// Why the supervisor has killed it.
     pub(crate) doomed: Option<&'k str>,
-    /// The kernel has ended some process for want of memory since it was looked at last.
+    /// Whether the kernel has ended some process for want of memory since the last look.
     pub(crate) memory_was_short: bool,
-    /// Resident memory when it was looked at last.
+    /// Resident memory at the last look.
     pub(crate) rss_bytes: u64,
 }
 
@@ -114,10 +116,11 @@ pub(crate) const NOT_LOADED: i32 = 3;
 /// The number of SIGKILL, signal(7).
 pub(crate) const SIGKILL: i32 = 9;
 
-/// Signals that a process gets for what it did itself.
+/// Signals that a process gets for its own faults.
 const FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS"];
 
-/// Says why a worker has ended: for metrics, and in words. How is not known of one that ended before it was known itself.
+/// Returns why a worker has ended: for metrics, and in words. `exit` is unknown for a worker that ended before its
+/// process was known.
 pub(crate) fn cause(exit: Option<Exit>, known: &Known<'_>) -> (Cause, String) {
     let Some(exit) = exit else { return unseen(known) };
     match (exit, known.doomed, known.told) {
@@ -221,7 +224,7 @@ mod tests {
         }
     }
 
-    /// A worker that ended before it was known has a cause, too, if it was given one.
+    /// A worker that ended before its process was known has a cause, too, if it was given one.
     #[test]
     fn unseen() {
         let starting = Known { served: false, ..SERVED };

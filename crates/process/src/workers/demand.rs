@@ -1,23 +1,24 @@
-//! How many workers are wanted, between `--min-processes` and `--max-processes`: more while requests wait for a thread,
-//! fewer when all that they do could be done by one less.
+//! The wanted number of workers, between `--min-processes` and `--max-processes`: more while requests wait for a
+//! thread, fewer when one worker less could do all of the work.
 //!
-//! It grows within seconds and shrinks within a minute, and not again at once: a worker that starts uses the CPU itself.
+//! The number grows within seconds and shrinks within a minute, and then rests for a moment: a worker that starts uses
+//! the CPU itself.
 
 use serde::{Deserialize, Serialize};
 
-/// The bounds; equal ones leave the number as it is.
+/// The bounds of the number; equal ones leave it as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// So many at least.
+    /// The least number.
     pub least: usize,
-    /// So many at most.
+    /// The greatest number.
     pub most: usize,
 }
 
-/// Looks, a second apart, with requests waiting before there is one more worker.
+/// Looks with requests waiting, a second apart, until a worker is added.
 const LOOKS_TO_GROW: u32 = 3;
 
-/// Looks at which one worker less would have been enough before there is one less.
+/// Looks at which one worker less would have been enough, until one is given up.
 const LOOKS_TO_SHRINK: u32 = 60;
 
 /// Looks after a change before the next one.
@@ -26,24 +27,24 @@ const LOOKS_TO_SETTLE: u32 = 5;
 /// A worker that is this busy, in thousandths of a CPU, has nothing to spare.
 const BUSY_THOUSANDTHS: u64 = 500;
 
-/// What is seen at one look.
+/// The measurements of one look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Workers that serve.
     pub(crate) workers: usize,
-    /// Requests that wait for a thread, in all of them.
+    /// Requests that wait for a thread, in all workers.
     pub(crate) queued: u64,
-    /// Threads inside slow calls, in all of them.
+    /// Threads inside slow calls, in all workers.
     pub(crate) busy: u64,
-    /// Threads, in all of them.
+    /// Threads, in all workers.
     pub(crate) threads: u64,
     /// CPU time of all workers since the last look, in milliseconds.
     pub(crate) cpu_ms: u64,
-    /// Since the last look.
+    /// Time since the last look.
     pub(crate) elapsed_ms: u64,
 }
 
-/// What was seen so far.
+/// Counts of the looks so far.
 #[derive(Debug, Default)]
 pub(crate) struct Demand {
     waiting: u32,
@@ -52,7 +53,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Takes note of a look; says by how many the workers are to change.
+    /// Takes note of a look; returns by how many the workers are to change.
     pub(crate) fn look(&mut self, seen: Seen, bounds: Bounds) -> i8 {
         if self.settling > 0 {
             self.settling -= 1;
@@ -75,7 +76,7 @@ impl Demand {
     }
 }
 
-/// Whether one worker less would have had the time and the threads for all that was done, and half of both to spare.
+/// Whether one worker less would have had the time and the threads for all of the work, and half of both to spare.
 fn could_do_with_less(seen: Seen) -> bool {
     let (workers, others) = (seen.workers as u64, seen.workers.saturating_sub(1) as u64);
     seen.queued == 0
@@ -91,13 +92,13 @@ mod tests {
     const CALM: Seen = Seen { workers: 2, queued: 0, busy: 0, threads: 32, cpu_ms: 10, elapsed_ms: 1_000 };
     const FULL: Seen = Seen { queued: 5, busy: 32, ..CALM };
 
-    /// The changes, with the look at which each came.
+    /// Returns the changes, with the look at which each came.
     fn changes(seen: Seen, looks: u32) -> Vec<(u32, i8)> {
         let mut demand = Demand::default();
         (1..=looks).map(|look| (look, demand.look(seen, BOUNDS))).filter(|(_, change)| *change != 0).collect()
     }
 
-    /// It grows soon, and then waits for what that brings.
+    /// The number grows soon, and then waits for the effect.
     #[test]
     fn grows() {
         let next = LOOKS_TO_GROW + LOOKS_TO_SETTLE + LOOKS_TO_GROW;
@@ -106,7 +107,7 @@ mod tests {
         assert!(changes(Seen { workers: 3, ..FULL }, 100).is_empty(), "there are as many as there may be");
     }
 
-    /// It shrinks late, and neither below the least nor while there is work for all.
+    /// The number shrinks late, and neither below the least nor while there is work for all.
     #[test]
     fn shrinks() {
         assert_eq!(vec![(LOOKS_TO_SHRINK, -1)], changes(CALM, LOOKS_TO_SHRINK));
@@ -115,7 +116,7 @@ mod tests {
         assert!(changes(Seen { busy: 12, ..CALM }, 200).is_empty(), "they wait, in many threads");
     }
 
-    /// Among many workers, those that never had a request are too many, and no busy one hides them.
+    /// Among many workers, those that have never had a request are too many, and no busy worker hides them.
     #[test]
     fn many() {
         let of = |workers: usize| Seen { workers, threads: 18 * workers as u64, ..CALM };

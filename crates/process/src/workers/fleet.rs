@@ -1,6 +1,7 @@
-//! Which workers there should be: slots and the workers in them, when one is started, replaced, told to end, or ended.
+//! The workers that there should be: slots and the workers in them, when each is started, replaced, told to end, or
+//! ended.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns actions.
 
 use adyton_log::messages;
 use adyton_server::pulse::Ailment;
@@ -15,39 +16,40 @@ use crate::workers::limits::Limits;
 use crate::workers::slot::Slot;
 use crate::workers::staff::{Birth, Measured, Record, Staff, State};
 
-/// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a row.
+/// Workers that are wanted at most, and that the settings allow: together with those that drain they have to find a
+/// row.
 pub(crate) const WORKERS_MAX: usize = 1_024;
 
-/// Under which conditions a worker is started.
+/// The conditions under which a worker is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     /// The newest generation.
     pub(crate) generation: u32,
-    /// Whether a worker of it has served.
+    /// Whether a worker of the newest generation has served.
     pub(crate) is_proven: bool,
-    /// Whether there is what workers are made from.
+    /// Whether the process that workers are made from is there.
     pub(crate) may_fork: bool,
 }
 
-/// A slot for the next program: when it goes, and its workers.
+/// A slot for the next program: the time when it goes, and its workers.
 pub(crate) type Leaving = (Option<u64>, Vec<(Id, Record)>);
 
 /// A worker that has ended.
 #[derive(Debug)]
 pub(crate) struct Death {
-    /// The number of its slot.
+    /// The number of the worker's slot.
     pub(crate) number: usize,
     pub(crate) pid: u32,
     pub(crate) process: String,
     pub(crate) generation: u32,
     pub(crate) row: usize,
     pub(crate) cause: Cause,
-    /// How it has ended, in words.
+    /// How the worker has ended, in words.
     pub(crate) words: String,
-    /// It was not told to.
+    /// Whether the worker was not told to end.
     pub(crate) is_unasked: bool,
     pub(crate) has_served: bool,
-    /// When the next one starts, in words, if that is not at once.
+    /// When the next worker starts, in words, if that is not at once.
     pub(crate) next: String,
 }
 
@@ -58,7 +60,7 @@ pub(crate) struct Fleet {
     limits: Limits,
     pace: Pace,
     jitter: Jitter,
-    /// How many there are to be at first.
+    /// The number of workers to start at first.
     first: u64,
     /// Workers that were started.
     starts: u64,
@@ -66,7 +68,7 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// None yet.
+    /// Makes a fleet without slots.
     pub(crate) fn new(limits: Limits, pace: Pace, first: usize, seed: u64) -> Self {
         let jitter = Jitter::new(seed);
         Self { slots: Vec::new(), limits, pace, jitter, first: first as u64, starts: 0, last: Id(0) }
@@ -92,34 +94,34 @@ impl Fleet {
         self.workers_mut().find(|worker| worker.id() == id)
     }
 
-    /// The names of all workers, by their slots.
+    /// Returns the names of all workers, by their slots.
     pub(crate) fn ids(&self) -> Vec<Id> {
         self.workers().map(Staff::id).collect()
     }
 
-    /// Workers that were started.
+    /// Returns how many workers were started.
     pub(crate) fn starts(&self) -> u64 {
         self.starts
     }
 
-    /// How many slots have a worker that serves, and gives signs of life.
+    /// Returns how many slots have a worker that serves, and gives signs of life.
     pub(crate) fn serving(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_served()).count()
     }
 
-    /// How many workers serve and give signs of life, and how many rows are in use up to the last one.
+    /// Returns how many workers serve and give signs of life, and how many rows are in use up to the last one.
     pub(crate) fn rows(&self) -> (usize, usize) {
         let serves = |worker: &&Staff| worker.state() == State::Serving && !worker.pulse().is_silent;
         let used = self.workers().map(|worker| worker.row() + 1).max().unwrap_or(0);
         (self.workers().filter(serves).count(), used)
     }
 
-    /// Workers that give no sign of life.
+    /// Returns how many workers give no sign of life.
     pub(crate) fn silent(&self) -> usize {
         self.workers().filter(|worker| worker.pulse().is_silent).count()
     }
 
-    /// How many workers are wanted.
+    /// Returns how many workers are wanted.
     pub(crate) fn wanted(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_wanted()).count()
     }
@@ -134,7 +136,7 @@ impl Fleet {
         self.slots.iter().filter(|slot| !slot.is_retiring()).all(|slot| slot.serves(generation))
     }
 
-    /// In how many slots this generation serves.
+    /// Returns in how many slots this generation serves.
     pub(crate) fn served_by(&self, generation: u32) -> usize {
         self.slots.iter().filter(|slot| slot.serves(generation)).count()
     }
@@ -149,18 +151,18 @@ impl Fleet {
         self.slots.iter().any(Slot::is_between)
     }
 
-    /// Keeps a slot that was about to go; says whether there was one.
+    /// Keeps a slot that was about to go; returns whether there was one.
     pub(crate) fn keep_one(&mut self) -> bool {
         let leaving = self.slots.iter_mut().find(|slot| !slot.is_wanted());
         leaving.map(Slot::keep).is_some()
     }
 
-    /// One slot more.
+    /// Adds a slot.
     pub(crate) fn add(&mut self) {
         self.slots.push(Slot::new(self.slots.len() + 1));
     }
 
-    /// One slot less, once nothing comes to it any more; says whether there may be.
+    /// Gives a slot up, which ends once no connection comes to it any more; returns whether that is allowed.
     pub(crate) fn give_up_one(&mut self, now_ms: u64) -> bool {
         if self.wanted() <= 1 {
             return false;
@@ -169,16 +171,16 @@ impl Fleet {
         slot.map(|slot| slot.give_up(now_ms)).is_some()
     }
 
-    /// Slots come back that were given up: a client waits at their sockets all the same, where no worker may listen any
-    /// more.
+    /// Brings slots back that were given up: a client waits at their sockets all the same, where no worker may listen
+    /// any more.
     pub(crate) fn recall(&mut self, number: usize) {
         for _ in 0..number {
             self.slots.push(Slot::recalled(self.slots.len() + 1));
         }
     }
 
-    /// Ends the slots that are given up, once no client waits at their sockets, where `is_waited_at` says that of the
-    /// slot at a position. Says how many were removed, from the end.
+    /// Ends the slots that are given up, once no client waits at their sockets: `is_waited_at` says whether one waits
+    /// at the slot at a position. Returns how many slots were removed, from the end.
     pub(crate) fn retire(
         &mut self,
         is_waited_at: impl Fn(usize) -> bool,
@@ -203,7 +205,8 @@ impl Fleet {
         gone
     }
 
-    /// Starts a worker in the slot at this position, if that is due. It counts from now on; see [`Self::note_not_spawned`].
+    /// Starts a worker in the slot at this position, if that is due. The worker counts from now on; see
+    /// [`Self::note_not_spawned`].
     pub(crate) fn start(&mut self, at: usize, wanted: Wanted, now_ms: u64) -> Option<Birth> {
         if !self.may_start(at, wanted, now_ms) {
             return None;
@@ -229,7 +232,7 @@ impl Fleet {
         let starting = || self.slots.iter().any(Slot::is_starting);
         slot.wants_worker(wanted.generation, now_ms)
             && wanted.may_fork
-            // The first of a generation shows whether it can serve at all.
+            // The first worker of a generation shows whether it can serve at all.
             && (wanted.is_proven || !starting())
             && (self.pace == Pace::All || slot.serving().is_none() || !starting())
     }
@@ -238,14 +241,14 @@ impl Fleet {
         (0..share::ROWS).find(|row| self.workers().all(|worker| worker.row() != *row)).unwrap_or(0)
     }
 
-    /// The process of a worker has begun.
+    /// Notes that the process of a worker has begun.
     pub(crate) fn note_spawned(&mut self, id: Id, pid: u32) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_spawned(pid);
         }
     }
 
-    /// A worker could not be started.
+    /// Notes that a worker could not be started.
     pub(crate) fn note_not_spawned(&mut self, id: Id, now_ms: u64) {
         if let Some((slot, _)) = self.remove(id) {
             slot.note_failure(0, now_ms);
@@ -253,21 +256,21 @@ impl Fleet {
         }
     }
 
-    /// A prototype has begun to fork a worker, by way of this process.
+    /// Notes that a prototype has begun to fork a worker, by way of this process.
     pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Recipient>) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_forking(forker);
         }
     }
 
-    /// A forked worker is this process.
+    /// Notes that a forked worker is this process.
     pub(crate) fn note_hello(&mut self, id: Id, pid: u32, out: &mut Vec<Action>) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_hello(pid, out);
         }
     }
 
-    /// A worker was told to end from outside.
+    /// Notes that a worker was told to end from outside.
     pub(crate) fn note_leaving(&mut self, id: Id, is_told: bool, now_ms: u64, out: &mut Vec<Action>) {
         let graceful_ms = self.limits.graceful_timeout_ms;
         if let Some(worker) = self.worker_mut(id) {
@@ -275,7 +278,7 @@ impl Fleet {
         }
     }
 
-    /// A worker serves: older ones in its slot end. Says which generation it is of, if it was awaited.
+    /// Notes that a worker serves: older ones in its slot end. Returns its generation, if the worker was awaited.
     pub(crate) fn note_ready(&mut self, id: Id, now_ms: u64, out: &mut Vec<Action>) -> Option<u32> {
         let graceful_ms = self.limits.graceful_timeout_ms;
         let again = self.starts > self.first;
@@ -295,40 +298,40 @@ impl Fleet {
         Some(worker.generation())
     }
 
-    /// The version of a worker.
+    /// Returns the generation of a worker.
     pub(crate) fn generation_of(&self, id: Id) -> Option<u32> {
         self.workers().find(|worker| worker.id() == id).map(Staff::generation)
     }
 
-    /// A worker that ends has served, although that was not heard: its first request can end it before it says so.
+    /// Notes that a worker that ends has served, although it has not said so: its first request can end it before.
     pub(crate) fn note_served(&mut self, id: Id, now_ms: u64) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_served(now_ms);
         }
     }
 
-    /// A newer version is wanted.
+    /// Notes that a newer version is wanted.
     pub(crate) fn reload(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         for slot in &mut self.slots {
             slot.reload(now_ms, out);
         }
     }
 
-    /// No worker is started before this time.
+    /// Starts no worker before this time.
     pub(crate) fn hold_until(&mut self, not_before_ms: u64) {
         for slot in &mut self.slots {
             slot.hold_until(not_before_ms);
         }
     }
 
-    /// Looks whose time is over.
+    /// Looks whether the time of a worker is over.
     pub(crate) fn look(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         for worker in self.slots.iter_mut().flat_map(Slot::workers_mut) {
             worker.look(&self.limits, now_ms, out);
         }
     }
 
-    /// Compares the workers that serve with their limits. `measured` measures one.
+    /// Compares the workers that serve with their limits. `measured` measures one worker.
     pub(crate) fn measure(
         &mut self,
         measured: impl Fn(&Staff) -> Option<Measured>,
@@ -343,8 +346,8 @@ impl Fleet {
         }
     }
 
-    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` says of a worker how many signs there were, and
-    /// what it suffers from.
+    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns the number of a worker's signs,
+    /// and its ailment.
     pub(crate) fn hear_pulses(
         &mut self,
         heart: impl Fn(Id) -> Option<(u64, Ailment)>,
@@ -367,7 +370,7 @@ impl Fleet {
         }
     }
 
-    /// A worker has ended; how is not known of one that had not said which one it is.
+    /// Notes that a worker has ended; `exit` is unknown for one that had not said which process it is.
     pub(crate) fn note_end(
         &mut self,
         id: Id,
@@ -404,15 +407,15 @@ impl Fleet {
         })
     }
 
-    /// What the next program has to know: when each slot goes, and its workers.
+    /// Returns the records for the next program: for each slot when it goes, and its workers.
     pub(crate) fn records(&self, now_ms: u64) -> Vec<Leaving> {
         let of = |worker: &Staff| (worker.id(), worker.record());
         let of_slot = |slot: &Slot| (slot.retires_ms(now_ms), slot.workers().iter().map(of).collect());
         self.slots.iter().map(of_slot).collect()
     }
 
-    /// Takes over what an earlier program has left: how many workers it had started, when each slot goes, and its workers, for
-    /// which the names are returned.
+    /// Takes over from an earlier program: how many workers it had started, when each slot goes, and its workers, whose
+    /// names are returned.
     pub(crate) fn take(&mut self, starts: u64, slots: Vec<(Option<u64>, Vec<Record>)>) -> Vec<Id> {
         self.starts = starts;
         let mut ids = Vec::new();
@@ -439,16 +442,17 @@ mod tests {
     use crate::workers::limits::Limits;
     use crate::workers::staff::Measured;
 
-    /// What happens to a fleet. Workers are named by their numbers, in the order in which they were started.
+    /// An event in a fleet. Workers are named by their numbers, in the order in which they were started.
     #[derive(Clone, Copy, Debug)]
     enum Event {
-        /// So much time passes.
+        /// This time passes.
         Pass(u64),
-        /// The supervisor starts what is due, and looks whose time is over. The process of worker 3 is 103.
+        /// The supervisor starts the workers that are due, and looks whose time is over. The process of worker 3 is
+        /// 103.
         Act,
-        /// The same, when no process can be started.
+        /// An `Act` in which no process can be started.
         ActInVain,
-        /// The same, with a prototype that forks: workers have no process yet.
+        /// An `Act` with a prototype that forks: workers have no process yet.
         ActForking,
         Ready(u64),
         Forking(u64),
@@ -574,7 +578,7 @@ mod tests {
             self.seen.extend(lines(&out));
         }
 
-        /// All this has happened.
+        /// Plays these events, without a look at the actions.
         fn after(&mut self, events: &[Event]) {
             for event in events {
                 self.happens(*event);
@@ -582,7 +586,7 @@ mod tests {
             self.seen.clear();
         }
 
-        /// Plays a table: what happens, and what is done then.
+        /// Plays a table of events and the expected actions.
         fn plays(&mut self, table: &[(Event, &[&str])]) {
             for (at, (event, expected)) in table.iter().enumerate() {
                 self.happens(*event);
@@ -610,7 +614,8 @@ mod tests {
         }
     }
 
-    /// What cannot be started is tried again at once, then later and later; the other slots do not wait for it.
+    /// A worker that cannot be started is tried again at once, then later and later; the other slots do not wait for
+    /// it.
     #[test]
     fn starts_in_vain() {
         let mut game = Game::new(Pace::All, 2, &LIMITS);
@@ -628,8 +633,8 @@ mod tests {
         assert_eq!(1, game.fleet.starts(), "those that were started");
     }
 
-    /// One crash costs no time, the next ones more and more, a long life makes up for it; an end that was asked for is
-    /// no crash.
+    /// One crash costs no time, the next ones more and more, and a long life makes up for it; an end that was asked for
+    /// is no crash.
     #[test]
     fn deaths() {
         let crashed = "crashed: worker 1 crashed with SIGSEGV; where Python was stands above";
@@ -665,8 +670,8 @@ mod tests {
         ]);
     }
 
-    /// A reload replaces one after the other, or all at once when the first of the new ones serves; old workers go when their
-    /// successors serve, in whatever order.
+    /// A reload replaces one worker after the other, or all at once when the first new one serves; old workers go when
+    /// their successors serve, in whatever order.
     #[test]
     fn reloads() {
         let ready: &[(Event, &[&str])] = &[
@@ -698,10 +703,10 @@ mod tests {
         one.plays(&[
             (Act, &["start #5 in slot 2, generation 2"]),
             (Act, &[]),
-            // An old one that dies is replaced without waiting for its turn.
+            // An old worker that dies is replaced without waiting for its turn.
             (Ends(3, SEGV), &["crashed: worker 3 crashed with SIGSEGV; where Python was stands above"]),
             (Act, &["start #6 in slot 3, generation 2"]),
-            // The next reload does not wait for what the last one has begun.
+            // The next reload does not wait for workers that the last one has started.
             (Reload, &["Kill 105", "Kill 106"]),
             (Act, &[]),
             (Ends(5, Exit::Signal(9)), &["told: worker 2 was ended: a newer version is wanted"]),
@@ -710,8 +715,8 @@ mod tests {
         ]);
     }
 
-    /// A worker that does not end in time is made to say where it is, and then killed, once each; so is one that is not
-    /// ready in time.
+    /// A worker that does not end in time is made to say where it is, and then killed, once each; so is a worker that
+    /// is not ready in time.
     #[test]
     fn escalation() {
         let mut game = Game::new(Pace::All, 1, &LIMITS);
@@ -751,8 +756,8 @@ mod tests {
         ]);
     }
 
-    /// While a worker is being forked, the process that is there gets its signals: none, the prototype, or itself; and
-    /// a prototype that does not follow orders is given up.
+    /// While a worker is being forked, the process that exists at that moment gets its signals: none, the prototype, or
+    /// the worker; a prototype that does not follow orders is given up.
     #[test]
     fn forks() {
         let late = "log: worker 1 (not forked yet) was not ready after 60 s; this is where it is:";
@@ -777,8 +782,8 @@ mod tests {
         }
     }
 
-    /// A stop, in all states of a worker: one that starts is ended, one that serves finishes, one that drains already
-    /// hurries, once.
+    /// A stop ends a worker that starts, lets a worker that serves finish, and hurries a worker that drains already,
+    /// once.
     #[test]
     fn stops() {
         let mut game = Game::new(Pace::All, 3, &LIMITS);
@@ -804,7 +809,8 @@ mod tests {
         ]);
     }
 
-    /// In every order of what may end a worker it is told to drain once, hurried at most once, and replaced by one successor.
+    /// In every order of events that may end it, a worker is told to drain once, hurried at most once, and replaced by
+    /// one successor.
     #[test]
     fn all_orders() {
         let stuck = Measured { is_stuck: true, ..Measured::default() };
@@ -825,7 +831,7 @@ mod tests {
         }
     }
 
-    /// All orders of `number` things.
+    /// Returns all orders of `number` things.
     fn permutations(number: usize) -> Vec<Vec<usize>> {
         let Some(last) = number.checked_sub(1) else { return vec![Vec::new()] };
         let with = |order: &Vec<usize>, at: usize| [&order[..at], &[last], &order[at..]].concat();
@@ -833,8 +839,8 @@ mod tests {
         smaller.iter().flat_map(|order| (0..number).map(move |at| with(order, at))).collect()
     }
 
-    /// Each limit is a reason of its own, found once; a worker that serves goes on until its successor does, unless it
-    /// cannot.
+    /// Each limit is a reason of its own, found once; a worker that serves goes on until its successor serves, unless
+    /// it cannot.
     #[test]
     fn limits() {
         let limits = Limits {
@@ -879,7 +885,8 @@ mod tests {
         ]);
     }
 
-    /// A worker without signs of life is named, is not counted on, and is given up in the end; one that is heard again is not.
+    /// A worker without signs of life is named, is not counted on, and is given up in the end; one that is heard again
+    /// is kept.
     #[test]
     fn silence() {
         let mut game = Game::new(Pace::All, 1, &LIMITS);
@@ -905,7 +912,8 @@ mod tests {
         ]);
     }
 
-    /// Slots that are given up accept for a while, come back while they are wanted again or waited at, and go the last first.
+    /// Slots that are given up accept for a while, come back while they are wanted again or a client waits there, and
+    /// go the last first.
     #[test]
     fn fewer_and_more() {
         let mut game = Game::new(Pace::All, 2, &LIMITS);
@@ -941,7 +949,7 @@ mod tests {
         ]);
     }
 
-    /// Another program goes on where this one has left off.
+    /// Another program takes over from this one.
     #[test]
     fn succession() {
         let mut game = Game::new(Pace::All, 2, &LIMITS);

@@ -1,6 +1,6 @@
-//! Limits that differ a little from worker to worker: those that were started together shall not end together.
+//! Limits that differ a little from worker to worker: workers that were started together shall not end together.
 
-/// Random numbers that are good enough for that: a xorshift generator (Marsaglia 2003).
+/// A source of random numbers that are good enough for that: a xorshift generator (Marsaglia 2003).
 #[derive(Debug)]
 pub(crate) struct Jitter(u64);
 
@@ -9,7 +9,7 @@ impl Jitter {
         Self(seed | 1)
     }
 
-    /// A number up to a tenth larger.
+    /// Returns a number up to a tenth larger.
     pub(crate) fn add(&mut self, number: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -24,7 +24,7 @@ mod tests {
 
     use super::Jitter;
 
-    /// Every number between the limit and a tenth more comes about as often, whatever the seed.
+    /// Each number between the limit and a tenth more comes about as often, whatever the seed.
     #[test]
     fn spreads() {
         for seed in [0, 1, 1 << 40, u64::MAX] {

@@ -1,15 +1,15 @@
-//! When a worker is replaced, and how long it may take for what.
+//! Limits of a worker: when it is replaced, and how long each step may take.
 
-/// So many signs of life are expected in the time after which a worker is given up.
+/// Signs of life that are expected in the time after which a worker is given up.
 const BEATS: u64 = 30;
 
-/// So many of them may fail to come before a worker is called silent.
+/// Signs of life in a row that may be missing before a worker is called silent.
 const MISSED_MAX: u64 = 3;
 
-/// The quickest heart: each beat wakes a thread, and each loop.
+/// The shortest time between signs of life: each wakes a thread, and each loop.
 const BEAT_MS_MIN: u64 = 50;
 
-/// When a worker is replaced; 0 is never.
+/// Limits at which a worker is replaced; 0 is no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requests that it may serve, before the jitter.
@@ -29,18 +29,18 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How often a worker gives a sign of life; `None`: it need not.
+    /// Returns how often a worker gives a sign of life; `None` if it need not.
     pub fn beat_ms(&self) -> Option<u64> {
         let timeout_ms = self.heartbeat_timeout_ms;
         (timeout_ms > 0).then(|| (timeout_ms / BEATS).max(BEAT_MS_MIN))
     }
 
-    /// When a worker is called silent.
+    /// Returns after which silence a worker is called silent.
     pub(crate) fn silence_ms(&self) -> u64 {
         self.beat_ms().map_or(u64::MAX, |beat_ms| beat_ms * MISSED_MAX)
     }
 
-    /// When a process that is started now has to be ready; `None`: whenever it is.
+    /// Returns when a process that is started now has to be ready; `None` if there is no such time.
     pub(crate) fn startup_due_ms(&self, now_ms: u64) -> Option<u64> {
         (self.startup_timeout_ms > 0).then_some(now_ms + self.startup_timeout_ms)
     }

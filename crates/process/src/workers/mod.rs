@@ -1,4 +1,4 @@
-//! Which workers there should be, and how each of them stands: decided without I/O.
+//! The workers that there should be, and the state of each: decided without I/O.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,7 +1,7 @@
-//! Which prototypes there should be (`--preload`): the processes that workers are forked from, of the newest generation, and of
-//! the last one that has served while it is needed.
+//! The prototypes that there should be (`--preload`). Workers are forked from them. There is one of the newest
+//! generation, and one of the last generation that has served, while it is needed.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns actions.
 
 use adyton_log::messages;
 use adyton_sys::child::{Exit, Kick};
@@ -20,18 +20,18 @@ const PAUSE_MS: u64 = 1_000;
 struct Prototype {
     pid: u32,
     generation: u32,
-    /// It has imported the application, and forks.
+    /// Whether it has imported the application, and forks.
     is_ready: bool,
     due_ms: Option<u64>,
-    /// It was not ready in time, or has not forked in time, and was made to say where it is.
+    /// Whether it was not ready in time, or has not forked in time, and was made to say where it is.
     is_doomed: bool,
 }
 
-/// One that is not needed any more.
+/// A prototype that is not needed any more.
 #[derive(Debug)]
 struct Dismissed {
     pid: u32,
-    /// When it is killed.
+    /// The time when it is killed.
     due_ms: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ struct Dismissed {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) generation: u32,
-    /// It had imported the application.
+    /// Whether it had imported the application.
     pub(crate) was_ready: bool,
     /// How it has ended, in words, unless it was no longer needed.
     pub(crate) words: Option<String>,
@@ -52,32 +52,32 @@ pub(crate) struct Nursery {
     is_used: bool,
     limits: Limits,
     prototypes: Vec<Prototype>,
-    /// Those that are about to end.
+    /// Prototypes that are about to end.
     dismissed: Vec<Dismissed>,
-    /// Prototypes that could not import the application, one after the other.
+    /// Prototypes in a row that could not import the application.
     failures: u32,
-    /// None is started before.
+    /// No prototype is started before this time.
     not_before_ms: u64,
 }
 
 impl Nursery {
-    /// No prototype yet.
+    /// Makes a nursery without a prototype.
     pub(crate) fn new(is_used: bool, limits: Limits) -> Self {
         let (prototypes, dismissed) = (Vec::new(), Vec::new());
         Self { is_used, limits, prototypes, dismissed, failures: 0, not_before_ms: 0 }
     }
 
-    /// Whether there is none left.
+    /// Whether no prototype is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.prototypes.is_empty() && self.dismissed.is_empty()
     }
 
-    /// Whether some are about to end.
+    /// Whether some prototypes are about to end.
     pub(crate) fn has_dismissed(&self) -> bool {
         !self.dismissed.is_empty()
     }
 
-    /// Whether this process is one of them, those that are about to end included.
+    /// Whether this process is a prototype, perhaps one that is about to end.
     pub(crate) fn knows(&self, pid: u32) -> bool {
         self.has(pid) || self.dismissed.iter().any(|dismissed| dismissed.pid == pid)
     }
@@ -87,30 +87,30 @@ impl Nursery {
         self.prototypes.iter().any(|prototype| prototype.pid == pid)
     }
 
-    /// Whether there is what workers of this generation are made from.
+    /// Whether a worker of this generation can be made, which may need a prototype.
     pub(crate) fn may_fork(&self, generation: u32) -> bool {
         !self.is_used || self.ready(generation).is_some()
     }
 
-    /// The prototype of this generation, once it can fork.
+    /// Returns the prototype of this generation, once it can fork.
     pub(crate) fn ready(&self, generation: u32) -> Option<u32> {
         let mut ready = self.prototypes.iter().filter(|prototype| prototype.is_ready);
         ready.find(|prototype| prototype.generation == generation).map(|prototype| prototype.pid)
     }
 
-    /// Whether all can fork.
+    /// Whether all prototypes can fork.
     pub(crate) fn are_ready(&self) -> bool {
         self.prototypes.iter().all(|prototype| prototype.is_ready)
     }
 
-    /// Those that can fork, or those that cannot.
+    /// Returns the prototypes that can fork, or those that cannot.
     pub(crate) fn pids(&self, is_ready: bool) -> impl Iterator<Item = u32> {
         let such = self.prototypes.iter().filter(move |prototype| prototype.is_ready == is_ready);
         such.map(|prototype| prototype.pid)
     }
 
-    /// Lets those go that are not needed, and ends those that are late. `needed` are the newest generation, and the
-    /// newest that has served, which is what is left if the other never serves.
+    /// Lets prototypes go that are not needed, and ends late ones. `needed` are the newest generation, and the newest
+    /// that has served, which remains if the other never serves.
     pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
         let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
@@ -134,25 +134,25 @@ impl Nursery {
         self.is_used && is_wanted && !is_there && now_ms >= self.not_before_ms
     }
 
-    /// This process has been started.
+    /// Notes that this process has been started.
     pub(crate) fn note_started(&mut self, pid: u32, generation: u32, now_ms: u64) {
         let due_ms = self.limits.startup_due_ms(now_ms);
         self.prototypes.push(Prototype { pid, generation, is_ready: false, due_ms, is_doomed: false });
     }
 
-    /// None could be started.
+    /// Notes that no prototype could be started.
     pub(crate) fn note_not_started(&mut self, now_ms: u64) {
         self.not_before_ms = now_ms + PAUSE_MS;
     }
 
-    /// One has imported the application.
+    /// Notes that a prototype has imported the application.
     pub(crate) fn note_ready(&mut self, pid: u32) {
         for prototype in self.prototypes.iter_mut().filter(|prototype| prototype.pid == pid) {
             (prototype.is_ready, prototype.due_ms) = (true, None);
         }
     }
 
-    /// One does not follow orders: it is made to say where it is, and ended.
+    /// Gives up a prototype that does not follow orders: it is made to say where it is, and ended.
     pub(crate) fn doom(&mut self, generation: u32, now_ms: u64) {
         let is_meant =
             |prototype: &&mut Prototype| prototype.generation == generation && !prototype.is_doomed;
@@ -161,18 +161,18 @@ impl Nursery {
         }
     }
 
-    /// A newer version is wanted, which is not held back by what the older ones have failed at.
+    /// Notes that a newer version is wanted, for which failures of older ones do not count.
     pub(crate) fn reload(&mut self, now_ms: u64) {
         (self.failures, self.not_before_ms) = (0, now_ms);
     }
 
-    /// Lets all go.
+    /// Lets all prototypes go.
     pub(crate) fn dismiss_all(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|_| true, now_ms, out);
     }
 
-    /// Lets prototypes go. One that imports has nothing to finish; the others end by themselves, unless threads that the
-    /// application has started keep them.
+    /// Lets prototypes go. One that still imports has nothing to finish; the others end by themselves, unless threads
+    /// of the application keep them.
     fn dismiss(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64, out: &mut Vec<Action>) {
         for prototype in self.prototypes.extract_if(.., |prototype| which(prototype)) {
             let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
@@ -187,13 +187,13 @@ impl Nursery {
         }
     }
 
-    /// A process has ended; says whether it was one that was not needed any more.
+    /// Notes that a process has ended; returns whether it was a prototype that was not needed any more.
     pub(crate) fn note_dismissed_end(&mut self, pid: u32) -> bool {
         let at = self.dismissed.iter().position(|dismissed| dismissed.pid == pid);
         at.map(|at| self.dismissed.swap_remove(at)).is_some()
     }
 
-    /// A prototype has ended, while `newest` is the newest generation.
+    /// Notes that a prototype has ended, while `newest` is the newest generation.
     pub(crate) fn note_end(
         &mut self,
         pid: u32,
@@ -233,20 +233,20 @@ mod tests {
     use crate::workers::action::lines;
     use crate::workers::limits::Limits;
 
-    /// What happens to prototypes. That of generation 2 is process 2.
+    /// An event. The prototype of generation 2 is process 2.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Pass(u64),
         /// A look, with a worker wanted: the newest generation, and the newest that has served.
         Look(u32, u32),
-        /// The same, when no process can be started.
+        /// A `Look` in which no process can be started.
         LookInVain(u32, u32),
         Ready(u32),
         /// The prototype of a generation has not forked in time.
         Doom(u32),
         Reload,
         DismissAll,
-        /// The end of a process, while that is the newest generation.
+        /// A process ends, while the last number is the newest generation.
         Ends(u32, Exit, u32),
     }
 
@@ -256,7 +256,7 @@ mod tests {
     const DONE: Exit = Exit::Status(0);
     const KILLED: Exit = Exit::Signal(9);
 
-    /// Plays a table: what happens, and what is done then.
+    /// Plays a table of events and the expected actions.
     fn plays(table: &[(Event, &[&str])]) {
         let limits = Limits { startup_timeout_ms: 60_000, ..Limits::default() };
         let (mut nursery, mut now_ms) = (Nursery::new(true, limits), 1_000_000);
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// There is one of each generation that is needed; an older one goes when the newer has served.
+    /// Each generation that is needed has one prototype; an older one goes when the newer generation has served.
     #[test]
     fn generations() {
         plays(&[
@@ -315,7 +315,8 @@ mod tests {
         ]);
     }
 
-    /// One that does not import the application is followed by the next after 1 s, 2 s and so on; a reload begins anew.
+    /// A prototype that does not import the application is followed by the next after 1 s, 2 s and so on; a reload
+    /// begins anew.
     #[test]
     fn failures() {
         let failed: &[&str] = &["could not load the application; the reason stands above"];
@@ -351,8 +352,8 @@ mod tests {
         ]);
     }
 
-    /// One that is too slow, or does not fork, is made to say where it is, and then killed; one that is not needed is
-    /// killed at once while it imports.
+    /// A prototype that is too slow, or does not fork, is made to say where it is, and then killed; one that is not
+    /// needed is killed at once while it imports.
     #[test]
     fn escalation() {
         let stuck = "log: the prototype (process 1) is not ready; this is where it is:";
@@ -390,7 +391,7 @@ mod tests {
         ]);
     }
 
-    /// The end of one whose generation is over is no news, in whatever order that comes.
+    /// The end of a prototype whose generation is over is no news, in whatever order the events come.
     #[test]
     fn unneeded() {
         plays(&[
@@ -403,7 +404,7 @@ mod tests {
         ]);
     }
 
-    /// Where workers are not forked there is no prototype.
+    /// Without forks there is no prototype.
     #[test]
     fn unused() {
         let nursery = Nursery::new(false, Limits::default());

@@ -1,4 +1,4 @@
-//! What workers have left that are gone: what they have counted, why they have ended, and lines that they had not logged.
+//! The remains of workers that are gone: their counts, the causes of their ends, and lines that they had not logged.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::workers::cause::Cause;
 
-/// Memory for the lines of dead workers, in bytes for each log, whatever else may wait for it: several can leave 272 KiB
-/// each.
+/// Memory for the lines of dead workers, in bytes for each log, whatever else may wait for it: several workers can
+/// leave 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
-/// What is left of them.
+/// The remains of all workers that are gone.
 pub(crate) struct Past {
     counted: Sample,
     deaths: BTreeMap<Cause, u64>,
-    /// Where the lines go, once there were any, by the key of their log.
+    /// The logs that have got such lines, by the keys of their destinations.
     lines_left: BTreeMap<u64, Journal>,
-    /// Where requests are logged: a worker whose board names another log is not believed.
+    /// The outputs of access logs: a worker whose board names another log is not believed.
     access_logs: Vec<Destination>,
     queue_bytes_max: usize,
 }
 
-/// Number of connections that a worker has taken along in the middle of a request. The board has the connections as they stood a
-/// moment before its end, and the requests inside the application as they stood at its end.
+/// Returns the number of connections that a worker's end has cut in the middle of a request. The board has the
+/// connections as they stood a moment before the end, and the requests inside the application as they stood at the end.
 fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
     if matches!(cause, Cause::Told | Cause::Limit | Cause::NotStarted) {
         return 0;
@@ -35,7 +35,8 @@ fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
 }
 
 impl Past {
-    /// No worker is gone yet. Lines go to these access logs; at most `queue_bytes_max` bytes wait for each.
+    /// Makes the past of a server from which no worker is gone. Lines go to these access logs; at most
+    /// `queue_bytes_max` bytes wait for each.
     pub(crate) fn new(access_logs: Vec<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
@@ -46,12 +47,12 @@ impl Past {
         }
     }
 
-    /// Goes on where another program has left off.
+    /// Takes over from another program.
     pub(crate) fn take(&mut self, counted: Sample, deaths: BTreeMap<Cause, u64>) {
         (self.counted, self.deaths) = (counted, deaths);
     }
 
-    /// A worker is gone, whose board this was.
+    /// Adds a worker that is gone, whose board this was.
     pub(crate) fn add(&mut self, cause: Cause, tally: &Tally) {
         let lines = tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
@@ -67,7 +68,7 @@ impl Past {
         }
     }
 
-    /// Workers log requests there, too, from now on.
+    /// Adds access logs to which workers log requests, too, from now on.
     pub(crate) fn add_logs(&mut self, access_logs: Vec<Destination>) {
         for log in access_logs {
             if !self.access_logs.contains(&log) {
@@ -95,12 +96,12 @@ impl Past {
         }
     }
 
-    /// How many have ended, by cause.
+    /// Returns how many workers have ended, by cause.
     pub(crate) fn deaths(&self) -> &BTreeMap<Cause, u64> {
         &self.deaths
     }
 
-    /// What they have counted, with what this process itself could not log.
+    /// Returns the workers' counts, with the lines and entries that this process itself could not log.
     pub(crate) fn total(&self) -> Sample {
         let mut sum = self.counted.clone();
         sum.count(Cell::LinesLost, self.lines_left.values().map(Journal::lost).sum());

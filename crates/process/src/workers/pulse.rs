@@ -1,24 +1,24 @@
-//! Workers that give no sign of life: one that is stopped, gets no CPU, or hangs.
+//! Workers that give no sign of life: a worker that is stopped, gets no CPU, or hangs.
 //!
-//! Each worker counts on its board while its loops and its interpreter go on (`threads/pulse.rs` in `server`). One that does
-//! not is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor starts at once, and the
-//! order to finish what runs waits for it, should it go on after all.
+//! Each worker counts on its board while its loops and its interpreter go on (`threads/pulse.rs` in `server`). A worker
+//! that stops counting is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor
+//! starts at once, and the order to finish its requests waits for it, should it go on after all.
 
 use crate::workers::limits::Limits;
 
-/// Whether a worker is heard.
+/// The signs of life of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pulse {
-    /// Its signs of life, when it was looked at last.
+    /// The signs of life at the last look.
     beats: u64,
-    /// For how long there was no further one.
+    /// The time since the last sign.
     pub(crate) silent_ms: u64,
-    /// It is not counted on.
+    /// Whether the worker is not counted on.
     pub(crate) is_silent: bool,
 }
 
 impl Pulse {
-    /// Takes note of what the board says `elapsed_ms` after the last look; says whether that changes anything.
+    /// Takes note of the board's number `elapsed_ms` after the last look; returns whether that changes anything.
     pub(crate) fn look(&mut self, beats: u64, elapsed_ms: u64, limits: &Limits) -> bool {
         let has_beaten = std::mem::replace(&mut self.beats, beats) != beats;
         self.silent_ms = if has_beaten { 0 } else { self.silent_ms + elapsed_ms };

@@ -1,6 +1,6 @@
 //! A slot: the workers that serve on its sockets, one after the other.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns actions.
 
 use crate::workers::action::{Action, Id};
 use crate::workers::backoff::backoff_ms;
@@ -13,24 +13,24 @@ const BACKOFF_MS: u64 = 100;
 /// How long a worker has to serve before it counts as sound.
 const PROVEN_MS: u64 = 10_000;
 
-/// How long a slot that is given up still accepts: handshakes that had begun are over by then, even if a packet was lost,
-/// which is sent again after one second, and after two more (RFC 6298).
+/// How long a slot that is given up still accepts: handshakes that had begun are over by then, even if a packet was
+/// lost, which is sent again after one second, and after two more (RFC 6298).
 const RETIRING_MS: u64 = 3_500;
 
-/// A slot.
+/// A slot, with its workers.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// From 1 on.
+    /// The slot's number, from 1 on.
     number: usize,
-    /// The oldest first.
+    /// The slot's workers, the oldest first.
     workers: Vec<Staff>,
-    /// Workers that have ended soon after they were started, one after the other.
+    /// Workers in a row that have ended soon after they were started.
     failures: u32,
-    /// No worker is started before.
+    /// No worker is started before this time.
     not_before_ms: u64,
-    /// Set when there shall be fewer slots: it ends when what waits in its sockets is accepted.
+    /// Set when there shall be fewer slots: this one ends when the connections in its sockets are accepted.
     retires_ms: Option<u64>,
-    /// It was given up, and is back only for clients that had come to its sockets too late.
+    /// Whether the slot was given up, and is back only for clients that had come to its sockets too late.
     is_recalled: bool,
 }
 
@@ -46,12 +46,12 @@ impl Slot {
         }
     }
 
-    /// One that is back for a moment.
+    /// Makes a slot that is back for a moment.
     pub(crate) fn recalled(number: usize) -> Self {
         Self { is_recalled: true, ..Self::new(number) }
     }
 
-    /// One of an earlier program.
+    /// Makes a slot of an earlier program.
     pub(crate) fn taken(number: usize, retires_ms: Option<u64>) -> Self {
         Self { retires_ms, ..Self::new(number) }
     }
@@ -68,78 +68,78 @@ impl Slot {
         &mut self.workers
     }
 
-    /// One more worker.
+    /// Adds a worker.
     pub(crate) fn push(&mut self, worker: Staff) {
         self.workers.push(worker);
     }
 
-    /// A worker has gone.
+    /// Removes a worker that is gone.
     pub(crate) fn remove(&mut self, id: Id) -> Option<Staff> {
         let of = self.workers.iter().position(|worker| worker.id() == id)?;
         Some(self.workers.remove(of))
     }
 
-    /// Whether new connections come to it.
+    /// Whether new connections come to the slot.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.is_retiring() && !self.is_recalled
     }
 
-    /// Whether it is about to go.
+    /// Whether the slot is about to go.
     pub(crate) fn is_retiring(&self) -> bool {
         self.retires_ms.is_some()
     }
 
-    /// When it goes; one that is back for a moment goes as if it had been given up now.
+    /// Returns when the slot goes; one that is back for a moment goes as if it had been given up now.
     pub(crate) fn retires_ms(&self, now_ms: u64) -> Option<u64> {
         self.retires_ms.or(self.is_recalled.then_some(now_ms))
     }
 
-    /// Whether it is back for a moment, with a worker that serves.
+    /// Whether the slot is back for a moment, with a worker that serves.
     pub(crate) fn serves_recalled(&self) -> bool {
         self.is_recalled && self.serving().is_some()
     }
 
-    /// It stays, after all.
+    /// Keeps the slot after all.
     pub(crate) fn keep(&mut self) {
         (self.retires_ms, self.is_recalled) = (None, false);
     }
 
-    /// It is given up.
+    /// Gives the slot up.
     pub(crate) fn give_up(&mut self, now_ms: u64) {
         (self.is_recalled, self.retires_ms) = (false, Some(now_ms + RETIRING_MS));
     }
 
-    /// If it is given up, it goes now.
+    /// Ends the slot now if it is given up.
     pub(crate) fn hurry(&mut self, now_ms: u64) {
         self.retires_ms = self.retires_ms.map(|at_ms| at_ms.min(now_ms));
     }
 
-    /// Whether its time to go has come.
+    /// Whether the slot's time to go has come.
     pub(crate) fn is_over(&self, now_ms: u64) -> bool {
         self.retires_ms.is_some_and(|at_ms| at_ms <= now_ms)
     }
 
-    /// The worker that serves and was not told to stop doing so.
+    /// Returns the worker that serves and was not told to stop doing so.
     pub(crate) fn serving(&self) -> Option<&Staff> {
         self.workers.iter().rev().find(|worker| worker.state() == State::Serving)
     }
 
-    /// Whether one serves that gives signs of life.
+    /// Whether a worker serves that gives signs of life.
     pub(crate) fn is_served(&self) -> bool {
         self.serving().is_some_and(|worker| !worker.pulse().is_silent)
     }
 
-    /// Whether one of this generation serves.
+    /// Whether a worker of this generation serves.
     pub(crate) fn serves(&self, generation: u32) -> bool {
         self.serving().is_some_and(|worker| worker.generation() == generation)
     }
 
-    /// Whether a worker starts, or was too slow to and has not ended yet.
+    /// Whether a worker starts, or was too slow to start and has not ended yet.
     pub(crate) fn is_starting(&self) -> bool {
         self.workers.iter().any(Staff::is_starting)
     }
 
-    /// Whether it is on its way to something, which is looked at more often.
+    /// Whether the slot is between two states, so that the supervisor looks at it more often.
     pub(crate) fn is_between(&self) -> bool {
         !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(Staff::has_deadline)
     }
@@ -153,31 +153,32 @@ impl Slot {
         wanted && !self.is_retiring() && !self.is_starting() && now_ms >= self.not_before_ms
     }
 
-    /// No worker is started before this time.
+    /// Starts no worker before this time.
     pub(crate) fn hold_until(&mut self, not_before_ms: u64) {
         self.not_before_ms = not_before_ms;
     }
 
-    /// A newer version is wanted: what an older one may hang in is not waited for.
+    /// Notes that a newer version is wanted: a worker of an older one that still starts, and may hang, is not waited
+    /// for.
     pub(crate) fn reload(&mut self, now_ms: u64, out: &mut Vec<Action>) {
         self.not_before_ms = now_ms;
         for worker in self.workers.iter_mut().filter(|worker| worker.state() == State::Starting) {
             worker.abandon(Reason::other("a newer version is wanted"), out);
         }
-        // Its old worker takes connections until then, and all would wait for it: clients that come late have the other
-        // workers.
+        // The slot's old worker takes connections until then, and the whole reload would wait for it: clients that come
+        // late have the other workers.
         self.hurry(now_ms);
     }
 
-    /// Takes note that a worker has ended unasked, `age_ms` after it began: the next ones wait longer and longer.
+    /// Notes that a worker has ended unasked, `age_ms` after it began: the next ones wait longer and longer.
     pub(crate) fn note_failure(&mut self, age_ms: u64, now_ms: u64) {
         self.failures = if age_ms >= PROVEN_MS { 0 } else { self.failures + 1 };
-        // The first is replaced at once: a worker that crashes once a day costs no wait.
+        // The first one is replaced at once: a worker that crashes once a day costs no wait.
         self.not_before_ms =
             now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }
 
-    /// When the next worker starts, in words, if that is not at once.
+    /// Returns when the next worker starts, in words, if that is not at once.
     pub(crate) fn said_of_next(&self, now_ms: u64) -> String {
         match self.not_before_ms.saturating_sub(now_ms) {
             0 => String::new(),

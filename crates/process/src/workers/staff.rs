@@ -1,6 +1,6 @@
-//! One worker process: how far it has come, and what follows from what is heard of it.
+//! One worker process: its state, and the consequences of events.
 //!
-//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//! This module does no I/O: it takes events with their times, and returns actions.
 
 use adyton_log::messages;
 use adyton_server::Ending;
@@ -16,49 +16,49 @@ use crate::workers::pulse::Pulse;
 /// How much longer a worker that does not end in time gets, to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 
-/// What a worker needs to end by itself, beyond the time of its requests.
+/// The time that a worker needs to end by itself, beyond the time of its requests.
 const ENDING_MS: u64 = 2_000;
 
 /// The end of a worker that is in no hurry.
 const UNHURRIED: Ending = Ending { is_patient: true, takes_queue: true };
 
-/// The end of a worker that can no longer answer: what waits at its sockets waits for its successor.
+/// The end of a worker that can no longer answer: connections at its sockets wait for its successor.
 const STUCK: Ending = Ending { is_patient: true, takes_queue: false };
 
-/// How far a worker has come.
+/// The state of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Starting,
     Serving,
     Draining,
-    /// It was sent the signal that makes it say where it is, or the one that ends it.
+    /// The worker was sent the signal that makes it say where it is, or the one that ends it.
     Doomed,
 }
 
-/// What a worker that is started is, from the first moment on.
+/// The properties of a worker that is started, from the first moment on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) id: Id,
-    /// The number of its slot.
+    /// The number of the worker's slot.
     pub(crate) number: usize,
     pub(crate) generation: u32,
-    /// Where its connections are counted, for the other workers to see.
+    /// The row in which its connections are counted, for the other workers to see.
     pub(crate) row: usize,
     pub(crate) now_ms: u64,
-    /// Until when it has to serve.
+    /// The time by which it has to serve.
     pub(crate) due_ms: Option<u64>,
-    /// Requests that it may serve, with its jitter; 0: any number.
+    /// Requests that it may serve, with its jitter; 0 for any number.
     pub(crate) requests_max: u64,
-    /// How long it may serve, with its jitter; 0: for ever.
+    /// How long it may serve, with its jitter; 0 for ever.
     pub(crate) lifetime_max_ms: u64,
 }
 
-/// What is measured of a worker that serves.
+/// The measurements of a worker that serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
     /// Requests that it has answered.
     pub(crate) requests: u64,
-    /// A request in it does not end.
+    /// Whether a request in it does not end.
     pub(crate) is_stuck: bool,
     pub(crate) rss_bytes: u64,
     pub(crate) cpu_ms: u64,
@@ -70,7 +70,8 @@ pub(crate) struct Record {
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) drains: bool,
-    /// Its row on the board on which all workers count their connections; an older program calls that its seat.
+    /// The worker's row on the board on which all workers count their connections; an older program calls that its
+    /// seat.
     #[serde(alias = "seat")]
     pub(crate) row: usize,
     pub(crate) started_ms: u64,
@@ -88,36 +89,36 @@ pub(crate) struct Record {
 pub(crate) struct Staff {
     id: Id,
     number: usize,
-    /// 0 while it is being forked.
+    /// The process's number; 0 while it is being forked.
     pid: u32,
-    /// The process that is about to fork it, while it is there.
+    /// The process that is about to fork the worker, while it exists.
     forker: Option<Recipient>,
     generation: u32,
     state: State,
     row: usize,
     started_ms: u64,
-    /// When it began to serve.
+    /// The time when the worker began to serve.
     serving_ms: Option<u64>,
-    /// Until when it has to be done with what its state is about.
+    /// The time by which its state has to end.
     due_ms: Option<u64>,
-    /// Why it is to be replaced.
+    /// Why the worker is to be replaced.
     replace: Option<Reason>,
-    /// Why it was told to drain.
+    /// Why the worker was told to drain.
     told: Option<Reason>,
-    /// It was told to close what idles.
+    /// Whether the worker was told to close idle connections.
     hurried: bool,
-    /// Why it was killed.
+    /// Why the worker was killed.
     doomed: Option<String>,
     requests_max: u64,
     lifetime_max_ms: u64,
-    /// Memory, when it was looked at last.
+    /// Memory at the last look.
     rss_bytes: u64,
-    /// Whether it gives signs of life.
+    /// The worker's signs of life.
     pulse: Pulse,
 }
 
 impl Staff {
-    /// A worker that starts.
+    /// Makes a worker that starts.
     pub(crate) fn new(birth: &Birth) -> Self {
         Self {
             id: birth.id,
@@ -141,7 +142,7 @@ impl Staff {
         }
     }
 
-    /// A worker of an earlier program.
+    /// Makes a worker of an earlier program.
     pub(crate) fn taken(id: Id, number: usize, record: Record) -> Self {
         Self {
             id,
@@ -165,7 +166,7 @@ impl Staff {
         }
     }
 
-    /// What the next program has to know of it.
+    /// Returns the worker's record for the next program.
     pub(crate) fn record(&self) -> Record {
         Record {
             pid: self.pid,
@@ -187,12 +188,12 @@ impl Staff {
         self.id
     }
 
-    /// The number of its slot.
+    /// Returns the number of the worker's slot.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// 0 while it is being forked.
+    /// Returns the process's number; 0 while it is being forked.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
@@ -217,12 +218,12 @@ impl Staff {
         self.pulse
     }
 
-    /// Whether it serves or has served.
+    /// Whether the worker serves or has served.
     pub(crate) fn has_served(&self) -> bool {
         self.serving_ms.is_some()
     }
 
-    /// Whether it starts, or was too slow to and has not ended yet.
+    /// Whether the worker starts, or was too slow to start and has not ended yet.
     pub(crate) fn is_starting(&self) -> bool {
         match self.state {
             State::Starting => true,
@@ -231,7 +232,7 @@ impl Staff {
         }
     }
 
-    /// Whether it is to end, and it is not known which process it is.
+    /// Whether the worker is to end, and its process is not known.
     pub(crate) fn is_lost(&self) -> bool {
         self.pid == 0 && (self.hurried || self.state == State::Doomed)
     }
@@ -240,17 +241,17 @@ impl Staff {
         self.replace.is_some()
     }
 
-    /// Whether it has to be done with something by some time.
+    /// Whether the worker's state has to end by some time.
     pub(crate) fn has_deadline(&self) -> bool {
         self.due_ms.is_some()
     }
 
-    /// What it is called in the log: its process, once there is one.
+    /// Returns the worker's name in the log: its process, once there is one.
     pub(crate) fn process(&self) -> String {
         if self.pid == 0 { "not forked yet".to_owned() } else { format!("process {}", self.pid) }
     }
 
-    /// Which process gets its signals: its own, or the prototype that is about to fork it.
+    /// Returns the process that gets the worker's signals: its own, or the prototype that is about to fork it.
     pub(crate) fn recipient(&self) -> Option<Recipient> {
         if self.pid == 0 { self.forker } else { Some(Recipient::Child(self.pid)) }
     }
@@ -259,28 +260,28 @@ impl Staff {
         out.extend(self.recipient().map(|recipient| Action::Signal(recipient, kick)));
     }
 
-    /// Its process has begun.
+    /// Notes that the worker's process has begun.
     pub(crate) fn note_spawned(&mut self, pid: u32) {
         self.pid = pid;
     }
 
-    /// A prototype has begun to fork it, by way of this process.
+    /// Notes that a prototype has begun to fork the worker, by way of this process.
     pub(crate) fn note_forking(&mut self, forker: Option<Recipient>) {
         if self.pid == 0 {
             self.forker = forker;
         }
     }
 
-    /// It was forked, and is this process.
+    /// Notes that the worker was forked, and is this process.
     pub(crate) fn note_hello(&mut self, pid: u32, out: &mut Vec<Action>) {
         self.pid = pid;
         if self.doomed.is_some() {
-            // It was given up before it was there.
+            // The worker was given up before it was forked.
             self.signal(Kick::Kill, out);
         }
     }
 
-    /// It was told to end from outside. Another one takes its place, as if we had told it.
+    /// Notes that the worker was told to end from outside. Another one takes its place, as if we had told it.
     pub(crate) fn note_leaving(
         &mut self,
         is_told: bool,
@@ -302,7 +303,7 @@ impl Staff {
         self.drain(Reason::other("a signal told it to"), UNHURRIED, graceful_ms, now_ms, out);
     }
 
-    /// It serves from now on; says after how long, or nothing if it was not awaited any more.
+    /// Notes that the worker serves from now on; returns after how long, or nothing if it was not awaited any more.
     pub(crate) fn note_ready(&mut self, now_ms: u64) -> Option<u64> {
         if self.state != State::Starting {
             return None;
@@ -311,24 +312,24 @@ impl Staff {
         Some(now_ms - self.started_ms)
     }
 
-    /// The worker ends, and has served, although it has not said so.
+    /// Notes that the worker ends, and has served, although it has not said so.
     pub(crate) fn note_served(&mut self, now_ms: u64) {
         self.serving_ms.get_or_insert(now_ms);
     }
 
-    /// A newer worker serves in its slot.
+    /// Drains the worker: a newer one serves in its slot.
     pub(crate) fn give_way(&mut self, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         let why = self.replace.clone().unwrap_or_else(|| Reason::other("a new version serves"));
         self.drain(why, UNHURRIED, graceful_ms, now_ms, out);
     }
 
-    /// Its slot is given up.
+    /// Drains the worker: its slot is given up.
     pub(crate) fn retire(&mut self, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         let why = Reason::other("there are to be fewer workers");
         self.drain(why, UNHURRIED, graceful_ms, now_ms, out);
     }
 
-    /// The server stops.
+    /// Drains or ends the worker: the server stops.
     pub(crate) fn stop(&mut self, fast: bool, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         let why = Reason::other("the server stops");
         if fast || self.state == State::Starting {
@@ -338,7 +339,7 @@ impl Staff {
         }
     }
 
-    /// Takes nothing more, finishes, and ends.
+    /// Tells the worker to take nothing more, finish, and end.
     fn drain(&mut self, why: Reason, ending: Ending, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         if matches!(self.state, State::Draining | State::Doomed) {
             let is_news = !ending.is_patient && self.state == State::Draining;
@@ -353,20 +354,20 @@ impl Staff {
         out.push(Action::Drain(self.id, ending));
     }
 
-    /// Ends one that starts, and has nothing to finish; or one that has to go at once.
+    /// Kills a worker that starts, and has nothing to finish; or one that has to go at once.
     pub(crate) fn abandon(&mut self, why: Reason, out: &mut Vec<Action>) {
         self.told.get_or_insert(why);
         self.hurried = true;
         self.signal(Kick::Kill, out);
     }
 
-    /// If its time is over, it is made to say where it is, and then ended.
+    /// If the worker's time is over, makes it say where it is, and then ends it.
     pub(crate) fn look(&mut self, limits: &Limits, now_ms: u64, out: &mut Vec<Action>) {
         if self.due_ms.is_none_or(|due_ms| due_ms > now_ms) {
             return;
         }
         if self.recipient().is_none() {
-            // The order to fork it was not followed.
+            // The prototype has not followed the order to fork the worker.
             out.push(Action::DoomPrototype(self.generation));
         }
         if self.state == State::Doomed {
@@ -384,16 +385,16 @@ impl Staff {
         (self.state, self.doomed) = (State::Doomed, Some(why));
         self.due_ms = Some(now_ms + LAST_WORDS_MS);
         self.signal(Kick::Abort, out);
-        // One that is stopped says nothing.
+        // A process that is stopped says nothing until it goes on.
         self.signal(Kick::Continue, out);
     }
 
-    /// Whether its limits are to be looked at.
+    /// Whether the worker's limits are to be looked at.
     pub(crate) fn is_measured(&self) -> bool {
         self.state == State::Serving && self.replace.is_none()
     }
 
-    /// Compares it with its limits.
+    /// Compares the worker with its limits.
     pub(crate) fn measure(
         &mut self,
         measured: Measured,
@@ -411,12 +412,12 @@ impl Staff {
         let why = Reason::Limit { limit };
         self.replace = Some(why.clone());
         if measured.is_stuck {
-            // It would take requests that it can no longer answer. They wait for its successor.
+            // A stuck worker would take requests that it can no longer answer. They wait for its successor.
             self.drain(why, STUCK, limits.graceful_timeout_ms, now_ms, out);
         }
     }
 
-    /// Which of its limits it has reached, in words.
+    /// Returns the limit that the worker has reached, in words.
     fn past_limit(&self, measured: Measured, limits: &Limits, now_ms: u64) -> Option<String> {
         let past = |number: u64, most: u64| most > 0 && number >= most;
         let served_ms = self.serving_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
@@ -436,7 +437,7 @@ impl Staff {
         }
     }
 
-    /// Takes note of its signs of life: how many there were, and what it says it suffers from.
+    /// Takes note of the worker's signs of life: how many there were, and its ailment.
     pub(crate) fn hear_pulse(
         &mut self,
         (beats, ailment): (u64, Ailment),
@@ -472,12 +473,12 @@ impl Staff {
             out.push(Action::Log(&messages::WORKER_REPLACED, text));
             let why = Reason::Limit { limit };
             self.replace = Some(why.clone());
-            // It reads that when it can. What waits at its sockets is served by other workers.
+            // The worker reads that order when it can. Other workers serve the connections at its sockets.
             self.drain(why, STUCK, limits.graceful_timeout_ms, now_ms, out);
         }
     }
 
-    /// Why it has ended: for metrics, and in words.
+    /// Returns why the worker has ended: for metrics, and in words.
     pub(crate) fn cause(&self, exit: Option<Exit>, memory_was_short: bool) -> (Cause, String) {
         let known = Known {
             served: self.serving_ms.is_some(),
@@ -490,13 +491,13 @@ impl Staff {
         cause(exit, &known)
     }
 
-    /// Whether it was not told to end.
+    /// Whether the worker was not told to end.
     pub(crate) fn is_unasked(&self) -> bool {
         self.told.is_none()
     }
 }
 
-/// What a silent worker suffers from, in words.
+/// Returns what a silent worker suffers from, in words.
 fn in_words(ailment: Ailment) -> &'static str {
     match ailment {
         Ailment::None => "its process is stopped, or gets no CPU",

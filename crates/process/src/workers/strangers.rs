@@ -2,26 +2,26 @@
 
 use adyton_sys::child::Exit;
 
-/// Unknown children whose end is remembered for a while.
+/// Unknown children whose end is remembered.
 const STRANGERS_MAX: usize = 64;
 
-/// How long: a worker that is one of them has said so long before, or never will.
+/// How long an end is remembered: a worker has said within this time which process it was, or never will.
 const STRANGERS_MS: u64 = 60_000;
 
-/// The latest of them.
+/// The unknown children that have ended last.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers(Vec<(u32, Exit, u64)>);
 
 impl Strangers {
-    /// One more. Process 1, and any process that adopts orphans, hears of the ends of other processes' children, too.
-    /// Only a few can be workers.
+    /// Notes the end of an unknown child. Process 1, and any process that adopts orphans, hears of the ends of other
+    /// processes' children, too: only a few can be workers.
     pub(crate) fn note(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         self.0.push((pid, exit, now_ms));
         let surplus = self.0.len().saturating_sub(STRANGERS_MAX);
         self.0.drain(..surplus);
     }
 
-    /// Forgets those of long ago: numbers come again.
+    /// Forgets ends of long ago, because process numbers come again.
     pub(crate) fn forget(&mut self, now_ms: u64) {
         self.0.retain(|(_, _, since_ms)| now_ms < since_ms + STRANGERS_MS);
     }
@@ -30,7 +30,7 @@ impl Strangers {
         self.0.iter().any(|(stranger, ..)| *stranger == pid)
     }
 
-    /// How one of them has ended that is known now.
+    /// Returns how a child has ended that is known now.
     pub(crate) fn take(&mut self, pid: u32) -> Option<Exit> {
         let at = self.0.iter().position(|(stranger, ..)| *stranger == pid)?;
         Some(self.0.swap_remove(at).1)
@@ -43,7 +43,7 @@ mod tests {
 
     use super::{STRANGERS_MAX, STRANGERS_MS, Strangers};
 
-    /// The latest are known for a minute, and each is taken once.
+    /// The latest ends are known for a minute, and each is taken once.
     #[test]
     fn for_a_moment() {
         let mut strangers = Strangers::default();

@@ -33,7 +33,7 @@ fn with_request<T>(fields: &str, use_request: impl FnOnce(Request<'_>) -> T) -> 
     use_request(head.of(bytes.as_bytes()))
 }
 
-/// All that was told, in words; of the fields that are stripped those that were sent.
+/// All that was told, in words; of the stripped fields only those that were sent.
 fn told(trust: &Trust, peer: &str, fields: &str) -> String {
     with_request(fields, |request| in_words(&trust.told(peer.parse().ok(), request), request))
 }
@@ -100,7 +100,7 @@ fn chains() {
             ("X-Forwarded-For: , 192.0.2.1 ,, 10.0.0.2,", "client 192.0.2.1"),
             // All are proxies: the first one of them has asked by itself.
             ("X-Forwarded-For: 10.0.0.3, 10.0.0.2", "client 10.0.0.3"),
-            // What is no address ends the walk.
+            // An element that is no address ends the walk.
             ("X-Forwarded-For: unknown", "no X-Forwarded-For"),
             ("X-Forwarded-For:", "no X-Forwarded-For"),
             ("X-Forwarded-For: ,", "no X-Forwarded-For"),
@@ -110,7 +110,7 @@ fn chains() {
                 "X-Forwarded-For: 192.0.2.1, 192.0.2, 10.0.0.3:1, 10.0.0.2",
                 "client 10.0.0.3; from 1; X-Forwarded-For = 10.0.0.3:1, 10.0.0.2",
             ),
-            // Synonyms are stripped, what speaks of something else is not.
+            // Synonyms are stripped; fields that speak of something else are not.
             ("X-Real-IP: 6.6.6.6", "no X-Real-IP"),
             ("X-Real-IP: 6.6.6.6|X-Forwarded-For: 192.0.2.1", "client 192.0.2.1; no X-Real-IP"),
             (
@@ -289,7 +289,7 @@ fn names() {
     assert_eq!(client.as_slice(), stripped);
 }
 
-/// The walk, simply told: all elements in a row, the last one first, as many as are true.
+/// The walk in its simplest form: all elements in a row, the last one first, as many as are true.
 fn naive(trust: &Trust, lines: &[String]) -> (Option<IpAddr>, Vec<String>) {
     let list = lines.join(",");
     let elements = list.split(',').map(str::trim).filter(|element| !element.is_empty());

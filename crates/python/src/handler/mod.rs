@@ -38,7 +38,7 @@ impl Callable for Handler {
     }
 }
 
-/// Has a handler answer a request.
+/// Calls a handler and sends its answer.
 #[inline]
 pub(crate) fn ask(
     py: Python<'_>,
@@ -79,7 +79,7 @@ fn call_one<'py>(
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_CallOneArg(function.as_ptr(), request.as_ptr())) }
 }
 
-/// What belongs to an answer that goes on.
+/// The part of a request that an unfinished answer keeps.
 struct Kept {
     door: Door,
     request: Py<Request>,

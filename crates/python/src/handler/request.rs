@@ -17,7 +17,7 @@ use crate::wsgi::Input;
 
 /// The request's head and the bytes that it points into.
 enum View {
-    /// The loop's own, for as long as the handler runs.
+    /// The loop's own head, for as long as the handler runs.
     Lent { head: *const RequestHead, bytes: *const [u8] },
     /// Copies, because the handler has kept the request.
     Owned { head: Box<RequestHead>, bytes: Vec<u8> },
@@ -33,7 +33,7 @@ pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
     id: RequestId,
-    /// Who has asked, if more is known of that than the other end of the connection.
+    /// Facts about the client beyond the peer of the connection: its user, and what trusted proxies have told.
     asker: Option<Box<Asker>>,
     /// The length of a body that came in chunks and is whole.
     unchunked_bytes: Option<u64>,
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// The request is answered: its body can no longer be read from the connection.
+    /// Ends the request after its answer: its body can no longer be read from the connection.
     pub(crate) fn end(&self, py: Python<'_>) {
         if let Some(input) = self.input.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             input.bind(py).get().end();
@@ -96,7 +96,7 @@ impl Request {
     }
 }
 
-/// Bytes of a URL as text: UTF-8, and what is not becomes U+FFFD.
+/// Decodes bytes of a URL as UTF-8; invalid bytes become U+FFFD.
 fn utf8<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyString> {
     PyString::new(py, &String::from_utf8_lossy(bytes))
 }
@@ -108,7 +108,7 @@ fn make<'py>(py: Python<'py>, class: &str, argument: Bound<'py, PyAny>) -> PyRes
 
 #[pymethods]
 impl Request {
-    /// What the request is called in the logs: what its `--request-id-header` says, or 16 hexadecimal digits.
+    /// The id of the request in the logs: the value of the `--request-id-header` field, or 16 hexadecimal digits.
     #[getter]
     fn id(&self) -> String {
         self.id.to_string()
@@ -138,7 +138,7 @@ impl Request {
         self.with(|request| utf8(py, &decoded_path(request.path(), false)))
     }
 
-    /// What follows the `?`, as it was sent; empty if there is none.
+    /// The query, which follows the `?`, as it was sent; empty if there is none.
     #[getter]
     fn query_string<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         self.with(|request| latin1(py, request.query()))
@@ -161,7 +161,7 @@ impl Request {
         make(py, "Params", pairs.into_any())
     }
 
-    /// The fields; names without regard to case (RFC 9110 section 5). A body that came in chunks and is whole has
+    /// The header fields; names without regard to case (RFC 9110 section 5). A complete body that came in chunks has
     /// `Content-Length` in the place of `Transfer-Encoding`.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -218,7 +218,7 @@ impl Request {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body(py)?;
         py.import("json")?.call_method1("loads", (body,)).map_err(|error| {
-            // The second: a client has nested lists or objects more deeply than Python goes.
+            // `RecursionError`: a client has nested lists or objects more deeply than Python goes.
             if !error.is_instance_of::<PyValueError>(py) && !error.is_instance_of::<PyRecursionError>(py) {
                 return error;
             }

@@ -1,4 +1,4 @@
-//! What a handler returned, made into an answer.
+//! Turns the value that a handler returned into an answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ pub(crate) struct Responses {
     abort: Py<PyAny>,
 }
 
-/// How far an answer has come.
+/// The progress of an answer.
 pub(crate) enum Answered {
     Whole,
-    /// The rest is pulled when the client has taken this much.
+    /// Some items are left, to be pulled when the client has taken the first ones.
     Partly(Items, Door),
 }
 
@@ -48,7 +48,7 @@ impl items::Door for Door {
     }
 
     fn is_coded(&self, _reply: &Reply<'_>) -> bool {
-        // Its items are never files that the kernel could send.
+        // A handler's items are never files that the kernel could send.
         false
     }
 
@@ -125,7 +125,7 @@ impl Responses {
     }
 }
 
-/// The head of an answer that is one piece of `length` bytes, with the line of its type.
+/// Writes the head of an answer that is one piece of `length` bytes, with its Content-Type.
 fn plain(reply: &mut Reply<'_>, content_type: &[u8], length: usize) -> PyResult<()> {
     let written = reply.head(200, b"OK", BodySize::Known(length as u64), |head| {
         head.raw(content_type);
@@ -201,14 +201,14 @@ fn fields_of(headers: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
     Ok(fields)
 }
 
-/// Sends a file of the application's choice, conditions and ranges included.
+/// Sends a file that the application has named, and honours conditions and ranges.
 fn answer_path(
     py: Python<'_>,
     path: &Path,
     fields: &mut Vec<Field>,
     call: &mut Call<'_>,
 ) -> PyResult<Answered> {
-    // A disk may take its time, and one of another machine for ever: other threads run meanwhile.
+    // A disk may be slow, and a network disk may hang for ever: other threads run Python meanwhile.
     let Some((file, meta)) = py.detach(|| fs::open_regular(path))? else {
         return Err(PyValueError::new_err(format!("{} is no regular file", path.display())));
     };

@@ -11,7 +11,8 @@ thread_local! {
     static DETACHED: Cell<*mut ffi::PyThreadState> = const { Cell::new(null_mut()) };
 }
 
-/// Whether one thread at a time runs Python: not in a free-threaded interpreter, unless something has turned its lock on.
+/// Whether one thread at a time runs Python: not in a free-threaded interpreter, unless something has turned its lock
+/// on.
 ///
 /// # Errors
 ///

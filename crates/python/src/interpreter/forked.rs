@@ -1,5 +1,5 @@
-//! Children that the application forks in a request (or a hook, or while it is imported): they never come back from the
-//! call that they were forked in, because everything behind it is the server's.
+//! Children that the application forks in a request, in a hook, or during its import: they never return from the call
+//! that they were forked in, because all code behind that call is the server's.
 
 use adyton_log::{self as log, messages};
 use adyton_sys::forks;
@@ -12,18 +12,18 @@ use crate::interpreter::threads;
 /// The exit status of a program that an exception has ended.
 const FAILED: i32 = 1;
 
-/// What a call of the application has returned, in the process that has called. In a child that was forked meanwhile the
-/// process ends here, as a program does that has come to its end: 0, the code of a `SystemExit`, or a traceback and 1.
+/// Passes on the result of a call of the application, in the process that has called. In a child that was forked
+/// meanwhile, ends the process like a finished program: with 0, the code of a `SystemExit`, or a traceback and 1.
 #[inline]
 pub(crate) fn stay<T>(py: Python<'_>, returned: PyResult<T>) -> PyResult<T> {
     if forks::is_child() { end(py, returned.err()) } else { returned }
 }
 
-/// Refuses a child what only the process that serves can do.
+/// Refuses an action in a child, because only the serving process can do it.
 ///
 /// # Errors
 ///
-/// This is a child.
+/// This process is a child.
 pub(crate) fn refuse(what: &str) -> PyResult<()> {
     if forks::is_child() {
         return Err(PyOSError::new_err(format!(
@@ -51,7 +51,7 @@ fn status_of(py: Python<'_>, error: &PyErr) -> i32 {
                 log::write(&messages::APPLICATION_FAILED, format_args!("{code}"));
                 FAILED
             },
-            // As exit(3): the lowest byte.
+            // The lowest byte, as exit(3) has it.
             |code| (code & 0xff) as i32,
         ),
         Err(_) => FAILED,

@@ -1,4 +1,4 @@
-//! Where all threads are when none of the server's gets the interpreter: faulthandler writes it at a signal.
+//! Stacks of all threads while none of the server's gets the interpreter: faulthandler writes them at a signal.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use adyton_sys::{signal_handlers, temp};
 use pyo3::prelude::*;
 
-/// Where faulthandler writes, and at which signal.
+/// The file that faulthandler writes to, and its signal.
 static WRITER: OnceLock<Mutex<Writer>> = OnceLock::new();
 
 struct Writer {
@@ -16,7 +16,7 @@ struct Writer {
     signal: i32,
 }
 
-/// Has the stacks of this process written when they are asked for. It takes the interpreter for this now, and not then.
+/// Prepares to have the stacks of this process written. Needs the interpreter now, and not later.
 ///
 /// # Errors
 ///
@@ -28,12 +28,13 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     let file = temp::in_memory()?;
     let module = py.import("adyton._process.stacks")?;
     let signal = module.call_method1("write_stacks_at_signal", (file.as_raw_fd(),))?.extract()?;
-    // Another server of this process may have been quicker: one is enough for both.
+    // Another server of this process may have been quicker: one writer is enough for both.
     let _ = WRITER.set(Mutex::new(Writer { file, signal }));
     Ok(())
 }
 
-/// The stacks, read without the interpreter; `None` when they cannot be, or the application has taken the signal for itself.
+/// The stacks, read without the interpreter; `None` when they cannot be, or the application has taken the signal for
+/// itself.
 pub(crate) fn read() -> Option<String> {
     let mut writer = WRITER.get()?.lock().unwrap_or_else(PoisonError::into_inner);
     let stacks = writer.read().ok()?;
@@ -44,7 +45,7 @@ impl Writer {
     fn read(&mut self) -> io::Result<String> {
         self.file.set_len(0)?;
         self.file.rewind()?;
-        // To this thread alone: another one could be in a call that a signal ends.
+        // The signal goes to this thread alone: in another thread it could end a system call.
         signal_handlers::raise(self.signal)?;
         self.file.rewind()?;
         let mut bytes = Vec::new();
@@ -53,8 +54,8 @@ impl Writer {
     }
 }
 
-/// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of those that ask:
-/// they run no Python, or wait for all other threads to stop, as they do in free-threaded Python.
+/// The stacks that faulthandler has written, without two kinds of threads: idle ones, which are only counted, and those
+/// that ask for the stacks, which run no Python or, in free-threaded Python, wait for all other threads to stop.
 fn without_idle(stacks: &str) -> String {
     let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
     let asks = |stack: &&str| {

@@ -1,7 +1,7 @@
-//! Where a thread is that no lock keeps still: in free-threaded Python it has to say so itself.
+//! The stack of a thread that no lock keeps still: in free-threaded Python, the thread itself has to write it.
 //!
-//! No thread may look at another one's frames there (Python's HOWTO for free threading, "Frame objects"). The thread gets a
-//! signal, at which faulthandler's C code writes its own stack.
+//! No thread may look at another one's frames there (Python's HOWTO for free threading, "Frame objects"). The thread
+//! gets a signal, at which faulthandler's C code writes its own stack.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -13,7 +13,7 @@ use adyton_sys::knock::Knock;
 use adyton_sys::temp;
 use pyo3::prelude::*;
 
-/// How long a thread may take to say where it is: it may have no CPU for a while.
+/// Time that a thread may take to write its stack: it may have no CPU for a while.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static ASKER: OnceLock<Mutex<Asker>> = OnceLock::new();
@@ -23,7 +23,7 @@ struct Asker {
     knock: Knock,
 }
 
-/// Has threads say where they are when they are asked, if that is needed: where no lock keeps them still.
+/// Prepares threads to write their own stacks, if that is needed: where no lock keeps them still.
 ///
 /// # Errors
 ///
@@ -36,7 +36,8 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     let module = py.import("adyton._process.stacks")?;
     let signal = module.call_method1("write_stack_at_signal", (file.as_raw_fd(),))?.extract()?;
     let knock = Knock::over(signal)?;
-    // It was looked whether there is one; two servers of a process begin one after the other, on its main thread.
+    // The check above and this call do not race: two servers of a process begin one after the other, on its main
+    // thread.
     let _ = ASKER.set(Mutex::new(Asker { file, knock }));
     Ok(())
 }
@@ -44,12 +45,12 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
 /// A place in code: file, line, function.
 pub(crate) type Place = (String, i32, String);
 
-/// Whether threads have to be asked: else their frames can be looked at.
+/// Whether threads have to be asked, because their frames cannot be read by another thread.
 pub(crate) fn is_needed() -> bool {
     ASKER.get().is_some()
 }
 
-/// Where a thread is, the outermost call first. To be called detached, because it waits.
+/// The stack of a thread, the outermost call first. The caller is detached, because this waits.
 ///
 /// # Errors
 ///
@@ -82,7 +83,7 @@ impl Asker {
     }
 }
 
-/// The places that faulthandler has written, of which it writes the innermost first.
+/// Reads the stack that faulthandler has written, which begins with the innermost call.
 fn places(text: &str) -> Vec<Place> {
     let place = |line: &str| {
         let (file, rest) = line.strip_prefix("  File \"")?.rsplit_once("\", line ")?;

@@ -1,8 +1,9 @@
 //! Signal handlers of the application.
 //!
-//! Python runs them on the main thread, between two steps of its code. That thread sleeps while it drives the loop, or while
-//! other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which `signal.set_wakeup_fd` has
-//! Python write to, and summons the main thread. It is started when the application has a handler.
+//! Python runs them on the main thread, between two steps of its code. That thread sleeps while it drives the loop, or
+//! while other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which
+//! `signal.set_wakeup_fd` has Python write to, and summons the main thread. It is started when the application has a
+//! handler.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -20,10 +21,10 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use crate::failure;
 use crate::interpreter::forked;
 
-/// Handlers that raise, in one look: one may have its own signal come again.
+/// The most handlers that raise in one check of signals: a handler may have its own signal come again.
 const RAISED_MAX: usize = 64;
 
-/// Whether a signal has come for a main thread that serves requests, and it has not looked since.
+/// Whether a signal has come since the last check of the main thread, which serves requests.
 static CAME: AtomicBool = AtomicBool::new(false);
 
 /// Runs the handlers of all signals that have come, if this is the main thread.
@@ -36,14 +37,14 @@ pub(crate) fn run_handlers(py: Python<'_>) {
     }
 }
 
-/// What runs them when it is dropped, if a signal has come: by whoever enters the application, as if it had something to
-/// discard. With one thread for the application that is the main one.
+/// A stream that runs the handlers when it is dropped, if a signal has come. A thread that enters the application drops
+/// it, like payloads to give back. With one thread for the application, that is the main thread.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     let came = CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::SeqCst);
     came.then(|| Box::new(Look) as _)
 }
 
-/// The main thread's look at what has come.
+/// Runs the handlers of signals when it is dropped, on the main thread.
 struct Look;
 
 impl Stream for Look {
@@ -59,12 +60,12 @@ impl Drop for Look {
     }
 }
 
-/// What kind of process serves.
+/// The kind of the process that serves.
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessKind {
-    /// A worker has a supervisor that obeys some signals in its stead.
+    /// Whether the process is a worker, whose supervisor obeys some signals in its stead.
     pub(crate) is_worker: bool,
-    /// The main thread alone enters the application.
+    /// Whether the main thread alone enters the application.
     pub(crate) is_main_alone: bool,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Begins, for a server that is about to run.
+    /// Begins to keep signals, for a server that is about to run.
     ///
     /// # Errors
     ///
@@ -102,7 +103,7 @@ impl Keeper {
         Ok(Self { undo, ear })
     }
 
-    /// Leaves signals to themselves.
+    /// Restores the signals.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ fn lock(ear: &Mutex<Option<Ear>>) -> MutexGuard<'_, Option<Ear>> {
     ear.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that hears of signals.
+/// The thread that is told of signals.
 struct Ear {
     writer: File,
     ends: Arc<AtomicBool>,
@@ -130,7 +131,7 @@ struct Ear {
 
 impl Ear {
     fn begin(server: Weak<Server>, is_main_alone: bool) -> io::Result<Self> {
-        // Children that the application forks may keep the other end open: its close would not tell of the end.
+        // Children that the application forks may keep the pipe open: closing it would not tell the thread to end.
         let (reader, writer) = pipe::from_signals()?;
         let ends = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&ends);
@@ -141,16 +142,16 @@ impl Ear {
 
     fn end(mut self) {
         self.ends.store(true, Ordering::SeqCst);
-        // A full pipe wakes it as well.
+        // A full pipe wakes the thread as well.
         let _ = self.writer.write(&[0]);
-        // One that has panicked has said so.
+        // A thread that has panicked has said so.
         let _ = self.thread.join();
     }
 }
 
 /// Summons the main thread for each signal.
 fn listen(mut reader: File, server: &Weak<Server>, is_over: &AtomicBool, is_main_alone: bool) {
-    // A profiler's timer may send many at once: one look is for all of them.
+    // A profiler's timer may send many signals at once: one check handles all of them.
     let mut signals = [0; 512];
     loop {
         match reader.read(&mut signals) {

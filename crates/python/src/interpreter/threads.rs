@@ -1,8 +1,8 @@
 //! The server's threads, as Python knows them.
 //!
-//! They are `threading.Thread`s, so that applications, debuggers and profilers find them like all other threads. With
-//! one thread for the application it is the main thread, and the others never see Python. Where the application has
-//! replaced Python's threads by greenlets (gevent, eventlet) they are threads of the kernel without a
+//! Each one is a `threading.Thread`, so that applications, debuggers and profilers find it like all other threads. With
+//! one thread for the application, that is the main thread, and the others never enter Python. Where the application
+//! has replaced Python's threads by greenlets (gevent, eventlet), the server starts threads of the kernel without a
 //! `threading.Thread`: as greenlets they would never run, because nothing here ever switches to one.
 
 use std::io;
@@ -21,13 +21,13 @@ use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 use crate::interpreter::own_stack::{self, Place};
 use crate::interpreter::{attach, held_stacks};
 
-/// How long threads may still be inside the application when every loop has ended.
+/// Time that threads may still be inside the application after every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Frames of a request in an application that uses a framework.
+/// Usual number of Python frames of a request in an application with a framework.
 const FRAMES_USUAL: usize = 64;
 
-/// How long the interpreter is waited for then.
+/// Time that the end then waits for the interpreter.
 const INTERPRETER_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// The server that runs in this process.
@@ -36,10 +36,10 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 /// The place that a supervisor has given this process: its number, the number of workers, the generation.
 static PLACE: OnceLock<WorkerPlace> = OnceLock::new();
 
-/// The number of a worker, how many there are, the generation, and the group.
+/// Number of a worker, count of workers, generation, and group.
 pub(crate) type WorkerPlace = (usize, usize, u32, Option<String>);
 
-/// This process is a worker.
+/// Makes this process a worker at this place.
 pub(crate) fn take_place(place: WorkerPlace) {
     // A process has one place for its whole life.
     let _ = PLACE.set(place);
@@ -54,15 +54,15 @@ struct Running {
     server: Arc<Server>,
     /// The threads that were started and may still run.
     started: Vec<Started>,
-    /// How many have been started.
+    /// Number of threads started so far.
     count: usize,
 }
 
-/// A thread of the server that may see Python.
+/// A thread of the server that may run Python.
 enum Started {
     /// A `threading.Thread`.
     Python(Py<PyAny>),
-    /// Where that would be a greenlet.
+    /// A thread of the kernel, where a `threading.Thread` would be a greenlet.
     Kernel(JoinHandle<()>),
 }
 
@@ -74,13 +74,13 @@ impl Started {
         }
     }
 
-    /// Waits for its end. The caller is attached, and lets go of the interpreter meanwhile.
+    /// Waits for the thread's end. The caller is attached, and detaches meanwhile.
     fn join(self, py: Python<'_>) -> PyResult<()> {
         match self {
             Started::Python(thread) => thread.call_method0(py, "join").map(|_| ()),
             Started::Kernel(thread) => {
                 attach::detach();
-                // One that has panicked has ended the process.
+                // A thread that has panicked has ended the process.
                 let _ = thread.join();
                 attach::attach();
                 Ok(())
@@ -92,7 +92,7 @@ impl Started {
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
     if forks::is_child() {
-        // The thread that had the lock is gone.
+        // The thread that had locked it is gone.
         return None;
     }
     lock().as_ref().map(|running| Arc::clone(&running.server))
@@ -102,7 +102,7 @@ fn lock() -> std::sync::MutexGuard<'static, Option<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This thread, as `sys._current_frames` names it; `threading.get_ident` may have been made to name greenlets.
+/// The number of this thread in `sys._current_frames`; `threading.get_ident` may be replaced to return greenlets.
 #[allow(clippy::useless_conversion, reason = "C's unsigned long has 32 bits elsewhere")]
 fn ident() -> u64 {
     PyThread_get_thread_ident().into()
@@ -110,13 +110,13 @@ fn ident() -> u64 {
 
 // SAFETY: declared as in CPython's `pythread.h`; it asks for a number, on any thread, attached or not.
 unsafe extern "C" {
-    /// Not among the declarations of `pyo3-ffi`.
+    /// `pyo3-ffi` does not declare this function.
     safe fn PyThread_get_thread_ident() -> std::ffi::c_ulong;
 }
 
-/// Whether the application has made greenlets of Python's threads.
+/// Whether the application has replaced Python's threads by greenlets.
 fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
-    // CPython 3.13 has the first, older ones the second; the original is written in C.
+    // CPython 3.13 has the first name, older ones the second; the original function is written in C.
     for name in ["_start_joinable_thread", "_start_new_thread"] {
         if let Some(start) = threading.getattr_opt(name)? {
             return Ok(!start.is_instance_of::<PyCFunction>());
@@ -125,15 +125,16 @@ fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
     Ok(false)
 }
 
-/// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
+/// Runs a server to its end; returns whether no thread is left inside the application. The caller is attached, before
+/// and after.
 ///
-/// `attend` is called, attached, when this thread is summoned while others serve. `announce` is called when all its threads
-/// are there. If it fails, it has told the server to end, which is waited for: no thread shall be left when the interpreter
-/// is taken down.
+/// `attend` is called, attached, when this thread is summoned while others serve. `announce` is called when all threads
+/// have started. If it fails, it has told the server to end, and this function waits for the end: no thread shall be
+/// left when the interpreter is taken down.
 ///
 /// # Errors
 ///
-/// The process may not have another thread, or it cannot be announced.
+/// The process may not start another thread, or `announce` has failed.
 pub(crate) fn run(
     py: Python<'_>,
     server: &Arc<Server>,
@@ -152,13 +153,13 @@ pub(crate) fn run(
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
-        // They have nothing left to do: no thread shall meet an interpreter that is being taken down.
+        // The threads have nothing left to do, and none shall meet an interpreter that is being taken down.
         started.into_iter().try_for_each(|thread| thread.join(py))?;
     }
     ran
 }
 
-/// The application has one thread, which is this one: the others only drive.
+/// Starts threads that only drive: the application has one thread, which is this one.
 fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
     for _ in 1..server.threads() {
         let server = Arc::clone(server);
@@ -190,8 +191,8 @@ fn run_on_main(server: &Arc<Server>) -> bool {
     done
 }
 
-/// Has `attach` come to the interpreter when every loop has ended, and then drop what it is given. If the application
-/// keeps the interpreter to itself, the process ends without it: no thread could end in an orderly way.
+/// Has `attach` attach to the interpreter when every loop has ended, and then drop its argument. If the application
+/// never lets go of the interpreter, the process ends without it: no thread could end in an orderly way.
 fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {
     let (attached, waits) = channel::<()>();
     let server = Arc::downgrade(server);
@@ -213,15 +214,15 @@ fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) ->
         log::settle();
         process::exit_now(0);
     };
-    // Where no thread can be started any more, the wait is without end, as it would be without this.
+    // If no thread can be started any more, the wait has no limit, as it would be without this function.
     let _ = std::thread::Builder::new().name("adyton-end".into()).spawn(end);
     attach(attached)
 }
 
-/// The application has many threads; this one is not among them.
+/// Starts the application's many threads, besides this one.
 fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
-    // No thread drives before all are there: a first request that keeps the interpreter to itself would keep out those
-    // that are to go on without it.
+    // No thread drives before all have started: a first request that never lets go of the interpreter would keep out
+    // the threads that must drive on meanwhile.
     let all = Arc::new(Barrier::new(server.threads()));
     for _ in 0..server.threads() {
         start(py, server, Some(&all))?;
@@ -245,8 +246,8 @@ fn wait_on_main(server: &Arc<Server>, attend: fn(Python<'_>)) -> bool {
     done
 }
 
-/// Ends a process in which threads are still inside the application: they would meet an interpreter that is being
-/// taken down. What was registered for the end runs before, on whatever thread this is.
+/// Ends a process in which threads are still inside the application: they would meet an interpreter that is being taken
+/// down. Handlers of `atexit` run before, on whatever thread this is.
 pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
@@ -264,14 +265,14 @@ pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     process::exit_now(status)
 }
 
-/// Waits for the application's own threads, as the interpreter does at its end: for all that are not daemons.
+/// Waits for the application's own threads, except daemons, like the interpreter at its end.
 fn wait_for_threads(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     let (main, this) = (threading.call_method0("main_thread")?, threading.call_method0("current_thread")?);
     if this.is(&main) {
         return threading.call_method0("_shutdown").map(|_| ());
     }
-    // On another thread that would wait for the main one. Pools end their threads in these calls.
+    // `_shutdown` on another thread would wait for the main one. The calls below end the threads of pools.
     for call in py
         .import("builtins")?
         .call_method1("reversed", (threading.getattr("_threading_atexits")?,))?
@@ -313,7 +314,7 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
     } else {
         Started::Python(start_python(&threading, &name, work)?)
     };
-    // Those that have ended are forgotten; not under the lock, because asking them runs Python code.
+    // Threads that have ended are forgotten, outside the lock, because `is_alive` runs Python code.
     let mut started = lock().as_mut().map(|running| std::mem::take(&mut running.started)).unwrap_or_default();
     started.retain(|thread| thread.is_alive(py).unwrap_or(true));
     started.push(thread);
@@ -343,7 +344,7 @@ fn start_python(
     Ok(thread.unbind())
 }
 
-/// Starts another thread for the server that runs; `false` if none could be started. On a thread that is detached.
+/// Starts another thread for the running server; `false` if none could be started. The caller is detached.
 pub(crate) fn spawn() -> bool {
     let started = running().map(|server| Python::attach(|py| start(py, &server, None)));
     if let Some(Err(error)) = &started {
@@ -361,7 +362,7 @@ pub(crate) fn is_timeout(py: Python<'_>, error: &PyErr) -> bool {
     timeout(py).is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Raises `RequestTimeout` in a thread if it is still in its request, and says where it was.
+/// Raises `RequestTimeout` in a thread that is still in its request, and returns where the thread was.
 pub(crate) fn interrupt(thread: u64, call: &mut dyn LateCall) -> Option<String> {
     let mut asked = None;
     if own_stack::is_needed() {
@@ -388,7 +389,7 @@ pub(crate) fn interrupt(thread: u64, call: &mut dyn LateCall) -> Option<String> 
     })
 }
 
-/// Takes an exception back that a thread has not noticed. Attached.
+/// Takes back an exception that a thread has not noticed yet. The caller is attached.
 pub(crate) fn absolve(thread: u64) {
     raise(thread, std::ptr::null_mut());
 }
@@ -399,7 +400,7 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
     unsafe { ffi::PyThreadState_SetAsyncExc(thread, class) };
 }
 
-/// Where a thread is, the outermost call first. No source is read for it, so that the thread is still there soon after.
+/// The stack of a thread, the outermost call first. No source is read, so that the thread is still there soon after.
 /// The interpreter's lock keeps its frames still.
 fn stack(py: Python<'_>, thread: u64) -> PyResult<Vec<Place>> {
     let mut at =

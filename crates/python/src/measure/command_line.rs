@@ -1,4 +1,4 @@
-//! The command line of a run as its report has it: what a reader can repeat, without what is secret in it.
+//! The command line of a run, as its report shows it: a reader can repeat it, and secrets are hidden.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ const SECRET_OPTIONS: [&str; 4] = ["-b", "--cookie", "-u", "--user"];
 /// Stands for a secret.
 const HIDDEN: &str = "...";
 
-/// The words from `bench` on, as a shell takes them; empty if it was not started by a command line.
+/// The words from `bench` on, quoted for a shell; empty if no command line has started the run.
 pub(super) fn told(words: impl Iterator<Item = OsString>) -> String {
     let words = words.map(|word| word.to_string_lossy().into_owned()).skip_while(|word| word != "bench");
     let (mut out, mut hides) = (String::new(), false);
@@ -23,14 +23,14 @@ pub(super) fn told(words: impl Iterator<Item = OsString>) -> String {
     out
 }
 
-/// A field, also behind `--header=` or `-H`, keeps its name.
+/// Hides a field's secret value and keeps its name, also behind `--header=` or `-H`.
 fn without_secret(word: &str) -> String {
     let option = |name: &str| word.strip_prefix(name).filter(|rest| !rest.is_empty());
     let joined = SECRET_OPTIONS.iter().find_map(|name| {
         let sign = if name.starts_with("--") { "=" } else { "" };
         option(&format!("{name}{sign}")).map(|_| format!("{name}{sign}{HIDDEN}"))
     });
-    // A long option is no short one with a value.
+    // A word that begins with `--` is no short option with its value joined.
     if let Some(joined) = joined.filter(|_| !word.starts_with("--") || word.contains('=')) {
         return joined;
     }
@@ -39,7 +39,7 @@ fn without_secret(word: &str) -> String {
     if SECRET_FIELDS.contains(&bare.as_str()) { format!("{name}: {HIDDEN}") } else { word.to_owned() }
 }
 
-/// A word between apostrophes, if a shell would take it for something else without.
+/// Quotes a word with apostrophes, if a shell would misread it without.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=,@%+".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! Files of `adyton bench`: reports in the form that a name says, reports that are kept, the summary of a job.
+//! Files of `adyton bench`: reports in the form that their names say, kept reports, the summary of a job.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -10,13 +10,13 @@ use adyton_log::stamp::Stamp;
 
 use super::outcome::{BAD, Wrong, json};
 
-/// Where reports are kept, in the working directory.
+/// Folder of kept reports, in the working directory.
 const KEPT: &str = ".adyton-bench";
 
 /// The variable of GitHub's jobs that names the file for a summary in Markdown.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
-/// How a file is written, which its name says.
+/// The form of a file, by its name.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Html,
@@ -52,11 +52,11 @@ impl Form {
     }
 }
 
-/// Finds out whether what is to be written after a run can be, so that no measurement is in vain.
+/// Checks that all files to write after a run can be written, so that no measurement is in vain.
 ///
 /// # Errors
 ///
-/// A sentence: which file cannot.
+/// A sentence that names the file that cannot be written.
 pub(super) fn check(bench: &Bench) -> Result<(), String> {
     let refused = |what: &str, path: &Path, error| format!("{what} {}: {error}", path.display());
     for path in &bench.output {
@@ -70,14 +70,14 @@ pub(super) fn check(bench: &Bench) -> Result<(), String> {
     let path = kept_path(name);
     let tried = std::fs::create_dir_all(KEPT).and_then(|()| try_writing(&path));
     if is_new {
-        // It is empty, or it was not made.
+        // The folder is empty, or it was not made and cannot be removed.
         let _ = std::fs::remove_dir(KEPT);
     }
     tried.map_err(|error| refused("--save", &path, error))
 }
 
-/// Opens a file as if to write to it; one that was not there is not there afterwards. What is no file, such as a pipe, may
-/// notice, and is left alone.
+/// Opens a file for writing, and removes it again if it was not there before. Anything but a file, such as a pipe,
+/// might notice, and is left alone.
 fn try_writing(path: &Path) -> io::Result<()> {
     let former = std::fs::metadata(path);
     if former.as_ref().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
@@ -91,7 +91,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Wrong> {
     std::fs::write(path, text).map_err(|error| (format!("{}: {error}", path.display()), BAD))
 }
 
-/// Adds the report to the summary of a job of GitHub's, if this is one.
+/// Adds the report to the summary of a GitHub job, if this is one.
 pub(super) fn summarize(report: &Report, judged: Judged<'_>) -> Result<(), Wrong> {
     let Some(path) = std::env::var_os(SUMMARY) else { return Ok(()) };
     let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -116,7 +116,7 @@ fn kept_path(name: &str) -> PathBuf {
     Path::new(KEPT).join(format!("{name}.json"))
 }
 
-/// A report that was kept, if the plan asks for the same.
+/// Reads a kept report, if it was made with the same plan.
 pub(super) fn kept(name: &str, plan: &Plan) -> Result<Baseline, String> {
     let path = kept_path(name);
     let text = std::fs::read_to_string(&path);

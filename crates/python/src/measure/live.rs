@@ -1,19 +1,19 @@
-//! The line on a terminal that says how far a measurement is.
+//! The line on a terminal that shows how far a measurement is.
 
 use std::io::Write as _;
 
 use adyton_bench::{Doublings, Progress, Until, grouped_whole};
 use adyton_sys::terminal::Size;
 
-/// The line that changes; nothing where standard error is no terminal.
+/// The live line; empty where standard error is no terminal.
 pub(super) struct Live {
     shown: bool,
     until: Until,
-    /// What was shown last of the measurement; `None` before it begins.
+    /// The progress that was shown last; `None` before the measurement begins.
     last: Option<Progress>,
 }
 
-/// Heights of a bar, from nothing to all.
+/// Heights of a bar, from empty to full.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl Live {
@@ -21,14 +21,14 @@ impl Live {
         Self { shown, until, last: None }
     }
 
-    /// Shows how far it is, and the rate and the times of the last second, as far as the terminal is wide now.
+    /// Shows the progress, and the rate and the times of the last second, cut to the terminal's present width.
     pub(super) fn show(&mut self, now: Progress) {
         if !self.shown {
             return;
         }
         let line: String = self.line(now).chars().take(Size::of_stderr().columns).collect();
         eprint!("\r\x1b[K{line}");
-        // Without it there is nothing to see, which is all that is lost.
+        // A failed flush loses nothing but this line.
         let _ = std::io::stderr().flush();
     }
 
@@ -43,7 +43,7 @@ impl Live {
             return format!("warm-up, {:.0} s left", -now.seconds);
         }
         let how_far = self.how_far(&now);
-        // There is no second yet of which to show a rate when the first begins.
+        // Before the first second is over, there is no rate to show.
         let Some(last) = self.last.replace(now) else { return how_far };
         let rate = float(now.right - last.right) / (now.seconds - last.seconds).max(0.001);
         let mut since = now.doublings;
@@ -54,7 +54,7 @@ impl Live {
         format!("{how_far}  {rate:>7} requests/s{mark}{wrong}  {}  {right} right", histogram(&since))
     }
 
-    /// The seconds or the requests so far, and all that there will be: `2 of 10 s`, `1,200 of 10,000`.
+    /// The seconds or the requests so far, and their total: `2 of 10 s`, `1,200 of 10,000`.
     fn how_far(&self, now: &Progress) -> String {
         let (done, all, unit) = match self.until {
             Until::Duration(ms) => {
@@ -82,7 +82,7 @@ fn histogram(counts: &Doublings) -> String {
         return "no answer".to_owned();
     };
     let most = counts.iter().copied().max().unwrap_or(1);
-    // At least the lowest bar for what is not nothing: a few slow answers are what one looks for.
+    // A count above zero gets at least the lowest bar: a few slow answers are what one looks for.
     let height = |count: u64| usize::try_from((count * 8).div_ceil(most)).map_or(0, |height| height.min(8));
     let bars: String = counts[first..=last].iter().map(|count| BARS[height(*count)]).collect();
     format!("{} {bars} {}", time(first.saturating_sub(1)), time(last))
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!("no answer", histogram(&Doublings::default()));
     }
 
-    /// What came in the first moment is no rate.
+    /// The first moment shows no rate.
     #[test]
     fn how_far_it_is() {
         let mut live = Live::new(true, Until::Duration(10_000));

@@ -1,4 +1,4 @@
-//! `adyton bench` from the command line to the last line: the plan, the live line, the report, the exit status.
+//! `adyton bench` from the command line to the last line: plan, live line, report, exit status.
 
 mod command_line;
 mod files;
@@ -21,7 +21,7 @@ use self::live::Live;
 use self::outcome::{BAD, GOOD, USAGE, Wrong, json};
 use crate::values::text::one_line;
 
-/// The width of a report where there is no terminal, which is that of most.
+/// The width of a report where there is no terminal: that of most terminals.
 const COLUMNS: usize = 80;
 
 /// Runs `adyton bench`.
@@ -72,7 +72,7 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     };
     let printed = print(&text);
     if bench.json {
-        // There is room for people beside it only.
+        // JSON has standard output to itself, so the comparison for people goes to standard error.
         eprint!("{compared}");
     }
     for (path, form) in forms {
@@ -80,12 +80,13 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     }
     files::summarize(&report, judged)?;
     let status = conclude(bench, &failures, &report)?;
-    // What is kept in files is not lost because this could not be printed.
+    // A report that cannot be printed is still kept in its files.
     printed?;
     Ok(interruption(&signals).filter(|_| report.interrupted).unwrap_or(status))
 }
 
-/// Keeps the report, if that is wanted and it may be, and says by which conditions it fails; the exit status.
+/// Keeps the report, if the user wants it and the run is good, and names the conditions by which it fails; returns the
+/// exit status.
 fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, Wrong> {
     match &bench.save {
         Some(name) if report.interrupted => {
@@ -101,7 +102,7 @@ fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, W
     Ok(if report.is_valid() && failures.is_empty() { GOOD } else { BAD })
 }
 
-/// Shows each request and its answer, up to the first without a whole answer: what has come of that, and why it is none.
+/// Shows each request and its answer, up to the first incomplete answer: its bytes, and why it is incomplete.
 fn debug(plan: &Plan) -> Result<u8, Wrong> {
     for exchange in adyton_bench::exchanges(plan).map_err(failed)? {
         print(&[shown("> ", &exchange.request), shown("< ", &exchange.answer)].concat())?;
@@ -119,26 +120,26 @@ fn failed(failure: Failure) -> Wrong {
     }
 }
 
-/// Has Ctrl-C and SIGTERM end a measurement early, so that what there is can be reported; the second ends the program.
+/// Makes the first Ctrl-C or SIGTERM end a measurement early, with a report; the second one ends the program.
 fn signals() -> Result<Handlers, Wrong> {
     let signals = Wake::new().and_then(|wake| Handlers::install(Arc::new(wake), None));
     signals.map_err(|error| (format!("no signal can be caught: {error}"), BAD))
 }
 
-/// The exit status that shells give a program which a signal has ended, if one has come.
+/// The exit status that shells give a program ended by a signal, if a signal has come.
 fn interruption(signals: &Handlers) -> Option<u8> {
     signals.stop_signal().and_then(|signal| u8::try_from(128 + signal).ok())
 }
 
-/// Searches for a rate, with a line for the closed loop and for each rate that was tried.
+/// Searches for a rate, and prints a line for the closed loop and for each rate that it tries.
 fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -> Result<u8, Wrong> {
     let mut head = SEARCH_HEADING;
     let stop = || signals.stop_asked();
     let found = adyton_bench::find_rate(plan, condition, &stop, &mut |step| {
         if !is_json {
-            // There is no table before there is a line for it.
+            // The first line brings the table's heading along.
             let line = std::mem::take(&mut head).to_owned() + &adyton_bench::tried(step, columns());
-            // What cannot be printed shows at the end, when the search has found something.
+            // If printing fails, the print at the end of the search fails as well and says so.
             let _ = print(&line);
         }
     });
@@ -162,34 +163,34 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
     Ok(interruption(signals).filter(|_| found.interrupted).unwrap_or(status))
 }
 
-/// Prints what a measurement has found.
+/// Prints a result of a measurement.
 fn print(text: &str) -> Result<(), Wrong> {
     stdio::print(text).map_err(|error| (error.to_string(), BAD))
 }
 
-/// Bold and red on a terminal, unless the user wants no colours (no-color.org).
+/// The escape sequences for bold and red on a terminal, unless the user wants no colours (no-color.org).
 fn ink() -> Ink {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if takes_escapes(&std::io::stdout()) && !is_plain { Ink::Ansi } else { Ink::Plain }
 }
 
-/// Whether this is a terminal that knows escape sequences.
+/// Whether a stream is a terminal that knows escape sequences.
 fn takes_escapes(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
 }
 
-/// How wide the lines of a report are: as the terminal, if there is one.
+/// The width of a report's lines: that of the terminal, if there is one.
 fn columns() -> usize {
     let size = Size::of_stdout();
     if size == Size::ENDLESS { COLUMNS } else { size.columns }
 }
 
-/// Bytes of an exchange, each line marked; a long body is cut.
+/// Renders bytes of an exchange, each line marked; a long body is cut.
 fn shown(mark: &str, bytes: &[u8]) -> String {
     const SHOWN_BYTES_MAX: usize = 4096;
     let mut out = String::new();
     for line in String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).lines() {
-        // What a server sends must not steer the terminal.
+        // The bytes of a server must not steer the terminal.
         let _ = writeln!(out, "{mark}{}", one_line(line));
     }
     if bytes.len() > SHOWN_BYTES_MAX {

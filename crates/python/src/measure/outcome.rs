@@ -1,16 +1,16 @@
-//! What comes of a command: its exit status, what went wrong, and JSON where it is wanted.
+//! The outcome of a command: its exit status, its error, and JSON where it is wanted.
 
-/// The figures are good, and nothing that was to fail has.
+/// The figures are good, and no condition has failed.
 pub(super) const GOOD: u8 = 0;
-/// The run is invalid, a condition holds, or the server does not answer.
+/// The run is invalid, a condition of `--fail-if` holds, or the server does not answer.
 pub(super) const BAD: u8 = 1;
 /// The command line is wrong.
 pub(super) const USAGE: u8 = 2;
 
-/// What went wrong, and the exit status.
+/// An error message, and the exit status.
 pub(super) type Wrong = (String, u8);
 
-/// JSON, or in its place why it could not be written.
+/// The JSON, or the reason why it could not be written.
 pub(super) fn json(written: serde_json::Result<String>) -> String {
     written.map_or_else(|error| format!("{{\"error\": \"{error}\"}}\n"), |json| json + "\n")
 }

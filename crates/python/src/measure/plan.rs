@@ -1,17 +1,17 @@
-//! What the command line of `adyton bench` says, as the generator wants it.
+//! The command line of `adyton bench`, as a plan for the generator.
 
 use std::path::Path;
 
 use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Slow, Statuses, Until};
 use adyton_cli::bench::{self, Bench, Data, Part};
 
-/// Conditions as they were typed.
+/// Parses conditions.
 pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>, String> {
     texts.iter().map(|text| text.parse().map_err(|why| format!("{flag} {text}: {why}"))).collect()
 }
 
-/// What is searched for, if anything is. A search is many runs at many rates, and has no report: what would be done with
-/// one, or one rate, is refused.
+/// The condition of a search, if the user wants one. A search makes many runs at many rates, and has no report: options
+/// about one report, or one rate, are refused.
 pub(super) fn search(bench: &Bench) -> Result<Option<Condition>, String> {
     let Some(condition) = conditions("--find-rate", bench.find_rate.as_slice())?.pop() else {
         return Ok(None);
@@ -39,7 +39,7 @@ pub(super) fn search(bench: &Bench) -> Result<Option<Condition>, String> {
     }
 }
 
-/// What the command line says, as the generator wants it.
+/// Makes the generator's plan from the command line.
 pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     let url = bench.url.parse().map_err(|why| format!("{}: {why}", bench.url))?;
     let mut plan = Plan::new(url);
@@ -59,7 +59,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     }
     (plan.connections, plan.threads) = (bench.connections, bench.threads);
     (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
-    // A search tries rates of its own; what it goes by are the arrivals.
+    // A search chooses its own rates, and takes only the arrivals from this load.
     plan.load = match bench.rate.or(bench.find_rate.as_ref().map(|_| 1)) {
         None if bench.poisson => {
             return Err("--arrivals says how requests with a rate lie in time: give a --rate, too".to_owned());
@@ -67,7 +67,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         None => Load::Closed,
         Some(rate) => {
             let arrivals = if bench.poisson { Arrivals::Poisson } else { Arrivals::Constant };
-            // At most 10⁸.
+            // `rate` is at most 10⁸.
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Load::Open { rate, arrivals }
         }
@@ -109,10 +109,10 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// Parts a form's fields; long enough to be in no file by chance.
+/// Boundary of a form's fields; long enough to be in no file by chance.
 const BOUNDARY: &str = "adyton-bench-4b1d7c0e6a93f258";
 
-/// Says the type of a form, with what parts its fields, which only we know.
+/// Sets the Content-Type of a form, with the boundary of its fields, which only we know.
 fn set_form_type(headers: &mut Vec<(String, String)>) -> Result<(), String> {
     let boundary = format!("; boundary={BOUNDARY}");
     match headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("Content-Type")) {
@@ -129,7 +129,7 @@ fn set_form_type(headers: &mut Vec<(String, String)>) -> Result<(), String> {
     Ok(())
 }
 
-/// What is sent for it.
+/// The request body for these options.
 fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
     match data {
         Data::Text(text) => Ok(text.clone().into_bytes()),
@@ -149,10 +149,10 @@ fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
     }
 }
 
-/// A field of a form, behind what parts it from the one before.
+/// A field of a form, behind its boundary.
 fn part(part: &Part) -> Result<Vec<u8>, String> {
     let file = part.filename.as_ref().map(|name| format!("; filename=\"{}\"", name.replace('"', "%22")));
-    // What a browser says of a file whose type it does not know (RFC 7578 section 4.4).
+    // Browsers send this type for a file whose type they do not know (RFC 7578 section 4.4).
     let of_file = part.filename.as_ref().map(|_| "application/octet-stream");
     let media_type = part.media_type.as_deref().or(of_file).map(|name| format!("\r\nContent-Type: {name}"));
     let head = format!(

@@ -1,25 +1,25 @@
-//! Which version of each script is loaded, and who loads one: no Python, no disk.
+//! Records which version of each script is loaded, and who loads one: no Python, no disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What is known of scripts: `V` is a version that is loaded, `F` one that could not be.
+/// State of all scripts: `V` is a loaded version, `F` a version that could not be loaded.
 pub(super) struct Book<V, F> {
     pages: Mutex<Pages<V, F>>,
     changed: Condvar,
 }
 
-/// The same, by their files.
+/// States of scripts by their files.
 type Pages<V, F> = HashMap<Box<[u8]>, Page<V, F>>;
 
-/// What is known of one.
+/// State of one script.
 pub(super) struct Page<V, F> {
     /// The loaded script that answers.
     pub(super) current: Option<Arc<V>>,
     /// The newer version that could not be loaded.
     pub(super) failed: Option<Arc<F>>,
-    /// A thread loads it.
+    /// Whether a thread loads the script now.
     pub(super) is_loading: bool,
 }
 
@@ -41,7 +41,7 @@ impl<V, F> Default for Book<V, F> {
     }
 }
 
-/// The right to load a script. When it is dropped, another thread may.
+/// The right to load a script. When it is dropped, another thread may load it.
 pub(super) struct Turn<'b, V, F> {
     book: &'b Book<V, F>,
     file: Box<[u8]>,
@@ -57,7 +57,7 @@ impl<V, F> Book<V, F> {
         self.pages().get(file)?.current.clone()
     }
 
-    /// What is known of a script.
+    /// The state of a script.
     pub(super) fn page(&self, file: &[u8]) -> Page<V, F> {
         self.pages().get(file).cloned().unwrap_or_default()
     }
@@ -72,14 +72,14 @@ impl<V, F> Book<V, F> {
         Some(Turn { book: self, file: file.into() })
     }
 
-    /// Waits until nobody loads a script, or until this time is over.
+    /// Waits until nobody loads the script, or until `patience` has passed.
     pub(super) fn wait(&self, file: &[u8], patience: Duration) {
         let is_loading = |pages: &mut Pages<V, F>| pages.get(file).is_some_and(|page| page.is_loading);
         let waited = self.changed.wait_timeout_while(self.pages(), patience, is_loading);
         drop(waited);
     }
 
-    /// Forgets a script whose file is gone, unless it is being loaded; gives what answered.
+    /// Forgets a script whose file is gone, unless it is being loaded; returns the version that answered.
     pub(super) fn forget(&self, file: &[u8]) -> Option<Arc<V>> {
         let mut pages = self.pages();
         if pages.get(file)?.is_loading {
@@ -90,7 +90,8 @@ impl<V, F> Book<V, F> {
 }
 
 impl<V, F> Turn<'_, V, F> {
-    /// What answers from now on; gives what has answered, which must not be dropped by whoever holds a lock.
+    /// Installs the version that answers from now on. Returns the state before, which nobody may drop while holding a
+    /// lock.
     pub(super) fn succeed(self, version: Arc<V>) -> Page<V, F> {
         let mut pages = self.book.pages();
         let page = pages.entry(self.file.clone()).or_default();
@@ -98,7 +99,7 @@ impl<V, F> Turn<'_, V, F> {
         std::mem::replace(page, now)
     }
 
-    /// What answered still does.
+    /// Records a failed version; the version before goes on answering.
     pub(super) fn fail(self, failure: F) {
         let mut pages = self.book.pages();
         pages.entry(self.file.clone()).or_default().failed = Some(Arc::new(failure));
@@ -122,7 +123,8 @@ mod tests {
 
     use super::Book;
 
-    /// One loads at a time; what answered goes on until there is another one, and after one that failed.
+    /// Only one thread loads at a time. The version before answers until a newer one is loaded, also after a failed
+    /// one.
     #[test]
     fn versions() {
         let book = Book::<u8, u8>::default();
@@ -145,7 +147,8 @@ mod tests {
         assert_eq!(None, book.current(b"a.py"));
     }
 
-    /// Who waits goes on when the turn is over, however it has ended; one that is loaded is not forgotten.
+    /// Waiting threads go on when the turn is over, however it has ended; a script that is being loaded is not
+    /// forgotten.
     #[test]
     fn waiting() {
         let book = Book::<u8, u8>::default();

@@ -1,4 +1,4 @@
-//! Which version of a file was read, and whether it is still the one that is there.
+//! Tells which version of a file was read, and whether the file still is that version.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +14,20 @@ pub(super) struct Edition {
     stamp: Stamp,
     digest: u64,
     read: Instant,
-    /// No other version can have its stamp any more.
+    /// Whether no other version can get the same stamp any more.
     is_settled: AtomicBool,
 }
 
 impl Edition {
-    /// The one that was read just now.
+    /// The version with this source, which was read just now.
     pub(super) fn of(source: &[u8], stamp: Stamp) -> Edition {
         let age = SystemTime::now().duration_since(stamp.modified());
         let is_settled = age.is_ok_and(|age| age > TICK).into();
         Edition { stamp, digest: digest(source), read: Instant::now(), is_settled }
     }
 
-    /// Whether it is the one that is there, if the file has this stamp by now. Soon after it was written, that is known
-    /// only by reading it again.
+    /// Whether the file is still this version, given its present stamp. Soon after a file was written, only reading it
+    /// again can tell.
     pub(super) fn is_in(&self, files: &Scripts, file: &[u8], stamp: Stamp) -> bool {
         if self.stamp != stamp {
             return false;
@@ -42,7 +42,7 @@ impl Edition {
                 self.is_settled.fetch_or(is_same && is_old, Ordering::Relaxed);
                 is_same
             }
-            // The next look tells.
+            // The next check decides.
             Err(_) => true,
         }
     }

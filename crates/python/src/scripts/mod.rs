@@ -1,4 +1,4 @@
-//! Scripts in a folder, each of them an application: found by the path, loaded when they are new or changed, and asked.
+//! Scripts in a folder, each an application: found by the path, loaded when they are new or changed, and called.
 
 mod book;
 mod edition;
@@ -25,7 +25,7 @@ use crate::hosted::Callable;
 use crate::interpreter::{forked, threads};
 use crate::wsgi::Caller;
 
-/// How long a thread waits for another one that loads a script before it looks whether it is to be interrupted.
+/// Time that a thread waits for another one that loads a script before it checks whether it is interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The scripts of a folder.
@@ -35,7 +35,7 @@ pub(crate) struct Scripts {
     book: Book<Version, Edition>,
     caller: Caller,
     responses: Responses,
-    /// The package's Python half of this.
+    /// The module of the Python half that loads scripts.
     loader: Py<PyModule>,
 }
 
@@ -43,19 +43,19 @@ pub(crate) struct Scripts {
 struct Version {
     application: Py<PyAny>,
     is_handler: bool,
-    /// What the script has defined.
+    /// The global names of the script.
     names: Py<PyDict>,
-    /// Its file.
+    /// Path of the script's file.
     path: Py<PyString>,
     place: Location,
     edition: Edition,
 }
 
-/// Why no script answers.
+/// The reason why no script answers.
 enum Refused {
-    /// There is none.
+    /// The path names no script.
     Unnamed(Unnamed),
-    /// It could not be loaded; the log says why.
+    /// The script could not be loaded; the log says why.
     Broken,
 }
 
@@ -81,8 +81,8 @@ impl Scripts {
         })
     }
 
-    /// Loads scripts before any of them is asked for; `shown` is what the log calls their folder. Those that fail are in the
-    /// log, and are no failure of this.
+    /// Loads scripts before the first request for them; `shown` is the folder's name in the log. A script that fails is
+    /// logged, and is no error here.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// The script that a path wants, and how many bytes of the path name it.
+    /// The script that a path names, and the length of the part of the path that names it.
     fn page(&self, py: Python<'_>, path: &[u8]) -> PyResult<Result<(Arc<Version>, usize), Refused>> {
         let mut outdated = None;
         let guess = self.files.guess(path);
@@ -142,8 +142,8 @@ impl Scripts {
         }
     }
 
-    /// The version that answers when the file has this stamp, unless that is the one which is outdated all the same; loads it if
-    /// nobody does. While another thread loads it the one before goes on.
+    /// The version that answers for a file with this stamp, unless it is `outdated`; loads it if nobody does. While
+    /// another thread loads it, the version before answers.
     fn loaded(
         &self,
         py: Python<'_>,
@@ -160,7 +160,8 @@ impl Scripts {
         let mut has_waited = false;
         loop {
             let page = self.book.page(file);
-            // What another thread has made of it meanwhile is good enough, whatever the file is by now.
+            // The result of another thread that has loaded the script meanwhile is good enough, whatever the file is by
+            // now.
             let is_made = has_waited && !page.is_loading && (page.current.is_some() || page.failed.is_some());
             if is_made || is_known(&page) {
                 return Ok(page.current.ok_or(Refused::Broken));
@@ -181,7 +182,7 @@ impl Scripts {
         }
     }
 
-    /// Loads a script. If it fails, what has answered before goes on.
+    /// Loads a script. If that fails, the version before goes on answering.
     fn load(
         &self,
         py: Python<'_>,
@@ -209,7 +210,7 @@ impl Scripts {
                 turn.succeed(Arc::clone(&version));
                 Ok(Ok(version))
             }
-            // It is the request's time that is over: the next one tries again.
+            // The request has run out of time, not the script: the next request tries again.
             Err(error) if threads::is_timeout(py, &error) => Err(error),
             Err(error) => {
                 let follows = if before.is_some() { "; the version before it goes on" } else { "" };
@@ -232,7 +233,7 @@ impl Scripts {
         self.loader.bind(py).call_method1(intern!(py, "forget"), arguments).map(|_| ())
     }
 
-    /// Has a script answer that stands at a decoded path.
+    /// Calls a script, which stands at a decoded path, to answer.
     fn ask(&self, py: Python<'_>, version: &Version, name: &[u8], call: &mut Call<'_>) -> PyResult<Outcome> {
         if version.is_handler {
             return handler::ask(py, &version.application, &self.responses, call);
@@ -263,7 +264,7 @@ impl Callable for Scripts {
 }
 
 impl Version {
-    /// Whether it wants to be loaded again although its file is the same, as scripts of `mod_wsgi` may.
+    /// Whether the script wants to be loaded again although its file is the same, like scripts of `mod_wsgi`.
     fn wants_reload(&self, py: Python<'_>) -> PyResult<bool> {
         let names = self.names.bind(py);
         if !names.contains(intern!(py, "__mtime__"))? {
@@ -281,7 +282,7 @@ impl Version {
     }
 }
 
-/// Why a file that is there could not be read.
+/// The reason why an existing file could not be read.
 fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Refused {
     let why = match Fault::of(error) {
         Fault::Absent => NoProgram { status: 404, detail: "There is no such page." },
@@ -295,7 +296,7 @@ fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Refused {
     Refused::Unnamed(Unnamed::Absent(why))
 }
 
-/// Sends a client to the path of a folder, which ends in a slash: what its page links to is relative to that.
+/// Redirects a client to the path of a folder with a slash at its end: relative links of its page need the slash.
 fn add_slash(path: &[u8], call: &mut Call<'_>) {
     let mut location = escaped(path);
     location.push(b'/');

@@ -1,4 +1,4 @@
-//! The functions of Python that know clients: which of them settings name, and where they are.
+//! Python functions that know clients: which ones settings name, and where they are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use adyton_server::{Authorities, Authority};
 pub(crate) struct Wanted {
     /// `MODULE`, `FILE.py`, or either with `:NAME`.
     pub(crate) text: String,
-    /// What it is called unless that says it.
+    /// Usual name of the function, unless `text` names it.
     pub(crate) usual: &'static str,
-    /// Where it is named.
+    /// Place in the settings that names the function.
     pub(crate) at: SaidAt,
 }
 
 /// The functions that settings name.
 #[derive(Default)]
 pub(super) struct Named {
-    /// The one that knows passwords.
+    /// The function that knows passwords.
     pub(super) users: Option<Wanted>,
-    /// The one that knows groups.
+    /// The function that knows groups.
     pub(super) groups: Option<Wanted>,
-    /// The one that says which requests are let in.
+    /// The function that says which requests are let in.
     pub(super) access: Option<Wanted>,
 }
 
 impl Named {
-    /// Those of these settings.
+    /// The functions that these settings name.
     pub(super) fn of(settings: &Settings) -> Named {
         let wanted = |text: &String, usual: &'static str, setting: &str| Wanted {
             text: text.clone(),
@@ -49,7 +49,7 @@ impl Named {
         Named { users, groups, access }
     }
 
-    /// Each of them.
+    /// All named functions.
     pub(super) fn all(self) -> impl Iterator<Item = Wanted> {
         [self.users, self.groups, self.access].into_iter().flatten()
     }
@@ -64,12 +64,12 @@ impl Wanted {
         Wanted { text: place.to_owned(), usual: GROUPS, at: self.at.clone() }
     }
 
-    /// The setting that names it.
+    /// The setting that names the function.
     fn setting(&self) -> &'static str {
         if self.usual == "allow_access" { "allow-python" } else { "auth" }
     }
 
-    /// Where it is, beneath `base`.
+    /// Finds the function, beneath `base`.
     pub(super) fn find(&self, base: &Path) -> Result<Target, Fault> {
         let wrong = |why: &str| Fault { at: self.at.clone(), what: format!("{}: {why}", self.setting()) };
         match Target::find(&self.text, base).map_err(|why| wrong(&why))? {
@@ -81,10 +81,10 @@ impl Wanted {
     }
 }
 
-/// What guards ask: each function that was loaded.
+/// Loaded functions, which guards ask.
 pub(super) type Functions = [(Wanted, Arc<dyn Authority>)];
 
-/// The functions of these settings, of those that were loaded.
+/// The functions of these settings, out of the loaded ones.
 pub(super) fn authorities(settings: &Settings, functions: &Functions) -> Authorities {
     let Named { users, groups, access } = Named::of(settings);
     let find = |wanted: Option<Wanted>| {

@@ -1,33 +1,34 @@
-//! Why a server does not start.
+//! Reasons why a server does not start.
 
 use adyton_cli::Fault;
 use pyo3::prelude::*;
 
-/// Why a server did not start, and with which exit status.
+/// The reason why a server did not start, and the exit status.
 pub(crate) enum Failure {
     /// A sentence for standard error.
     Said(String, u8),
-    /// Several, about one file.
+    /// Several sentences, about one file.
     Mistakes(Vec<String>, u8),
     /// The application could not be loaded; its traceback is printed already.
     Application,
 }
 
 impl Failure {
-    /// What the operating system refused.
+    /// An error of the operating system.
     pub(super) fn system(what: impl std::fmt::Display) -> Self {
         Self::Said(what.to_string(), 1)
     }
 }
 
 impl Failure {
-    /// All that is wrong with the settings, each in a sentence of its own, in the order of the file.
+    /// All faults of the settings, each in a sentence of its own, in the order of the file.
     pub(super) fn of(mut faults: Vec<Fault>) -> Self {
         faults.sort_by(Fault::order);
         Self::Mistakes(faults.iter().map(ToString::to_string).collect(), 2)
     }
 
-    /// Both, with the status of this one. An application that could not be loaded has been told.
+    /// Both failures, with the exit status of this one. An application that could not be loaded has been reported
+    /// already.
     pub(crate) fn and(self, other: Self) -> Self {
         let (status, mut sentences) = match self {
             Self::Said(message, status) => (status, vec![message]),
@@ -48,7 +49,7 @@ impl Failure {
         Self::Mistakes(told, status)
     }
 
-    /// The sentence, where nothing else is done with it.
+    /// The failure as a sentence, where the exit status is of no use.
     pub(super) fn into_sentence(self) -> String {
         match self {
             Self::Said(message, _) => message,

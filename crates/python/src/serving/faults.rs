@@ -1,4 +1,4 @@
-//! What is wrong with settings that have no fault each by itself: files, folders, users, logs; all of it at once.
+//! Faults of settings that are well-formed: files, folders, users, logs; all of them at once.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use super::settings::{
 use super::ways::Ways;
 use crate::serving::run::load::is_of_group;
 
-/// Looks for what is wrong in settings, and tells what is doubtful.
+/// Looks for faults in settings, and warns of doubtful ones.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     let (faults, guards) = look(settings);
     if !faults.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells what may be meant as it stands, of settings that are right or have been refused.
+/// Warns of doubtful settings, which may be meant as they stand, also if others have been refused.
 pub(super) fn tell_doubts(settings: &Settings) {
     if is_of_group(settings) {
         return;
@@ -48,7 +48,7 @@ pub(super) fn tell_doubts(settings: &Settings) {
     }
 }
 
-/// Makes sure that the log can be written, before anything is begun; what else is wrong is told with it.
+/// Makes sure that the log can be written, before anything else begins; other faults are reported with it.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     match error_log(settings) {
         Some(fault) => {
@@ -60,7 +60,7 @@ pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// All that is wrong with settings, of which some may be known already to be wrong.
+/// All faults of settings, some of which may already be known to be wrong.
 pub(crate) fn faults(settings: &Settings) -> Vec<Fault> {
     let (mut faults, _) = look(settings);
     faults.extend(error_log(settings));
@@ -83,7 +83,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
     faults.extend(untrusted(settings));
     faults.extend(users(settings));
     faults.extend(of_folders(settings));
-    // Several tables may say the same by one line of the file.
+    // Several tables may get the same fault from one line of the file.
     let mut kept: Vec<Fault> = Vec::new();
     for fault in faults {
         if !kept.iter().any(|other| other.to_string() == fault.to_string()) {
@@ -93,7 +93,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
     (kept, guards)
 }
 
-/// What clients are asked for, and the Python that knows them.
+/// Guards of all routes, and faults of their files and Python functions.
 fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
     let base = settings.chdir.as_deref().unwrap_or(Path::new("."));
     let mut guards = Guards::asking(Vec::new());
@@ -106,7 +106,7 @@ fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
     (guards, faults)
 }
 
-/// What is wrong with the access log of a site.
+/// Faults of the access log of a site.
 fn access_log(of_site: &Settings) -> Vec<Fault> {
     let mut faults = Vec::new();
     let format = of_site.access_log_format.atoms().unwrap_or("json");
@@ -130,7 +130,7 @@ fn unwritable(name: &str, settings: &Settings, destination: &Destination) -> Opt
     Some(Fault { at: settings.said_at(&format!("{name}-log")), what })
 }
 
-/// Sites that write one log in different formats.
+/// Faults of sites that write one log in different formats.
 fn formats(settings: &Settings) -> Vec<Fault> {
     let mut seen: Vec<(&Destination, &str)> = Vec::new();
     let mut faults = Vec::new();
@@ -150,7 +150,7 @@ fn formats(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// Pages for errors that cannot be read.
+/// Faults of error pages that cannot be read.
 fn pages(of_site: &Settings) -> Vec<Fault> {
     let wrong = |(status, file): &(u16, PathBuf)| {
         let what = page(of_site, *status, file).err()?;
@@ -160,7 +160,7 @@ fn pages(of_site: &Settings) -> Vec<Fault> {
     of_site.error_pages.iter().filter_map(wrong).collect()
 }
 
-/// Pages for errors that are run: their texts are for nobody.
+/// Error pages that are run: their source text must not be sent.
 fn run_pages(settings: &Settings) -> Vec<Fault> {
     let mut found: Vec<Fault> = Vec::new();
     let mut add = |at, name: &str| {
@@ -193,7 +193,7 @@ fn run_pages(settings: &Settings) -> Vec<Fault> {
     found
 }
 
-/// What is said of proxies, of which none is trusted.
+/// Faults of settings about proxies where no proxy is trusted.
 fn untrusted(settings: &Settings) -> Vec<Fault> {
     let alone = [
         ("trusted-fields", !settings.trusted_fields.is_empty()),
@@ -208,14 +208,14 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
     said.map(fault).collect()
 }
 
-/// Words with which folders of a command line may say that they have Python pages.
+/// Fault of a setting that lets folders of a command line have Python pages.
 fn pages_alone(settings: &Settings) -> Option<Fault> {
     let names = [("may-set", settings.may_set), ("htaccess", settings.htaccess)];
     let (name, _) = names.into_iter().find(|(_, may)| may.lets_have_pages())?;
     Some(Fault { at: settings.said_at(name), what: PAGES_ALONE.to_owned() })
 }
 
-/// Users and groups of the system that there are not.
+/// Faults of users and groups that the system does not have.
 fn users(settings: &Settings) -> Vec<Fault> {
     // A group goes with a user.
     let fault = |settings: &Settings| identity(settings).err().filter(|_| !settings.is_unread("user"));
@@ -227,7 +227,7 @@ fn users(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// Folders of files and of scripts that cannot be served.
+/// Faults of folders of files and of scripts that cannot be served.
 fn of_folders(settings: &Settings) -> Vec<Fault> {
     let mut faults = Vec::new();
     let room = CacheRoom::new(0);
@@ -254,7 +254,7 @@ fn of_folders(settings: &Settings) -> Vec<Fault> {
     faults
 }
 
-/// Tells whose processes run the application as root, though they need not.
+/// Warns of processes that run the application as root, though they need not.
 pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
     if process::user() != 0 || is_of_group(settings) {
         return;

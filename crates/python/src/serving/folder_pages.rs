@@ -1,4 +1,4 @@
-//! Pages that folders have for errors, in the form of the loops.
+//! Error pages that files of folders name, in the form of the loops.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,28 +13,28 @@ use adyton_log::{self as log, messages};
 use adyton_server::{FolderFile, FolderPage, FolderRules, StatusPage};
 use adyton_sys::fs::open_regular;
 
-/// Largest page for an error, which is kept in memory.
+/// Largest error page of a folder; each one is kept in memory.
 const PAGE_BYTES_MAX: u64 = 64 << 10;
 
-/// Media type of a text that stands in an `.htaccess`: Apache sends it as HTML.
+/// Media type of a text in an `.htaccess`: Apache sends it as HTML.
 const TEXT_TYPE: &str = "text/html; charset=utf-8";
 
-/// Reads the pages that a file of a folder names.
+/// Reads the error pages that a folder's file names.
 #[derive(Clone, Copy)]
 pub(super) struct Pages<'f> {
     pub(super) file: &'f FolderFile<'f>,
-    /// Names of all files of settings.
+    /// Names of all files that hold settings of folders.
     pub(super) names: &'f [String],
     /// Files that routes of the site run.
     pub(super) sources: &'f [Sources],
 }
 
 impl Pages<'_> {
-    /// Reads those of an `.adyton.toml`; `may_run`: folders may have files run.
+    /// Reads the pages of an `.adyton.toml`; `may_run`: folders may have files run.
     ///
     /// # Errors
     ///
-    /// A page is not there, or may not be one.
+    /// A page is absent, or its file may not be a page.
     pub(super) fn own(
         self,
         pages: &[(u16, PathBuf)],
@@ -42,7 +42,7 @@ impl Pages<'_> {
         rules: &mut FolderRules,
     ) -> Result<(), String> {
         for (status, page) in pages {
-            // In a folder above it programs may be run, of which no page is to be the text.
+            // A folder above may have files run by a program, and no error page may send their source text.
             if may_run && !has_shown_name(page) {
                 return Err(format!(
                     "error-pages: {status}={}: no such file is sent where folders may have files run; name \
@@ -57,12 +57,12 @@ impl Pages<'_> {
         Ok(())
     }
 
-    /// Reads the `ErrorDocument` lines of an `.htaccess` that may say this; the sentences are about pages that are not there, for
-    /// which the server's own stand in.
+    /// Reads the `ErrorDocument` lines of an `.htaccess`, if it may have some. Returns sentences about absent pages,
+    /// which the server's own pages replace.
     ///
     /// # Errors
     ///
-    /// Lines that it may not have, or that are no pages here: a sentence for each.
+    /// Lines that the file may not have, or that name no page here: a sentence for each.
     pub(super) fn apache(
         self,
         documents: &[ErrorDocument],
@@ -86,7 +86,7 @@ impl Pages<'_> {
         if mistakes.is_empty() { Ok(absent) } else { Err(mistakes) }
     }
 
-    /// Takes a line `ErrorDocument`. Whether its page is there.
+    /// Takes a line `ErrorDocument`; returns whether its page is there.
     fn take(self, document: &ErrorDocument, rules: &mut FolderRules) -> Result<bool, String> {
         let Some(status) = document.status else {
             return Err("pages are for statuses from 400 to 599".to_owned());
@@ -118,7 +118,7 @@ impl Pages<'_> {
         Ok(true)
     }
 
-    /// Takes a page by its path, which is one of the site. Whether it is there.
+    /// Takes a page by its path within the site; returns whether the page is there.
     fn take_path(self, status: u16, path: &str, rules: &mut FolderRules) -> Result<bool, String> {
         let file = self.file;
         if path.contains(['%', '?', '#']) {
@@ -136,7 +136,7 @@ impl Pages<'_> {
             return Err("a page is a file that is sent as it is, as one that ends in .html".to_owned());
         }
         let place = file.folder.join(page);
-        // A folder on the way that has settings may keep clients from the page.
+        // A folder on the way with settings of its own may keep clients from the page.
         for inner in page.ancestors().skip(1).filter(|inner| !inner.as_os_str().is_empty()) {
             for name in self.names {
                 let settings = file.folder.join(inner).join(name);
@@ -158,7 +158,7 @@ impl Pages<'_> {
         Ok(true)
     }
 
-    /// Takes a file of the folder as a page, unless a route of the site runs it; then the log says so.
+    /// Takes a file of the folder as a page, unless a route of the site runs it, which is logged.
     fn take_file(self, status: u16, page: &Path, rules: &mut FolderRules) -> Result<(), String> {
         let place = self.file.folder.join(page);
         let read = read_page(status, page, &place)?;
@@ -172,7 +172,7 @@ impl Pages<'_> {
             );
             return Ok(());
         }
-        // Folders are looked at by the names on the way to it alone.
+        // Folders are looked at only by the plain names on the way to the page.
         let page: PathBuf = page.components().collect();
         let path = Some(page.as_os_str().as_encoded_bytes().into());
         rules.pages.push(FolderPage { page: read, path });
@@ -180,23 +180,23 @@ impl Pages<'_> {
     }
 }
 
-/// Whether nothing stands at a path.
+/// Whether a path is absent.
 fn is_absent(path: &Path) -> bool {
     let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     path.symlink_metadata().is_err_and(|error| absent.contains(&error.kind()))
 }
 
-/// Whether a file with this name is sent where folders may have files run.
+/// Whether a file with this name is sent even where folders may have files run.
 fn has_shown_name(page: &Path) -> bool {
     page.file_name().is_some_and(|name| is_shown(name.as_encoded_bytes()))
 }
 
-/// Whether a path leads down, and nowhere else.
+/// Whether a path only leads down.
 pub(super) fn is_beneath(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Reads a page for a status, which could be asked for as well.
+/// Reads the page for a status, which clients can request as well.
 fn read_page(status: u16, page: &Path, place: &Path) -> Result<StatusPage, String> {
     let is_shown = page.iter().all(|name| is_published(name.as_encoded_bytes()));
     if !is_beneath(page) || !is_shown {

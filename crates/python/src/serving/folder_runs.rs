@@ -1,4 +1,4 @@
-//! Rules of folders that say which files are run, in the form of the loops.
+//! Rules of folders about which files are run, in the form of the loops.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ pub(super) fn own(said: &FolderRuns, programs: &[PathBuf]) -> Result<RunRules, S
     Ok(RunRules { programs: ProgramRule::On(Arc::new(runs)), pages })
 }
 
-/// Reads the rules of an `.htaccess` that may say this.
+/// Reads the rules of an `.htaccess`, if it may have some.
 ///
 /// # Errors
 ///
-/// Lines that it may not have, or that are not known here: a sentence for each.
+/// Lines that the file may not have, or that are not known here: a sentence for each.
 pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<RunRules, Vec<String>> {
     let mut mistakes: Vec<String> =
         said.unknown.iter().map(|line| format!("{line}: there is no such handler here")).collect();
@@ -79,7 +79,7 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<RunRules, Vec
             (_, None) => {}
         }
         let way = if *handler == Handler::Cgi { ByEnd::Run(None) } else { ByEnd::AsOthers };
-        // Of two lines the last counts.
+        // The last of two lines about one ending counts.
         runs.ends.insert(0, (end.clone().into_bytes(), way));
     }
     if said.all.is_some() {
@@ -103,19 +103,19 @@ pub(super) fn apache(said: &FolderHandlers, may: MaySet) -> Result<RunRules, Vec
     Ok(RunRules { programs, pages })
 }
 
-/// Names of files that answer for a folder, in the form of the loops.
+/// Names of index files of a folder, in the form of the loops.
 pub(super) fn indexes(names: &[String]) -> Arc<[Box<[u8]>]> {
     names.iter().map(|name| name.as_bytes().into()).collect()
 }
 
-/// Reads the `DirectoryIndex` lines of an `.htaccess` that may say this.
+/// Reads the `DirectoryIndex` lines of an `.htaccess`, if it may have some.
 ///
 /// # Errors
 ///
-/// Something else than a file of the folder would answer, or the site does not allow it.
+/// The lines name something else than a file of the folder, or the site does not allow them.
 pub(super) fn apache_indexes(said: &Indexes, may: MaySet) -> Result<Arc<[Box<[u8]>]>, String> {
     let told = |why: &str| format!("{}: {}: {why}", said.place, said.text);
-    // This one answers without being named, too.
+    // `INDEX` answers without being named, too.
     if !may.lets_name_indexes() && said.names != [INDEX] {
         return Err(told("the site would have to allow it with htaccess = [\"index\"]"));
     }

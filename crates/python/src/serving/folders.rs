@@ -1,4 +1,4 @@
-//! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
+//! Settings that folders have in their `.adyton.toml` and `.htaccess`, in the form of the loops.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,10 +25,11 @@ use super::scripts::programs;
 /// The page that answers for its folder.
 const PAGES_INDEX: &str = "index.py";
 
-/// Name of the file that `may-set` is about.
+/// Name of the file to which `may-set` applies.
 const OWN_NAME: &str = ".adyton.toml";
 
-/// Pages are loaded as applications of a file's routes are, beside others. A command line has one application, or none.
+/// Message for a command line with pages: they are loaded like applications of a file's routes, beside others, and a
+/// command line has at most one application.
 pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders are an application beside \
     others, and a command line has one at most; write a file of sites, with may-set = [\"scripts\"] in the route of \
     the folder, and name that file in the place of the folder";
@@ -36,15 +37,15 @@ pub(super) const PAGES_ALONE: &str = "may-set: scripts: Python pages of folders 
 /// Parts of a site around the folders of a route.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Beside<'s> {
-    /// Its folder.
+    /// The folder of the site.
     pub(super) root: Option<&'s Path>,
-    /// The application that is all pages of these folders.
+    /// The application that serves all pages of these folders.
     pub(super) pages: Option<&'s Arc<dyn App>>,
-    /// Files that its routes run.
+    /// Files that the routes of the site run.
     pub(super) sources: &'s [Sources],
 }
 
-/// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
+/// The folders beneath `place`, which has this number, for a route with these settings; `None` if folders may set
 /// nothing. `url` is the path of the route.
 pub(super) fn folders(
     (number, place): (usize, &Path),
@@ -66,13 +67,13 @@ pub(super) fn folders(
     if !settings.lets_folders_run() {
         return Ok(Some(folders));
     }
-    // A folder at the top is that of its site.
+    // The folder of a route at `/` is the folder of its site.
     let root = root.or(if prefix_of(url).is_empty() { Some(place) } else { None });
     Ok(Some(folders.running(programs(place, root, settings)?)))
 }
 
-/// The folders beneath `place` with what they say, as [`folders`] has them, of which none has files run yet. `sources` are files
-/// that routes of the site run.
+/// The folders beneath `place` with their settings, like [`folders`], except that no files are run yet. `sources` are
+/// files that routes of the site run.
 pub(super) fn speaking(
     (number, place): (usize, &Path),
     url: &PathPattern,
@@ -100,7 +101,7 @@ pub(super) fn speaking(
     folders.map(Some).map_err(|error| unserved(place, &error))
 }
 
-/// The path of a route for all that is beneath it.
+/// The prefix of a route's path.
 fn prefix_of(url: &PathPattern) -> &[u8] {
     if let PathPattern::Prefix(prefix) = url { prefix } else { &[] }
 }
@@ -109,7 +110,7 @@ fn unserved(place: &Path, error: &io::Error) -> Failure {
     Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2)
 }
 
-/// Whether links are followed where folders may speak, so that one would lead around what they say.
+/// Refuses to follow links where folders may have settings: a link would lead around them.
 pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
     if settings.static_symlinks && settings.lets_folders_speak() {
         let what =
@@ -119,17 +120,17 @@ pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// What reads the files of the folders of a route.
+/// Reads the files of settings in the folders of a route.
 struct Reader {
     may_set: MaySet,
     htaccess: MaySet,
-    /// Names of all files in which folders may say something.
+    /// Names of all files that hold settings of folders.
     names: Vec<String>,
-    /// Programs that folders may have run others.
+    /// Programs that folders may name to run files.
     interpreters: Vec<PathBuf>,
-    /// Files that routes of the site run, and that are no pages.
+    /// Files that routes of the site run, so that they are no pages.
     sources: Vec<Sources>,
-    /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
+    /// Guards of folders: equal rules share a guard, and so the passwords that it has verified.
     guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
 }
 
@@ -166,18 +167,18 @@ impl FolderReader for Reader {
 }
 
 impl Reader {
-    /// Whether folders may say that files are run.
+    /// Whether folders may have files run.
     fn may_run(&self) -> bool {
         let runs = |may: MaySet| may.lets_run() || may.lets_have_pages();
         runs(self.may_set) || runs(self.htaccess)
     }
 
-    /// Reads the pages that a file names.
+    /// The reader of a file's error pages.
     fn pages<'f>(&'f self, file: &'f FolderFile<'f>) -> Pages<'f> {
         Pages { file, names: &self.names, sources: &self.sources }
     }
 
-    /// The rules of a file, but for its pages.
+    /// The rules of a file, without its pages.
     fn rules(
         &self,
         file: &FolderFile<'_>,
@@ -196,7 +197,7 @@ impl Reader {
         })
     }
 
-    /// What these settings ask clients for.
+    /// The guard of these settings.
     fn guard(&self, file: &FolderFile<'_>, settings: &Settings) -> Result<Option<Arc<Guard>>, String> {
         let Some(auth) = &settings.auth else { return Ok(None) };
         let rules = GuardRules {
@@ -231,7 +232,7 @@ impl Reader {
     }
 }
 
-/// An `.htaccess` that was read.
+/// The contents of an `.htaccess`.
 struct Apache {
     said: FolderSettings,
     runs: RunRules,
@@ -240,7 +241,7 @@ struct Apache {
     losses: Vec<String>,
 }
 
-/// Reads what Apache would.
+/// Reads the lines that Apache would.
 fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache, Vec<String>> {
     let name = path.display().to_string();
     let takes_handlers = may.lets_run() || may.lets_have_pages();
@@ -257,13 +258,13 @@ fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<Apache
     let said = read_htaccess(&text, may).map_err(named)?;
     let handlers = lines.handlers.as_ref();
     let runs = handlers.map(|handlers| apache(handlers, may)).transpose().map_err(named)?.unwrap_or_default();
-    // Each file has the first of them: where the folder is, is known here.
+    // Each file begins with the loss that its folder's place is unknown; here the place is known.
     let losses = losses.iter().filter(|loss| loss.what != ".htaccess").map(ToString::to_string);
     let losses = losses.collect();
     Ok(Apache { said, runs, lines, losses })
 }
 
-/// What answers paths beneath the folder. Apache's are those of the site.
+/// The answer to paths beneath the folder. Paths in an `.htaccess` are those of the site.
 fn answer(file: &FolderFile<'_>, redirect: &FolderRedirect) -> Option<(PathPattern, FolderAnswer)> {
     let FolderRedirect { path, status, to, .. } = redirect.clone();
     let rest = |path: &[u8]| match path.strip_prefix(file.url) {
@@ -274,7 +275,7 @@ fn answer(file: &FolderFile<'_>, redirect: &FolderRedirect) -> Option<(PathPatte
         (Form::Htaccess, PathPattern::Exact(path)) => PathPattern::Exact(rest(&path)?),
         (Form::Htaccess, PathPattern::Prefix(path)) => match rest(&path) {
             Some(rest) => PathPattern::Prefix(rest),
-            // All of the folder is beneath it; what it would put into a target is not known here.
+            // The pattern covers all of the folder; the part that it would put into a target is not known here.
             None if PathPattern::Prefix(path).matches(file.url) => PathPattern::Prefix(Box::default()),
             None => return None,
         },
@@ -283,7 +284,8 @@ fn answer(file: &FolderFile<'_>, redirect: &FolderRedirect) -> Option<(PathPatte
     Some((path, to.map_or(FolderAnswer::Status(status), |to| FolderAnswer::Redirect(status, to))))
 }
 
-/// Where a file of passwords is. One that a folder names itself lies in it, and is never served, for its name begins with a dot.
+/// Place of a file of passwords. One that a folder itself names lies in it, with a name that begins with a dot, so that
+/// it is never served.
 fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
     let shown = path.display();
     let is_own = file.form == Form::Own;
@@ -301,7 +303,7 @@ fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
     if is_own && within(file.folder).is_none() {
         return Err(format!("{shown}: it leads out of the folder"));
     }
-    // `.well-known` at the top is served.
+    // A `.well-known` at the top is served.
     let is_hidden = |beneath: PathBuf| {
         let mut names = beneath.iter().enumerate();
         names.any(|(at, name)| name.as_encoded_bytes().starts_with(b".") && (at > 0 || name != ".well-known"))

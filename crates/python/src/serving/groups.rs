@@ -1,4 +1,5 @@
-//! The words of `adyton check` about groups: who runs each, with which Python, where; and whether that user can read what it runs.
+//! The report of `adyton check` on groups: user, Python and folder of each, and whether the user can read the group's
+//! files.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,7 +23,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Takes the mistakes: paths that a group's user may not use, and Pythons without the package `adyton`.
+    /// Takes the faults: paths that a group's user may not use, and Pythons without the package `adyton`.
     pub(super) fn take_wrong(&mut self) -> Option<Failure> {
         let faults = std::mem::take(&mut self.faults);
         (!faults.is_empty()).then(|| Failure::of(faults))
@@ -36,7 +37,7 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
     let mut groups: Vec<(usize, &Group)> = sites.groups.iter().enumerate().collect();
     groups.sort_by_key(|(_, group)| group.line);
     for (number, group) in groups {
-        // A user that there is not, and what was not understood, is told elsewhere.
+        // An unknown user, and a setting that was not understood, are reported elsewhere.
         let is_known = NEEDED.iter().all(|name| !group.settings.is_unread(name));
         let found = identity(&group.settings).unwrap_or_default().filter(|_| is_known);
         let needs = needs(py, (settings, sites), number)?;
@@ -53,14 +54,14 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
     Ok(looked)
 }
 
-/// Settings without which it is not known which user looks at which paths.
+/// Settings that decide which user needs which paths.
 const NEEDED: [&str; 4] = ["chdir", "group", "python-path", "user"];
 
 /// A path that a group needs.
 struct Need<'s> {
-    /// Where it is named.
+    /// Place in the settings that names the path.
     at: SaidAt,
-    /// The beginning of a sentence about it, as `chdir: `.
+    /// The beginning of a sentence about the path, such as `chdir: `.
     setting: &'static str,
     path: PathBuf,
     /// The folder's path, with all links followed.
@@ -93,7 +94,7 @@ struct Refusal<'n> {
 
 /// The outcome of trying a group's paths as its user.
 enum Tried<'n> {
-    /// No user is named: whoever starts the server has looked already.
+    /// No user is named: the user who starts the server has tried the paths already.
     Own,
     /// This process may not become the user.
     NotRoot,
@@ -151,12 +152,12 @@ impl Refusal<'_> {
     }
 }
 
-/// Tries what a group needs as its user.
+/// Tries, as the user, the accesses that a group needs.
 fn try_out<'n>(user: Option<&Identity>, needs: &'n [Need<'_>]) -> Tried<'n> {
     let Some(user) = user else { return Tried::Own };
     let tried = user.try_out(|| needs.iter().filter_map(Need::refusal).collect::<Vec<_>>());
     let Ok(refusals) = tried else { return Tried::NotRoot };
-    // A closed folder is in the way of many; what else it lacks is told when it is open.
+    // A closed folder refuses many accesses; further refusals show when it is open.
     let mut told: Vec<Refusal<'n>> = Vec::new();
     for refusal in refusals {
         if !told.iter().any(|other| other.place == refusal.place) {
@@ -203,7 +204,7 @@ fn needs<'s>(
             needs.push(Need::new((route.said_at("cgi"), ""), settings.place(&scripts.folder), How::Enter));
         }
     }
-    // Files of a site with addresses of its own are read by the group.
+    // A group with addresses of its own reads the files of its sites itself.
     for route in sites.sites.iter().filter(|site| site.bound == Some(number)).flat_map(|site| &site.routes) {
         if let SiteAction::Files(folder) = &route.action {
             needs.push(Need::new((route.said_at("files"), ""), settings.place(folder), How::Enter));
@@ -212,7 +213,7 @@ fn needs<'s>(
     Ok(needs)
 }
 
-/// The files that a group needs for an application; in `places` modules are looked for before all that is installed.
+/// The files that a group needs for an application; modules are looked for in `places` before the installed ones.
 fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
     let at = || (app.said_at.clone(), "");
     let mut needs = match &app.target {
@@ -231,7 +232,7 @@ fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Ve
     needs
 }
 
-/// The files and folders of a module, if it is in this place.
+/// The files and folders of a module, if this place has it.
 fn of_module(module: &str, place: &Path) -> Vec<(PathBuf, How)> {
     let mut folder = place.to_owned();
     let mut found = Vec::new();
@@ -250,13 +251,13 @@ fn of_module(module: &str, place: &Path) -> Vec<(PathBuf, How)> {
         }
         folder = package;
     }
-    // A folder alone is a package that may be continued elsewhere.
+    // A folder alone is a namespace package, which may continue elsewhere.
     if found.iter().any(|(_, how)| matches!(how, How::Read)) { found } else { Vec::new() }
 }
 
 fn folder(settings: &Settings, group: &Group) -> PathBuf {
     let folder = group.chdir.as_deref().or(settings.chdir.as_deref()).unwrap_or(Path::new("."));
-    // Without a slash at its end.
+    // Collecting the components drops a slash at the end.
     folder.components().collect()
 }
 
@@ -275,7 +276,7 @@ fn lack(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<Option<F
     }))
 }
 
-/// Where and how a group runs: pairs of a word and what it says.
+/// Place, user and Python of a group: pairs of a word and its value.
 fn runs(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<[(&'static str, String); 3]> {
     let python = match &group.python {
         Some(python) => settings.place(python).display().to_string(),

@@ -1,4 +1,4 @@
-//! What clients are asked for before a route answers them, and what limits their requests.
+//! Guards and limiters, which check and count the requests of clients before a route answers them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use adyton_server::{Authorities, Authority, Guard, GuardError, GuardRules, Limit
 use super::authorities::{Named, Wanted, authorities};
 use super::failure::Failure;
 
-/// What clients are asked for, and what counts their requests, each once for all routes that ask for the same.
+/// The guards and limiters of all routes; routes with equal rules share one.
 pub(super) struct Guards {
-    /// What they may ask; none where nobody asks them.
+    /// Functions that the guards may ask; empty where nothing asks them.
     functions: Vec<(Wanted, Arc<dyn Authority>)>,
     opened: Vec<Opened>,
-    /// Those of a site that count requests.
+    /// Limiters of the present site.
     pub(super) limiters: Vec<Arc<Limiter>>,
 }
 
-/// A guard, and where it is said first.
+/// A guard, and the first place in the settings that asks for it.
 struct Opened {
     rules: GuardRules,
     guard: Arc<Guard>,
@@ -27,17 +27,17 @@ struct Opened {
 }
 
 impl Guards {
-    /// None yet; they ask these functions.
+    /// Makes an empty collection, whose guards ask these functions.
     pub(super) fn asking(functions: Vec<(Wanted, Arc<dyn Authority>)>) -> Guards {
         Guards { functions, opened: Vec::new(), limiters: Vec::new() }
     }
 
-    /// What these settings ask clients for.
+    /// The guard of these settings.
     pub(super) fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Failure> {
         self.open(settings).map_err(Failure::of)
     }
 
-    /// As [`Guards::of`], with all that is wrong.
+    /// The guard of these settings, like [`Guards::of`], or all faults.
     pub(super) fn open(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Vec<Fault>> {
         if settings.auth.is_none() && settings.allow_python.is_none() {
             return Ok(None);
@@ -59,7 +59,7 @@ impl Guards {
         Ok(Some(guard))
     }
 
-    /// What counts the requests of clients, if anything does.
+    /// The limiter of these settings, if they have one.
     pub(super) fn limiter(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
         let limit = RateLimit { interval_us: settings.rate_limit?, burst: settings.rate_burst };
         if let Some(limiter) = self.limiters.iter().find(|other| other.limit() == limit) {
@@ -70,7 +70,7 @@ impl Guards {
         Some(limiter)
     }
 
-    /// Tells which passwords are guessed quickly, and who cannot come in.
+    /// Warns of passwords that are guessed quickly, and of users that cannot come in.
     pub(super) fn tell_doubts(&self) {
         for Opened { rules, guard, at } in &self.opened {
             for sentence in guard.shut_out(rules) {
@@ -90,7 +90,7 @@ impl Guards {
     }
 }
 
-/// What these settings ask clients for.
+/// The rules of these settings' guard.
 fn rules(settings: &Settings) -> GuardRules {
     let place = |path: &PathBuf| settings.place(path);
     let Named { groups: group_program, access, .. } = Named::of(settings);
@@ -112,7 +112,7 @@ fn rules(settings: &Settings) -> GuardRules {
     }
 }
 
-/// All that is wrong with the files of a guard: where they are named, and each of their lines.
+/// All faults of the files of a guard: with the setting that names each, and each wrong line.
 fn faults(settings: &Settings, rules: &GuardRules, error: &GuardError) -> Vec<Fault> {
     let named =
         |file: &Path| if rules.group_file.as_deref() == Some(file) { "auth-group-file" } else { "auth" };
@@ -130,7 +130,7 @@ fn faults(settings: &Settings, rules: &GuardRules, error: &GuardError) -> Vec<Fa
     let is_of_passwords =
         matches!(error, GuardError::Wrong(file, _) | GuardError::Read(file, _) if named(file) == "auth");
     if is_of_passwords && rules.group_file.is_some() {
-        // The file of groups was not looked at.
+        // The error came before the file of groups was read.
         let alone = GuardRules { scheme: Scheme::Anyone, ..rules.clone() };
         let groups = Guard::open(alone, Authorities::default());
         all.extend(groups.err().into_iter().flat_map(|error| faults(settings, rules, &error)));

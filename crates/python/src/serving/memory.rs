@@ -6,8 +6,9 @@ use adyton_sys::process;
 use super::failure::Failure;
 use crate::serving::run::banner::size;
 
-/// Refuses a limit in which the stacks of so many threads, of which the kernel counts each in full, have no place beside what
-/// this process has allocated already. Python would only say that it cannot start a thread.
+/// Refuses a memory limit with too little room for the stacks of so many threads, each of which the kernel counts in
+/// full, beside the memory that this process has allocated already. Python would only say that it cannot start a
+/// thread.
 pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> {
     let limit = settings.memory_limit_bytes;
     let (each, taken) = (process::stack_bytes(), process::data_bytes());
@@ -27,7 +28,7 @@ pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> 
     )))
 }
 
-/// What was refused, with a word about the limit if there is one: it may be why.
+/// The refused action as a failure, which mentions the memory limit, if there is one: it may be the reason.
 pub(super) fn blame(settings: &Settings, refused: impl std::fmt::Display) -> Failure {
     match settings.memory_limit_bytes {
         0 => Failure::system(refused),

@@ -58,8 +58,8 @@ use crate::programs;
 use crate::scripts::Scripts;
 use crate::wsgi::{Caller, Listener, Wsgi};
 
-/// Looks at the settings as [`serve`] and [`supervise()`] do, but for what the system refuses only then, loads the target
-/// and says what it is.
+/// Checks the settings like [`serve`] and [`supervise()`], except for refusals that only serving meets, loads the
+/// target and describes it.
 pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
     check_log(settings)?;
     let checked = check_settings(settings);
@@ -80,7 +80,7 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     let applications = match (wrong, &settings.sites) {
         (None, _) => load::prepare(py, settings, programs(settings))?,
         (Some(wrong), None) => return Err(wrong),
-        // What cannot be loaded is told with what else is wrong.
+        // Loading errors are reported with the other faults.
         (Some(wrong), Some(_)) => {
             let loaded = load::prepare(py, settings, Vec::new());
             return Err(loaded.err().into_iter().fold(wrong, Failure::and));
@@ -108,8 +108,8 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     Ok(format!("adyton: {found}: fine"))
 }
 
-/// All that is wrong with a command line or a file that was refused: what was understood of it is looked at, too, and by
-/// `adyton check` its applications are loaded.
+/// All faults of a refused command line or file. The settings that were understood are checked, too, and `adyton check`
+/// loads their applications.
 pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check: bool) -> Failure {
     let understood = refused.understood.take();
     let mut failure = Failure::from(refused);
@@ -127,7 +127,7 @@ pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check
         Ok(Some(wrong)) => failure = failure.and(wrong),
         Err(error) => failure = failure.and(error.into()),
     }
-    // Where modules are found may not be known.
+    // Without these settings, the places of modules may not be known.
     let is_found = ["env", "python-path"].into_iter().all(|name| !settings.is_unread(name));
     if settings.sites.is_some()
         && is_found
@@ -138,13 +138,14 @@ pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check
     failure
 }
 
-/// What is served by applications, for people.
+/// Descriptions of the applications, for people.
 fn descriptions(applications: &[Application]) -> String {
     let all: Vec<&str> = applications.iter().map(|found| found.description.as_str()).collect();
     all.join(", ")
 }
 
-/// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
+/// Serves what the settings name in this process, until a signal stops it; returns whether the application has ended,
+/// too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
     check_log(settings)?;
     open_log(settings)?;
@@ -160,7 +161,8 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
 pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
-    // Until it serves it has nothing to finish: without a supervisor it would be lost, and it has the sockets.
+    // Until this worker serves, it has nothing to finish: without a supervisor it would be lost, and it holds the
+    // sockets.
     child::end_with_parent().map_err(Failure::system)?;
     settle(py, settings)?;
     let parts = worker.into_parts();
@@ -171,8 +173,8 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     serve_as(py, settings, applications, parts, false)
 }
 
-/// Imports the application, and forks a worker whenever the supervisor wants one. In each of those it comes back as
-/// [`work`] does; in this process when no more are wanted.
+/// Imports the application, and forks a worker whenever the supervisor wants one. Returns in each worker like [`work`],
+/// and in this process when no more workers are wanted.
 pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> Result<bool, Failure> {
     let orders = PrototypeOrders::open(line).map_err(Failure::system)?;
     settle(py, settings)?;
@@ -183,26 +185,26 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
     let applications = load::prepare(py, settings, programs(settings)).inspect_err(blame)?;
     module.call_method0("after_preload")?;
-    // What the import has closed is not to be the number of a listener, which comes over the line.
+    // A listener, which comes over the line, must not get the number of a standard stream that the import has closed.
     stdio::occupy().map_err(Failure::system)?;
     orders.ready().map_err(Failure::system)?;
-    // What the import has begun to say is not every worker's.
+    // Lines that the import has begun must not be repeated by every worker.
     log::request::leave();
     while let Some(worker) = py.detach(|| orders.next()).map_err(Failure::system)? {
         let forked = watch.except(|| module.call_method0("begin_fork"));
         let (midwife, says): (u32, i32) = forked?.extract()?;
         if midwife > 0 {
-            // A supervisor that is gone, or knows already that this one has ended, needs to know nothing.
+            // A supervisor that is gone, or knows already that this child has ended, needs no message.
             let _ = worker.say_forking(midwife);
             let pid: u32 = module.call_method1("end_fork", (midwife, says))?.extract()?;
             if pid > 0 {
-                // As above.
+                // The supervisor may be gone, as above.
                 let _ = worker.say_hello(pid);
             }
             continue;
         }
         drop(orders);
-        // It may have been renamed since.
+        // The log may have been renamed since.
         log::reopen();
         worker.say_hello(process::id()).map_err(Failure::system)?;
         let parts = worker.into_parts();
@@ -212,20 +214,20 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     Ok(true)
 }
 
-/// In development, tells the supervisor which files it has to watch although the application does not start.
+/// In development, tells the supervisor which files to watch although the application does not start.
 fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<Source>)) {
     if settings.reload {
         tell(work::sources(py));
     }
 }
 
-/// What a process becomes before it imports anything of the application.
+/// Prepares a process for the import of the application: its signals, limits, user and log.
 fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     signal_handlers::let_pass().map_err(Failure::system)?;
     process::lower_priority(settings.nice);
     process::limit_data(settings.memory_limit_bytes);
     become_user(py, settings)?;
-    // As that user: in a folder of the user's, root could be led anywhere.
+    // The log is opened as the settings' user: in a folder of that user, root could be led anywhere.
     open_log(settings)?;
     py.import("adyton._process.stacks")?.call_method0("prepare_worker")?;
     if settings.reload {
@@ -243,7 +245,7 @@ fn take_place(place: &Place) {
     }
 }
 
-/// Serves as a worker; `forked`: from a process that has imported the application.
+/// Serves as a worker; `forked`: whether a process that has imported the application has forked this one.
 fn serve_as(
     py: Python<'_>,
     settings: &Settings,
@@ -345,7 +347,7 @@ fn serve_opened(
     settings: &Settings,
     applications: Vec<Application>,
 ) -> Result<bool, Failure> {
-    // What the application has closed is not to be the number of a listener.
+    // A listener must not get the number of a standard stream that the application has closed.
     stdio::occupy().map_err(Failure::system)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
@@ -375,19 +377,19 @@ fn serve_opened(
     serve_at(py, settings, applications, position)
 }
 
-/// Where a process serves, and on whose behalf.
+/// The place of a process that serves: its sockets, and its line to the supervisor.
 struct Position {
-    /// For each loop the sockets of every address.
+    /// The sockets of every address, for each loop.
     listening: Vec<Vec<Listening>>,
     /// The door's listeners, for a worker of a group.
     entrances: Vec<Entrance>,
-    /// Its ends of passages to other processes, and what it seals with.
+    /// This process's ends of passages to other processes, and the key of its seals.
     passages: Vec<Passage>,
     seal_key: Option<SealKey>,
     /// The sockets of other workers, and this one's share of the connections.
     beside: Option<(Vec<OwnedFd>, Share)>,
     tally: Tally,
-    /// To the supervisor, if there is one.
+    /// The line to the supervisor, if there is one.
     line: Option<Line>,
     /// Number, count and generation.
     place: (usize, usize, u32),
@@ -415,13 +417,13 @@ fn serve_at(
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let parts = parts(settings, (listening, names.len()), (beside, passages), &wake)?;
-    // A worker's supervisor says when its logs are to be opened again.
+    // A worker's supervisor tells it when to open its logs again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let has_applications = !applications.is_empty();
     let kind = ProcessKind { is_worker: line.is_some(), is_main_alone: settings.threads == 1 };
     let description = descriptions(&applications);
-    // A worker's supervisor says it for all.
+    // A worker's supervisor prints one banner for all workers.
     let banner = line.is_none().then(|| -> PyResult<String> {
         warn_of_root(settings, false);
         let python: String = py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
@@ -454,7 +456,7 @@ fn serve_at(
         line.map_or(Ok(()), |line| obey(line, &description, beat_ms, &reach))
     });
     drop(reopener);
-    // Attached: what the loops still hold of the application is given back here.
+    // This thread is attached, so that the objects of the application that the loops still hold are given back here.
     server.clear();
     if let Some(keeper) = keeper {
         keeper.end(py)?;
@@ -463,7 +465,7 @@ fn serve_at(
     done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
 }
 
-/// Makes this process ready for the threads of its server. Of one without applications nobody sets signal handlers.
+/// Makes this process ready for the threads of its server. Without applications nobody sets signal handlers.
 fn prepare(
     py: Python<'_>,
     settings: &Settings,
@@ -476,7 +478,7 @@ fn prepare(
     Ok(kind.map(|kind| Keeper::begin(py, server, kind)).transpose()?)
 }
 
-/// What each loop is made of; the first one is woken by signals, through `wake`.
+/// The parts of each loop; signals wake the first loop, through `wake`.
 fn parts(
     settings: &Settings,
     (listening, addresses): (Vec<Vec<Listening>>, usize),
@@ -503,20 +505,20 @@ fn parts(
     Ok(parts)
 }
 
-/// Says to the supervisor that this worker serves, and does what it is told from now on.
+/// Tells the supervisor that this worker serves, and obeys its orders from now on.
 fn obey(line: Line, description: &str, beat_ms: Option<u64>, reach: &Arc<Reach>) -> std::io::Result<()> {
     let begun =
         child::outlive_parent().and_then(|()| line.listen(description, beat_ms, Arc::clone(reach) as _));
     begun.inspect_err(|_| reach.drain(Ending::PROMPT))
 }
 
-/// What was made of something that was loaded.
+/// The result of preparing a loaded application or function.
 enum Made {
     App(Arc<dyn App>),
     Function(Wanted, Arc<dyn Authority>),
 }
 
-/// What the plan calls; `many` says whether there are other threads, and other processes.
+/// Prepares an application or function for the plan; `many`: whether there are other threads, and other processes.
 fn made(
     py: Python<'_>,
     found: Application,
@@ -543,7 +545,7 @@ fn made(
     }))
 }
 
-/// Takes over the signals of a process that hears itself when its logs are renamed, or else of a worker.
+/// Takes over the signals: of a process that gets a signal itself when its logs are renamed, or else of a worker.
 fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Handlers> {
     let stop = Arc::clone(stop);
     match renamed {
@@ -552,9 +554,10 @@ fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Ha
     }
 }
 
-/// Has threads of their own write the logs from now on; `tally`: what a worker leaves to its supervisor.
+/// Has separate threads write the logs from now on; `tally`: the counters that a worker leaves to its supervisor.
 fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<(), Failure> {
-    // What the application has closed until now is not to be the number of a file, or of a queue of events.
+    // No file, and no queue of events, may get the number of a standard stream that the application has closed until
+    // now.
     stdio::occupy().map_err(Failure::system)?;
     log::begin_queue(log_queue_bytes_max(settings)).map_err(|error| {
         memory::blame(settings, format!("no thread could be started for the error log: {error}"))
@@ -565,7 +568,7 @@ fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<(), Failure>
     Ok(())
 }
 
-/// The same for a process that serves without a supervisor.
+/// Checks the settings of a process that serves without a supervisor.
 fn check_alone(settings: &Settings) -> Result<(), Failure> {
     if settings.sites.as_ref().is_some_and(|sites| !sites.groups.is_empty()) {
         let why =
@@ -580,7 +583,7 @@ fn check_alone(settings: &Settings) -> Result<(), Failure> {
     Err(Failure::of(vec![settings.fault("user", why)]))
 }
 
-/// Has what the application prints go there, too; `asked`: only if the user has said so.
+/// Sends the application's output to the error log, too; with `asked`, only if the user has asked for it.
 fn capture_output(py: Python<'_>, settings: &Settings, asked: bool) -> PyResult<()> {
     let captures = match settings.capture_output {
         CaptureOutput::On => true,

@@ -1,4 +1,4 @@
-//! What a route of CGI scripts becomes: the folder, opened, and what scripts have of the environment.
+//! CGI routes: the opened folder of scripts, and the environment of scripts.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use adyton_server::Cgi;
 
 use super::failure::Failure;
 
-/// Where scripts find programs, unless they are told otherwise.
+/// `PATH` of scripts, unless their environment sets it.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The scripts of a route with these settings.
@@ -27,8 +27,8 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
     Ok(Arc::new(cgi(programs, root, settings)))
 }
 
-/// The programs in the folder of a route with these settings whose folders say themselves which files are run; `root` is the
-/// folder of the site.
+/// The programs in the folder of a route whose folders have files run by their own settings; `root` is the folder of
+/// the site.
 pub(super) fn programs(folder: &Path, root: Option<&Path>, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
     let folder = place(folder, settings);
     let wrong =
@@ -49,13 +49,13 @@ fn cgi(programs: Programs, root: Option<PathBuf>, settings: &Settings) -> Cgi {
     }
 }
 
-/// A folder from the top, wherever this process is already, and whichever folder a script begins in.
+/// The absolute path of a folder, whichever folder this process is in, and whichever a script starts in.
 fn place(path: &Path, settings: &Settings) -> PathBuf {
     let path = settings.place(path);
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// Files that the routes of a site run, whoever answers them: no folder of the site sends them.
+/// Files that the routes of a site run, in whichever process: no folder of the site sends them.
 pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
     let of_route = |route: &SiteRoute| {
         let (folder, ends) = match &route.action {
@@ -80,7 +80,7 @@ pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
     found
 }
 
-/// The variables that scripts get beside those of a request; of two of a name the last counts.
+/// The variables that scripts get beside those of a request; of two with one name, the last counts.
 fn environment(settings: &Settings) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![("PATH".to_owned(), PATH.as_bytes().to_vec())];
     for (name, value) in &settings.cgi_environment {

@@ -1,4 +1,4 @@
-//! What the settings become: the loops' configuration, folders, logs, the user.
+//! Turns settings into the loops' configuration, folders, logs and users.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,19 +33,19 @@ use super::ways::Ways;
 use crate::interpreter::attach::has_lock;
 use crate::serving::run::load::{is_of, is_own};
 
-/// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
-/// (`adyton_files::OPEN_FILES_MAX`). Where few are allowed, half of them.
+/// Descriptors kept for other things than connections: listeners, logs, the application, and open static files
+/// (`adyton_files::OPEN_FILES_MAX`). If the process may have few descriptors, half of them are kept.
 const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 
-/// A page for an error is kept in memory.
+/// Largest error page; each one is kept in memory.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The settings of each site of a file of which this process answers something.
+/// The settings of each site for which this process answers something.
 pub(super) fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
     entered(settings).map(|(_, site)| &site.settings)
 }
 
-/// Whether this process answers for a site: one of a group does where it has a route.
+/// Whether this process answers for a site: a process of a group does if the group runs a route of the site.
 fn is_entered(sites: &Sites, site: &CliSite) -> bool {
     if !sites.has(site) {
         return false;
@@ -55,14 +55,14 @@ fn is_entered(sites: &Sites, site: &CliSite) -> bool {
     !matches!(sites.part, Part::Group(_)) || site.routes.iter().any(is_own)
 }
 
-/// Whether this process answers what takes a route, and judges who may use it. One of a group answers what it can without the
-/// files of others; one with addresses of its own answers all of its sites.
+/// Whether this process answers the requests of a route, and judges who may send them. A process of a group answers
+/// routes that need no files of others; one of a group with addresses of its own answers all routes of its sites.
 fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
     let of_group = matches!(sites.part, Part::Group(_)) && !sites.is_of_bound_group();
     match &route.action {
-        // That which no process here has is looked at by those that have it.
+        // An application that this process does not run is checked by the process that runs it.
         SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
-        // An application has files of such a route sent by itself.
+        // An application itself has files of an internal route sent.
         SiteAction::Files(_) => !of_group || route.is_internal,
         SiteAction::Cgi(scripts) if scripts.group.is_some() => is_of(sites, scripts.group),
         SiteAction::Cgi(_) => !of_group,
@@ -83,12 +83,12 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Fault> {
     }
 }
 
-/// A loop for each CPU where the interpreter runs threads at the same time; else one.
+/// The number of loops: one for each CPU where the interpreter runs threads in parallel; else one.
 pub(super) fn loops(py: Python<'_>) -> PyResult<usize> {
     Ok(if has_lock(py)? { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
 
-/// Where a log is: relative paths are relative to `--chdir`, wherever this process is already.
+/// The place of a log: relative paths are relative to `--chdir`, whichever folder this process is in.
 pub(super) fn log_destination(settings: &Settings, destination: &Destination) -> Destination {
     match destination {
         Destination::File(path) => Destination::File(settings.place(path)),
@@ -96,7 +96,7 @@ pub(super) fn log_destination(settings: &Settings, destination: &Destination) ->
     }
 }
 
-/// Has messages go where the settings say.
+/// Sends messages to the log of these settings.
 pub(super) fn open_log(settings: &Settings) -> Result<(), Failure> {
     log::set_level(settings.log_level);
     if settings.log_format == LogFormat::Json {
@@ -111,7 +111,7 @@ pub(super) fn log_queue_bytes_max(settings: &Settings) -> usize {
     usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
 
-/// The folders that are served, with the beginnings of their paths.
+/// The served folders, each with the prefix of its paths.
 pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
     let mut folders: Vec<(String, PathBuf)> =
         settings.statics.iter().map(|mount| (mount.prefix.clone(), mount.dir.clone())).collect();
@@ -121,7 +121,7 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
     folders
 }
 
-/// Opens the folders for one loop; all loops share the room for their contents.
+/// Opens the folders for one loop; all loops share the memory for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
     let own = folders(settings).into_iter().map(|(_, folder)| open_folder(&folder, settings, cache_room));
     let of_sites = entered(settings).flat_map(|(sites, site)| {
@@ -144,7 +144,7 @@ pub(super) fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute>
     entered(settings).flat_map(|(sites, site)| answered(sites, site))
 }
 
-/// The sites of a file of which this process answers something.
+/// The sites of a file for which this process answers something.
 fn entered(settings: &Settings) -> impl Iterator<Item = (&Sites, &CliSite)> {
     settings.sites.as_deref().into_iter().flat_map(|sites| {
         sites.sites.iter().filter(|site| is_entered(sites, site)).map(move |site| (sites, site))
@@ -156,7 +156,7 @@ fn answered<'s>(sites: &'s Sites, site: &'s CliSite) -> impl Iterator<Item = &'s
     site.routes.iter().filter(|route| is_answered(sites, route))
 }
 
-/// The functions that guards of this process ask, each once.
+/// The Python functions that guards of this process ask, each once.
 pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
     let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
     let mut all: Vec<Wanted> = Vec::new();
@@ -170,8 +170,8 @@ pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
     all
 }
 
-/// The folders beneath which applications may have files sent, each once, with the settings that say so. They are opened
-/// behind those that are served.
+/// The folders of which applications may have files sent, each once, with the settings that allow it. They are opened
+/// after the served folders.
 pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let of_routes = routes_of(settings).map(|route| &route.settings);
     let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
@@ -186,7 +186,7 @@ pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     found
 }
 
-/// Whether two have files of the same folder sent in the same way.
+/// Whether two settings have files of the same folder sent in the same way.
 fn sends_alike(one: &Settings, other: &Settings) -> bool {
     let way = |settings: &Settings| {
         (settings.static_symlinks, settings.static_precompressed, settings.static_cache_file_bytes_max)
@@ -196,7 +196,7 @@ fn sends_alike(one: &Settings, other: &Settings) -> bool {
         && way(one) == way(other)
 }
 
-/// The settings of a folder that is asked by applications alone: of pages for people they know nothing.
+/// The settings of a folder that only applications ask for files: it has no pages for people.
 pub(super) fn without_pages(settings: &Settings) -> Settings {
     Settings {
         static_listing: false,
@@ -225,7 +225,7 @@ fn open_with(options: Options) -> Result<Folder, String> {
     Folder::open(options).map_err(|error| format!("the folder {folder} cannot be served: {error}"))
 }
 
-/// The options of a folder that is served with these settings.
+/// The options of a folder with these settings.
 fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) -> Options {
     Options {
         index: INDEX.to_owned(),
@@ -243,7 +243,7 @@ fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) ->
     }
 }
 
-/// What is served: the sites of a file, or those of a command line.
+/// The plan of the server: the sites of a file, or the site of a command line.
 pub(super) fn plan(
     settings: &Settings,
     apps: Vec<Arc<dyn App>>,
@@ -258,7 +258,7 @@ pub(super) fn plan(
     Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
 }
 
-/// One site, of folders by prefix and the application for all else.
+/// The site of a command line: folders by prefix, and the application for all other paths.
 fn site_of_command_line(
     settings: &Settings,
     apps: Vec<Arc<dyn App>>,
@@ -283,12 +283,12 @@ fn site_of_command_line(
     Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
 
-/// Each site of a file of which this process answers something, with the ways of its files.
+/// Each site for which this process answers something, with the files that it runs.
 pub(super) fn sites_with_ways(settings: &Settings) -> impl Iterator<Item = (&CliSite, Ways)> {
     entered(settings).map(|(sites, site)| (site, ways_of(sites, site)))
 }
 
-/// The ways of the files of a site.
+/// The files that a site runs.
 fn ways_of(sites: &Sites, site: &CliSite) -> Ways {
     Ways::of(sources(sites, site), file_folders(site))
 }
@@ -301,23 +301,23 @@ pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Se
     })
 }
 
-/// The ways of files where a command line says what is served.
+/// The files that are run where a command line says what is served.
 pub(super) fn ways_alone(settings: &Settings) -> Ways {
     Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }
 
-/// Reads a site's pages for errors, but for those that are run.
+/// Reads a site's error pages, except files that are run.
 fn pages(settings: &Settings, ways: &Ways) -> Result<Vec<StatusPage>, Failure> {
     let shown = settings.error_pages.iter().filter(|(_, file)| !ways.run(&settings.place(file)));
     let pages = shown.map(|(status, file)| page(settings, *status, file));
     pages.map(|page| page.map_err(|why| Failure::Said(why, 2))).collect()
 }
 
-/// Reads the page for a status.
+/// Reads the error page for a status.
 ///
 /// # Errors
 ///
-/// A sentence that says why it is none.
+/// A sentence that says why the file is no page.
 pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<StatusPage, String> {
     let wrong = |why: String| format!("error-pages: {status}={}: {why}", file.display());
     let body = fs::read(settings.place(file)).map_err(|error| wrong(error.to_string()))?;
@@ -332,7 +332,7 @@ fn sites_of_file(
     loaded: Vec<Arc<dyn App>>,
     (mut logs, mut guards): (SharedLogs, Guards),
 ) -> Result<Vec<Site>, Failure> {
-    // As `open_folders` numbers them, and `load::prepare`.
+    // Folders have numbers in the order of `open_folders`, applications in that of `load::prepare`.
     let (mut folders, mut loaded) = (0.., loaded.into_iter());
     let apps =
         file.apps.iter().map(|app| if is_own(file, app) { loaded.next() } else { None }).collect::<Vec<_>>();
@@ -380,13 +380,13 @@ fn sites_of_file(
         sites.push(made.with_pages(pages));
     }
     if sites.is_empty() {
-        // All sites are found at addresses of groups: no client asks this process but for a group that does not start.
+        // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
         sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), logs.of(settings)?));
     }
     Ok(sites)
 }
 
-/// A route of files, with what its folders say themselves if they may.
+/// A route of files, with the settings of its folders, if they may have some.
 fn speaking(
     (number, place): (usize, &Path),
     path: &PathPattern,
@@ -400,12 +400,12 @@ fn speaking(
     })
 }
 
-/// From a group to the door, which answers or knows who does.
+/// Forwards a request from a group to the door, which answers or knows who does.
 fn home(is_folder: bool) -> Action {
     Action::Elsewhere { passage: 0, is_folder }
 }
 
-/// From the door to a group.
+/// Forwards a request from the door to a group.
 fn away(group: Option<usize>) -> Action {
     Action::Elsewhere { passage: group.unwrap_or_default(), is_folder: false }
 }
@@ -423,7 +423,7 @@ fn elsewhere(file: &Sites, route: &SiteRoute) -> Route {
     if route.is_internal { made.internal() } else { made }
 }
 
-/// What settings say that stands around an action.
+/// Settings of a route other than its action.
 struct Around {
     limiter: Option<Arc<Limiter>>,
     admission: Admission,
@@ -432,7 +432,7 @@ struct Around {
 }
 
 impl Around {
-    /// What these settings say; `all` are those of the server.
+    /// Reads these settings; `all` are those of the server.
     fn of(all: &Settings, settings: &Settings, guards: &mut Guards) -> Result<Around, Failure> {
         let changes = Changes {
             edits: settings.head_edits(),
@@ -461,7 +461,7 @@ impl Around {
     }
 }
 
-/// Where applications may send requests on; `all` are the settings of the server.
+/// The places to which applications may send requests on; `all` are the settings of the server.
 fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
     let sent = settings.x_sendfile.as_deref().and_then(|folder| {
         let number = sent_folders(all).iter().position(|(_, other)| sends_alike(other, settings))?;
@@ -486,7 +486,7 @@ fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
     (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
 }
 
-/// What answers the requests of a route of a file.
+/// The action that answers the requests of a route.
 fn action(
     route: &SiteRoute,
     folder: Option<usize>,
@@ -509,7 +509,7 @@ fn action(
     })
 }
 
-/// A route of a file as the loops have it.
+/// A route in the form of the loops.
 fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &Around) -> Route {
     let when = if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) };
     let made = around.route(when, action);
@@ -518,7 +518,7 @@ fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &
     cached(compressed(made, compress_rules(&route.settings).as_ref()), &route.settings)
 }
 
-/// A route that says with which files it answers in the place of others.
+/// Names the file that a route answers with in the place of others.
 fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
     match &said.action {
         SiteAction::Files(_) => Route { fallback: fallback(&said.settings), ..route },
@@ -532,13 +532,13 @@ fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
     }
 }
 
-/// The path beneath its folder of the file that answers for those that are not there.
+/// The path, within its folder, of the file that answers for absent ones.
 fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
     let page = settings.static_fallback.as_ref()?.replace('%', "%25");
     FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
 }
 
-/// A route whose calls may take as long as its own settings say, where those of its site say something else.
+/// Gives a route the time limits of its own settings, if those of its site differ.
 fn timed(
     route: Route,
     site: &CliSite,
@@ -553,7 +553,7 @@ fn timed(
     route.timed(&site.hosts, limits, log.clone(), pages.to_vec())
 }
 
-/// How files are compressed that are sent with such edits.
+/// The rules for compressing files that are sent with these edits.
 fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
     let codings = match &settings.compress {
         _ if edits.adds("Cache-Control", "no-transform") => Vec::new(),
@@ -565,7 +565,7 @@ fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
     Compressing { codings, bytes_min, bytes_max }
 }
 
-/// How answers of applications are compressed, if they are.
+/// The rules for compressing answers of applications, if they are compressed.
 fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
     let codings = match &settings.compress {
         Compress::Off => return None,
@@ -576,7 +576,7 @@ fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
     Some(Arc::new(CompressRules { codings, bytes_min, with_cookies }))
 }
 
-/// A route whose answers are compressed by these rules, if it is an application's, or one of scripts.
+/// Has the answers of a route compressed by these rules, if it is a route of an application or of scripts.
 fn compressed(route: Route, rules: Option<&Arc<CompressRules>>) -> Route {
     match (rules, &route.action) {
         (Some(rules), Action::App(_) | Action::Cgi(_)) => route.compressing(Arc::clone(rules)),
@@ -584,8 +584,8 @@ fn compressed(route: Route, rules: Option<&Arc<CompressRules>>) -> Route {
     }
 }
 
-/// A route whose answers are kept as these settings say, if it is an application's or has scripts. Answers to those who have
-/// proved who they are are for nobody else.
+/// Has the answers of a route cached by these settings, if it is a route of an application or of scripts. Answers to
+/// authenticated clients are never cached.
 fn cached(route: Route, settings: &Settings) -> Route {
     let is_kept = matches!(route.action, Action::App(_) | Action::Cgi(_)) && route.guard.is_none();
     match settings.cache_ms.filter(|_| is_kept) {
@@ -594,7 +594,7 @@ fn cached(route: Route, settings: &Settings) -> Route {
     }
 }
 
-/// The access logs, each opened once for all sites that have it.
+/// The access logs, each opened once and shared by its sites.
 struct SharedLogs {
     opened: Vec<(Destination, String, SharedLog)>,
 }
@@ -640,10 +640,10 @@ fn limits(settings: &Settings) -> SiteLimits {
     }
 }
 
-/// Which fields of proxies are believed where none are named.
+/// Fields of proxies that are believed if none are named.
 const USUAL_FIELDS: [&str; 2] = ["X-Forwarded-For", "X-Forwarded-Proto"];
 
-/// Which proxies are believed.
+/// The proxies that are believed, and their fields.
 fn trust(settings: &Settings) -> Option<Trust> {
     if settings.trusted_proxies.is_empty() {
         return None;
@@ -703,7 +703,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64, spawn_command: V
         cache_memory_max: settings.cache_memory_max,
         trust: trust(settings),
         proxy_headers: settings.proxy_protocol,
-        // What a worker is given with its place.
+        // A worker gets the key with its place.
         seal_key: None,
         server: server_line(settings.server_header.as_deref().unwrap_or_default()),
     }

@@ -1,4 +1,4 @@
-//! Files that are run, as far as that is known when settings are read: none of them is a page for an error.
+//! Files that are run, as far as settings tell: none of them is an error page.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,17 @@ use adyton_server::Folders;
 
 use super::folders::speaking;
 
-/// The ways of the files of a site.
+/// The files that a site runs.
 pub(super) struct Ways {
-    /// Files that its routes run.
+    /// Files that the site's routes run.
     sources: Vec<Sources>,
     /// Folders that may have files run, without links in their paths.
     folders: Vec<(PathBuf, Folders)>,
 }
 
 impl Ways {
-    /// The ways of files in a site whose routes run these, and have these folders of files, each with its settings.
+    /// The files that a site runs, by the files that its routes run and by its folders of files, each with its
+    /// settings.
     pub(super) fn of<'s>(
         sources: Vec<Sources>,
         folders: impl Iterator<Item = (PathBuf, &'s Settings)>,
@@ -27,9 +28,9 @@ impl Ways {
         let everything = PathPattern::Prefix(Box::default());
         let opened =
             folders.filter(|(_, settings)| settings.lets_folders_run()).filter_map(|(place, settings)| {
-                // A folder that is not there has no page.
+                // An absent folder has no page.
                 let place = settings.place(&place).canonicalize().ok()?;
-                // Its mistakes are told where it is served.
+                // Serving the folder reports its mistakes.
                 let folders = speaking((0, &place), &everything, (settings, &sources)).ok()??;
                 Some((place, folders))
             });

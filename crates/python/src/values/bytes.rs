@@ -7,7 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A new `bytes` of this length. `fill` writes all of it, or fails; what it finds there is left over from others.
+/// Makes a `bytes` of this length. `fill` writes all of it or fails; before that, the memory holds arbitrary old bytes.
 ///
 /// # Errors
 ///

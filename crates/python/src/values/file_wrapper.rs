@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCFunction, PyTuple, PyType};
 
-/// How much of a file that the kernel cannot send is read at once.
+/// Bytes read at once from a file that the kernel cannot send.
 const BLOCK_BYTES: isize = 8192;
 
 /// A file as an answer's body: sent by the kernel where it can be, read in blocks where not.
@@ -24,12 +24,13 @@ pub(crate) struct FileWrapper {
 pub(crate) struct Sendable {
     pub(crate) file: Arc<OwnedFd>,
     pub(crate) offset: u64,
-    /// From `offset` to the end.
+    /// Length from `offset` to the end.
     pub(crate) bytes: u64,
 }
 
 impl FileWrapper {
-    /// The file behind the wrapper, if its `read()` reads a regular file of the kernel, and nothing comes between the two.
+    /// The file behind the wrapper, if its `read()` reads a regular file of the kernel, and nothing comes between the
+    /// two.
     pub(crate) fn sendable(&self, py: Python<'_>) -> Option<Sendable> {
         let Place { number, offset } = Place::of(self.file.bind(py)).ok()??;
         // SAFETY: the file object, which we hold, says that this descriptor is its own and open; it is
@@ -40,27 +41,28 @@ impl FileWrapper {
     }
 }
 
-/// Where `read()` would begin to read.
+/// Descriptor and offset at which `read()` would begin to read.
 struct Place {
     number: i32,
     offset: u64,
 }
 
 impl Place {
-    /// Finds it by what `read` is, and not by `fileno()`: that of `gzip.open()` is the compressed file's. What is bound to
-    /// a reader of `io` is its own `read` and nothing else, whether it was asked of that or of a proxy around it.
+    /// Finds the descriptor by the type of `read`, and not by `fileno()`, which for `gzip.open()` is the compressed
+    /// file's. A `read` that is bound to a reader of `io` is that reader's own, whether it came from the reader or from
+    /// a proxy around it.
     ///
-    /// `None`: something comes between `read()` and the file.
+    /// Returns `None` if something comes between `read()` and the file.
     ///
     /// # Errors
     ///
-    /// Those of the file object, which may be closed.
+    /// The exception of the file object, which may be closed.
     fn of(file: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let py = file.py();
         let [raw_type, buffered, random] = readers(py)?;
         let mut read = file.getattr(intern!(py, "read"))?;
         if is_temporary(file)? {
-            // It has a function around each method, to live as long as that is used.
+            // A temporary file wraps each method in a function, which keeps the file alive while the method is used.
             read = read.getattr(intern!(py, "__wrapped__"))?;
         }
         if !read.is_instance_of::<PyCFunction>() {
@@ -85,7 +87,7 @@ impl Place {
             return Ok(None);
         }
         if kind.is(random) {
-            // What was written may not be in the file yet.
+            // Bytes that were written may not be in the file yet.
             random.call_method1(intern!(py, "flush"), (&reader,))?;
         }
         let number = raw_type.call_method1(intern!(py, "fileno"), (&raw,))?.extract()?;
@@ -94,7 +96,7 @@ impl Place {
     }
 }
 
-/// The types of `io` that read a descriptor: `FileIO` alone, and what reads and writes one with a buffer.
+/// The types of `io` that read a descriptor: the raw one, and those that read, or read and write, with a buffer.
 fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
     static RAW: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static BUFFERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -106,8 +108,8 @@ fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
     ])
 }
 
-/// Whether `method` is the one called `name` of this type, bound to an object of it: not that of a class made from it, nor
-/// what was put in its place.
+/// Whether `method` is the one called `name` of exactly this type, bound to an object of it: not a subclass's, nor a
+/// replacement.
 fn is_own(method: &Bound<'_, PyAny>, of: &Bound<'_, PyType>, name: &str) -> bool {
     let own = || {
         let bound_to = method.getattr("__self__")?;
@@ -115,11 +117,11 @@ fn is_own(method: &Bound<'_, PyAny>, of: &Bound<'_, PyType>, name: &str) -> bool
         let own = of.getattr(name)?.call_method1("__get__", (&bound_to, of))?;
         own.eq(method)
     };
-    // It is bound to something of another type.
+    // An error means that the method is bound to an object of another type.
     method.is_instance_of::<PyCFunction>() && own().unwrap_or(false)
 }
 
-/// Whether this is what `tempfile.NamedTemporaryFile` has returned.
+/// Whether `file` is an object that `tempfile.NamedTemporaryFile` returns.
 fn is_temporary(file: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = file.py();
     let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
@@ -147,8 +149,8 @@ impl FileWrapper {
         }
     }
 
-    /// Whether [`FileWrapper::seek`] can be called: who sends a part of a file, as Werkzeug does, asks it, and would else read
-    /// all that is before.
+    /// Whether [`FileWrapper::seek`] can be called. A framework that sends a part of a file (Werkzeug) asks, and would
+    /// otherwise read everything before the part.
     fn seekable(&self, py: Python<'_>) -> PyResult<bool> {
         let file = self.file.bind(py);
         match file.getattr_opt(intern!(py, "seekable"))? {
@@ -164,7 +166,7 @@ impl FileWrapper {
         self.file.bind(py).getattr(intern!(py, "seek"))?.call1(arguments)
     }
 
-    /// Where the next block begins.
+    /// The offset at which the next block begins.
     fn tell<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.file.bind(py).call_method0(intern!(py, "tell"))
     }

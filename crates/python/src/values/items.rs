@@ -16,19 +16,20 @@ use crate::values::file_wrapper::FileWrapper;
 use crate::values::payload::{self, Borrowed};
 use crate::values::text::{exact_bytes, type_name};
 
-/// To compress this much takes some 30 µs and more: other threads have the interpreter meanwhile.
+/// Smallest item that is compressed detached: compressing it takes 30 µs or more, in which other threads can run
+/// Python.
 const DETACH_BYTES_MIN: usize = 4 << 10;
 
-/// What stands between a body and its reply: it writes the head, and lets the application write meanwhile.
+/// The interface between a body and its reply: writes the head, and lets the application write to the reply meanwhile.
 pub(crate) trait Door {
-    /// Writes the head; `size` is what is known of the body.
+    /// Writes the head; `size` is the known size of the body.
     ///
     /// # Errors
     ///
-    /// The application has not said what the head is.
+    /// The application has not set the head yet.
     fn begin(&self, py: Python<'_>, reply: &mut Reply<'_>, size: BodySize) -> PyResult<()>;
 
-    /// Whether a body would be compressed on its way.
+    /// Whether the reply would be compressed.
     fn is_coded(&self, reply: &Reply<'_>) -> bool;
 
     /// The Content-Length that the application promises.
@@ -46,7 +47,7 @@ pub(crate) trait Door {
     fn leave(&self);
 }
 
-/// A list of `bytes` is a whole body: its length is known, and it leaves with the head.
+/// Writes a list of `bytes`, which is a whole body: its length is known, and it leaves with the head.
 pub(crate) fn write_list(
     py: Python<'_>,
     door: &impl Door,
@@ -77,7 +78,7 @@ pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
     }
 }
 
-/// PEP 3333: the body should have exactly the bytes that Content-Length says.
+/// Logs a body whose length differs from Content-Length: PEP 3333 wants them equal.
 fn warn_if_unequal(reply: &Reply<'_>) {
     if reply.overran() {
         log::write(
@@ -103,7 +104,7 @@ unsafe impl Send for Detached<'_, '_> {}
 impl<'c> Detached<'_, 'c> {
     /// Runs `wait` detached.
     pub(crate) fn run(self, py: Python<'_>, wait: fn(&mut Reply<'c>) -> io::Result<()>) -> io::Result<()> {
-        // The closure takes all of `self`, which may be sent, and not the reference in it.
+        // The closure captures all of `self`, which is `Send`, and not only the reference in it.
         py.detach(move || {
             let this = self;
             wait(this.0)
@@ -121,7 +122,7 @@ impl<'c> Detached<'_, 'c> {
     }
 }
 
-/// The body that an application returned, and how far it was read.
+/// The body that an application returned, and how much of it was read.
 pub(crate) struct Items {
     body: Option<Py<PyAny>>,
     iterator: Option<Py<PyIterator>>,
@@ -130,12 +131,12 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// No iterator yet: a file that the kernel sends is never iterated.
+    /// Takes a body, without calling `iter()` on it yet: a file that the kernel sends is never iterated.
     pub(crate) fn new(body: Bound<'_, PyAny>) -> Self {
         Self { body: Some(body.unbind()), iterator: None, context: None }
     }
 
-    /// The rest runs with the context variables as they are now.
+    /// Copies the current context variables, with which the remaining items run.
     pub(crate) fn keep_context(&mut self, py: Python<'_>) -> PyResult<()> {
         // SAFETY: attached; what comes back is a new reference, or null with an exception.
         let context = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyContext_CopyCurrent())? };
@@ -143,7 +144,7 @@ impl Items {
         Ok(())
     }
 
-    /// Sends a `FileWrapper`'s file by the kernel, if that can be done; `false` if not.
+    /// Has the kernel send a `FileWrapper`'s file; `false` if it cannot.
     pub(crate) fn send_file(
         &self,
         py: Python<'_>,
@@ -154,7 +155,7 @@ impl Items {
         else {
             return Ok(false);
         };
-        // What is to be compressed passes through here.
+        // The kernel cannot send a file that the server compresses.
         if reply.has_begun() || door.is_coded(reply) {
             return Ok(false);
         }
@@ -169,7 +170,7 @@ impl Items {
         Ok(true)
     }
 
-    /// Writes items until there are no more, or the client should take some first.
+    /// Writes items until none is left, or until the client must first take some.
     pub(crate) fn advance(
         &mut self,
         py: Python<'_>,
@@ -182,7 +183,7 @@ impl Items {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);
             }
-            // This thread may be the only one to attach until this answer is over.
+            // This may be the only thread that attaches before the answer is over.
             payload::give_back(py);
             let Some(item) = self.next(py, door, reply)? else {
                 if !reply.has_begun() {
@@ -204,13 +205,13 @@ impl Items {
                 door.begin(py, reply, BodySize::Unknown)?;
             }
             put(bytes, reply);
-            // While this waits, the item lives only if the application or the output needs it.
+            // The item need not live through the wait below, unless the application or the output holds it.
             drop(item);
             if reply.overran() {
                 warn_if_unequal(reply);
                 return Ok(Pull::End);
             }
-            // A whole answer occupies no thread: what the application has of it can go.
+            // An answer that is complete waits for no client: the application's objects can go.
             if reply.left_bytes() != Some(0) && reply.is_backed_up() {
                 if !reply.may_wait() {
                     return Ok(Pull::More);
@@ -219,7 +220,7 @@ impl Items {
                     let _ = Detached(reply).run(py, Reply::store);
                     payload::give_back(py);
                 }
-                // A client that is gone shows below.
+                // The check below notices a client that is gone.
                 let _ = Detached(reply).run(py, Reply::wait_for_reader);
             }
             if reply.is_abandoned() {
@@ -258,7 +259,7 @@ impl Items {
         iterator.bind(py).clone().next().transpose()
     }
 
-    /// Calls the body's `close`, which may take as long as anything else of the application.
+    /// Calls the body's `close`, which may run as long as any other code of the application.
     pub(crate) fn end(&mut self, py: Python<'_>, reply: &mut Reply<'_>) {
         reply.before_wait();
         self.close(py);
@@ -279,14 +280,14 @@ impl Items {
     }
 }
 
-/// The calling thread is in a `contextvars.Context`, until this is dropped. To enter it once costs less than to have it run
-/// each item.
+/// Keeps the calling thread in a `contextvars.Context` until it is dropped. Entering once costs less than `Context.run`
+/// for each item.
 struct Within<'py>(Bound<'py, PyAny>);
 
 impl<'py> Within<'py> {
     fn enter(context: Bound<'py, PyAny>) -> PyResult<Self> {
-        // SAFETY: the token of `context` proves that this thread is attached; of another object, or of a context that a thread
-        // is in, the interpreter makes an exception.
+        // SAFETY: the token of `context` proves that this thread is attached; of another object, or of a context that a
+        // thread is in, the interpreter makes an exception.
         if unsafe { ffi::PyContext_Enter(context.as_ptr()) } == 0 {
             Ok(Self(context))
         } else {

@@ -24,7 +24,7 @@ pub(crate) fn decoded_path(raw: &[u8], merge: bool) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    /// Decoded once, slashes kept unless asked.
+    /// The path is decoded once; slashes are kept unless asked.
     #[test]
     fn decodes_once() {
         let cases: [(&[u8], bool, &[u8]); 8] = [

@@ -1,8 +1,8 @@
 //! `bytes` objects sent from where they are, without a copy.
 //!
-//! The loop drops a payload when the client has taken it, at a moment when its thread is not
-//! attached to the interpreter: the reference is put aside, and given back when a thread is attached anyway, or when
-//! there is so much of it that the loop has a thread attach for it.
+//! The loop drops a payload when the client has taken it, while its thread is detached from the interpreter. The
+//! reference is put aside then, and given back when a thread attaches anyway, or, if there are many bytes, when the
+//! loop has a thread attach for it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +11,12 @@ use adyton_server::{Payload, Pull, Reply, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// How many bytes must have been sent before it is worth to attach for nothing else.
+/// Bytes that must have been sent before a thread attaches only to give them back.
 const REMAINS_BYTES: usize = 1 << 20;
 
 static SENT: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());
 
-/// The bytes of `SENT`: a look at it costs the path of a request no lock.
+/// Bytes in `SENT`: reading this number needs no lock in the path of a request.
 static SENT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// A reference to a `bytes` object, which is immutable.
@@ -66,19 +66,19 @@ fn take() -> Vec<Py<PyBytes>> {
     std::mem::take(&mut *sent)
 }
 
-/// Gives back what was sent since the last time. The token proves that this thread may.
+/// Gives back the references put aside so far. The token proves that this thread is attached.
 pub(crate) fn give_back(_py: Python<'_>) {
     if SENT_BYTES.load(Ordering::Relaxed) > 0 {
         drop(take());
     }
 }
 
-/// What was sent, when it is so much that a thread should attach to give it back.
+/// The references put aside, if they are enough for a thread to attach and give them back.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(Remains(take())) as _)
 }
 
-/// References, which are given back when this is dropped.
+/// References that are given back when this is dropped.
 struct Remains(#[expect(dead_code, reason = "it is there to be dropped")] Vec<Py<PyBytes>>);
 
 impl Stream for Remains {

@@ -6,26 +6,26 @@ use pyo3::prelude::*;
 use crate::failure;
 use crate::values::items::{Door, Items};
 
-/// What belongs to the request of an answer that goes on.
+/// The part of a request that an unfinished answer still needs.
 pub(crate) trait Request: Send {
-    /// What stands between the body and the reply.
+    /// The interface between the body and the reply.
     type Door: Door;
 
     fn door(&self) -> &Self::Door;
 
-    /// The answer is over. Called at least once.
+    /// Called at least once, when the answer is over.
     fn ended(&self, py: Python<'_>);
 }
 
-/// The rest of an answer.
+/// The rest of an unfinished answer.
 pub(crate) struct Streamed<R: Request> {
     items: Items,
     request: R,
 }
 
 impl<R: Request> Streamed<R> {
-    /// What is left of `items`, of which some have been asked for: what comes next finds the context variables as they
-    /// are now, although other requests run on this thread before.
+    /// Takes the rest of `items`, some of which have been written. The remaining items see the context variables as
+    /// they are now, although the thread serves other requests in between.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// A new `str` with one code point for each byte (PEP 3333, "A Note on String Types").
+/// Makes a `str` with one code point for each byte (PEP 3333, "A Note on String Types").
 pub(crate) fn latin1<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     let length = isize::try_from(bytes.len()).unwrap_or(isize::MAX);
     let text = if bytes.is_ascii() {
@@ -53,7 +53,7 @@ pub(crate) fn latin1_bytes<'t>(text: &'t Bound<'_, PyString>, what: &str) -> PyR
     )))
 }
 
-/// Whether `object` is a `bytes` and of no subclass, as PEP 3333 asks of a body's items.
+/// Returns `object` if it is a `bytes` and no subclass, as PEP 3333 asks of a body's items.
 pub(crate) fn exact_bytes<'a, 'py>(object: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyBytes>> {
     object.cast_exact::<PyBytes>().ok()
 }
@@ -63,14 +63,14 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string())
 }
 
-/// A message on one line, whatever was typed: a value may hold control characters.
+/// A message on one line: a value that was typed may hold control characters.
 pub(crate) fn one_line(message: &str) -> String {
     let escape =
         |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
     message.chars().map(escape).collect()
 }
 
-/// The variables of this process, as text.
+/// The environment variables of this process, as text.
 pub(crate) fn environment() -> Vec<(String, String)> {
     let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()

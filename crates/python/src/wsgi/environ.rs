@@ -15,7 +15,7 @@ use pyo3::{ffi, intern};
 use crate::values::path::decoded_path;
 use crate::values::text::latin1;
 
-/// Field names that are not among the known ones and yet repeat: enough for any real client.
+/// Limit of remembered field names beside the known ones: enough for any real client.
 const NAMES_MAX: usize = 256;
 
 /// Client addresses remembered: a proxy has few, the open internet has many and gains nothing.
@@ -24,27 +24,28 @@ const ADDRESSES_MAX: usize = 64;
 /// Client ports remembered: a busy process has some hundred connections, not thousands.
 const PORTS: usize = 1024;
 
-/// Clients whose environs have a template of their own: those that send one request after the other over a connection.
+/// Clients whose environs have a template of their own: clients that send one request after the other over a
+/// connection.
 const CLIENTS: usize = 256;
 
 /// Room in each environ beside the template's entries, so that the fields of a browser fit without a move of all.
 const FIELDS_USUAL: usize = 20;
 
-/// Values longer than this are not worth keeping: comparing them costs what making them does.
+/// Longest value that is kept: comparing a longer one costs what making it does.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// What differs between listeners.
+/// The environ's entries that differ between listeners.
 pub(crate) struct Listener {
     pub(crate) name: String,
     pub(crate) port: String,
 }
 
-/// What makes environs.
+/// Makes environs.
 pub(crate) struct Environs {
-    /// One template for each listener.
+    /// A template for each listener.
     templates: Vec<Py<PyDict>>,
     keys: Keys,
-    /// Where the request's id is, if a field carries it.
+    /// The key of the request's id, if a field carries it.
     id: Option<Py<PyString>>,
     merge_slashes: bool,
     seen: Mutex<Seen>,
@@ -59,7 +60,7 @@ struct Keys {
     protocol: Py<PyString>,
     address: Py<PyString>,
     port: Py<PyString>,
-    /// `HTTP_ACCEPT` and the like, by `Known`; `None` for what an application must not see.
+    /// `HTTP_ACCEPT` and the like, by `Known`; `None` for a field that an application must not see.
     fields: [Option<Py<PyString>>; Known::COUNT],
     methods: [(Method, Py<PyString>); 7],
     http10: Py<PyString>,
@@ -75,9 +76,9 @@ struct Client {
     template: Option<Py<PyDict>>,
 }
 
-/// What requests repeat: the same objects serve them all.
+/// Values that requests repeat: the same objects serve all requests.
 struct Seen {
-    /// Keys of other fields, by the name as it was sent.
+    /// Keys of other fields, by the field's name as it was sent.
     names: HashMap<Box<[u8]>, Py<PyString>>,
     /// The last value of each known field.
     values: [Option<Py<PyString>>; Known::COUNT],
@@ -85,7 +86,7 @@ struct Seen {
     last_address: Option<(IpAddr, Py<PyString>)>,
     /// Client ports of connections in use, by their last bits.
     ports: Box<[Option<Port>; PORTS]>,
-    /// By the last bits of their ports.
+    /// Clients by the last bits of their ports.
     clients: Box<[Option<Client>; CLIENTS]>,
 }
 
@@ -145,7 +146,7 @@ impl Environs {
             let template = shared.copy()?;
             template.set_item(intern!(py, "SERVER_NAME"), &listener.name)?;
             template.set_item(intern!(py, "SERVER_PORT"), &listener.port)?;
-            // What nearly every request sets has its place already: setting it moves nothing.
+            // Entries that nearly every request sets are there already, so that setting them moves nothing.
             template.set_item(intern!(py, "REQUEST_METHOD"), "GET")?;
             for key in
                 ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "REMOTE_ADDR", "REMOTE_PORT"]
@@ -175,7 +176,7 @@ impl Environs {
 
     /// The environ of one request; `input` is set when there is a body.
     ///
-    /// `mount` is where its application stands, as [`Call::mount`] has it.
+    /// `mount` is the path at which the application is mounted, like [`Call::mount`].
     pub(crate) fn make<'py>(
         &self,
         py: Python<'py>,
@@ -206,7 +207,7 @@ impl Environs {
         }
         if request.version() == Version::Http10 {
             put(&environ, &keys.protocol, keys.http10.bind(py))?;
-            // Its target may name a host that no field does.
+            // The request target may name a host where no Host field does.
             if let (false, Some(host), Some(key)) =
                 (request.has(Known::Host), request.host(), &keys.fields[Known::Host as usize])
             {
@@ -234,7 +235,7 @@ impl Environs {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A body that came in chunks is whole, and has a length instead of them.
+    /// Sets the length of a complete body that came in chunks.
     fn set_length(&self, environ: &Bound<'_, PyDict>, bytes: u64) -> PyResult<()> {
         if let Some(key) = &self.keys.fields[Known::TransferEncoding as usize] {
             environ.del_item(key)?;
@@ -354,7 +355,7 @@ impl Seen {
         Ok(())
     }
 
-    /// The key of a field that is not among the known ones.
+    /// The key of a field that is none of the known ones.
     fn key_of_other<'py>(&mut self, py: Python<'py>, name: &[u8]) -> Option<Bound<'py, PyString>> {
         if let Some(key) = self.names.get(name) {
             return Some(key.bind(py).clone());
@@ -367,7 +368,8 @@ impl Seen {
     }
 }
 
-/// Says who has asked (RFC 3875 section 4.1), and hides what the application must not see. `mount` is where it stands.
+/// Sets who has sent the request (RFC 3875 section 4.1), and hides entries that the application must not see. `mount`
+/// is the application's path.
 fn set_asker(environ: &Bound<'_, PyDict>, asker: &Asker, mount: &[u8]) -> PyResult<()> {
     let py = environ.py();
     let hide = |key: &str| if environ.contains(key)? { environ.del_item(key) } else { Ok(()) };
@@ -382,7 +384,7 @@ fn set_asker(environ: &Bound<'_, PyDict>, asker: &Asker, mount: &[u8]) -> PyResu
     if let Some(user) = &asker.user {
         environ.set_item(intern!(py, "REMOTE_USER"), latin1(py, user.name.as_bytes())?)?;
         environ.set_item(intern!(py, "AUTH_TYPE"), user.scheme)?;
-        // The password is the server's affair.
+        // The password is for the server only.
         hide("HTTP_AUTHORIZATION")?;
     }
     if asker.client.is_some_and(|client| client.port() == 0) {
@@ -398,7 +400,7 @@ fn set_asker(environ: &Bound<'_, PyDict>, asker: &Asker, mount: &[u8]) -> PyResu
         environ.set_item(intern!(py, "SERVER_PORT"), port.to_string())?;
     }
     if let Some(script_name) = &asker.script_name {
-        // An empty path would be taken for the root.
+        // `decoded_path` turns an empty path into the root.
         let front = if script_name.is_empty() { Cow::default() } else { decoded_path(script_name, false) };
         let mounted = [&front, mount].concat();
         environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, &mounted)?)?;
@@ -411,8 +413,8 @@ fn set_asker(environ: &Bound<'_, PyDict>, asker: &Asker, mount: &[u8]) -> PyResu
     Ok(())
 }
 
-/// Makes a dict, and each copy of it, large enough for `FIELDS_USUAL` more entries: it grows with some that are taken
-/// out again from its end, where they leave no gap.
+/// Makes room in a dict, and in each copy of it, for `FIELDS_USUAL` more entries: the dict grows with dummies, which
+/// are removed again from its end, where they leave no gap.
 fn make_room(dict: &Bound<'_, PyDict>) -> PyResult<()> {
     for number in 0..FIELDS_USUAL {
         dict.set_item(format!("adyton.room.{number}"), dict.py().None())?;

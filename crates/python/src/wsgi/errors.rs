@@ -6,14 +6,14 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::logging;
 
-/// A text stream that ends in the error log. It has what libraries ask `sys.stderr` for.
+/// A text stream that writes to the error log, with the attributes that libraries expect of `sys.stderr`.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Errors;
 
 #[pymethods]
 #[expect(clippy::unused_self, reason = "Python's methods belong to an object")]
 impl Errors {
-    /// Writes text; what cannot be encoded is escaped. Says how many characters there were.
+    /// Writes text, escapes characters that cannot be encoded, and returns the number of characters.
     fn write(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
         logging::put_error(py, text)?;
         text.len()
@@ -30,52 +30,52 @@ impl Errors {
     /// Does nothing: whole lines are never held back.
     fn flush(&self) {}
 
-    /// The same stream for bytes.
+    /// A stream of bytes to the error log.
     #[getter]
     fn buffer(&self) -> ErrorBytes {
         ErrorBytes
     }
 
-    /// What `buffer` takes text to be.
+    /// The encoding of `buffer`.
     #[getter]
     fn encoding(&self) -> &'static str {
         "utf-8"
     }
 
-    /// What becomes of text that cannot be encoded.
+    /// The error handler for text that cannot be encoded.
     #[getter]
     fn errors(&self) -> &'static str {
         "backslashreplace"
     }
 
-    /// What it is called in messages.
+    /// The name of the stream in messages.
     #[getter]
     fn name(&self) -> &'static str {
         "<wsgi.errors>"
     }
 
-    /// It is never closed.
+    /// False: the stream is never closed.
     #[getter]
     fn closed(&self) -> bool {
         false
     }
 
-    /// It is a log, whatever stderr is: colours do not belong there.
+    /// False: a log has no use for colours, whatever stderr is.
     fn isatty(&self) -> bool {
         false
     }
 
-    /// It is written to only.
+    /// False: the stream is only written to.
     fn readable(&self) -> bool {
         false
     }
 
-    /// It is written to.
+    /// True: the stream can be written to.
     fn writable(&self) -> bool {
         true
     }
 
-    /// What is written is written.
+    /// False: a log cannot be rewound.
     fn seekable(&self) -> bool {
         false
     }
@@ -88,7 +88,7 @@ pub(crate) struct ErrorBytes;
 #[pymethods]
 #[expect(clippy::unused_self, reason = "Python's methods belong to an object")]
 impl ErrorBytes {
-    /// Writes what has bytes; what is not UTF-8 is escaped. Says how many there were.
+    /// Writes a bytes-like object, escapes bytes that are not UTF-8, and returns the number of bytes.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
         let text = PyBytes::new(py, &bytes).call_method1("decode", ("utf-8", "backslashreplace"))?;
@@ -99,28 +99,28 @@ impl ErrorBytes {
     /// Does nothing: whole lines are never held back.
     fn flush(&self) {}
 
-    /// It is a log.
+    /// False: a log is no terminal.
     fn isatty(&self) -> bool {
         false
     }
 
-    /// It is never closed.
+    /// False: the stream is never closed.
     #[getter]
     fn closed(&self) -> bool {
         false
     }
 
-    /// It is written to.
+    /// True: the stream can be written to.
     fn writable(&self) -> bool {
         true
     }
 
-    /// It is written to only.
+    /// False: the stream is only written to.
     fn readable(&self) -> bool {
         false
     }
 
-    /// What is written is written.
+    /// False: a log cannot be rewound.
     fn seekable(&self) -> bool {
         false
     }

@@ -1,9 +1,8 @@
 //! `start_response` and the `write` that it returns (PEP 3333, "The `start_response()` Callable").
 //!
-//! Both are plain C functions: a call of them makes no argument tuple. `start_response` carries
-//! `(exchange, write)` as its self, `write` carries the exchange, and nothing points back, so no
-//! cycle keeps a request's objects alive. When the application has kept neither, and not its input
-//! either, they serve the next request as well.
+//! Both are plain C functions, so that a call makes no argument tuple. `start_response` carries `(exchange, write)` as
+//! its self, `write` carries the exchange, and nothing points back, so no cycle keeps a request's objects alive. If the
+//! application has kept none of them, nor its input, they serve the next request as well.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -27,27 +26,27 @@ use crate::wsgi::Input;
 use crate::wsgi::fields::Fields;
 
 thread_local! {
-    /// The exchange whose application this thread is in, and its answer: what `write` writes to.
+    /// The exchange whose application this thread runs, and the answer that its `write` writes to.
     static CURRENT: Cell<(*const Exchange, *mut Reply<'static>)> = const { Cell::new((null(), null_mut())) };
 }
 
 struct State {
-    /// What `start_response` was told, rendered: checked when it is called, so that the error is raised there.
+    /// The rendered arguments of `start_response`: checked in the call, so that an error is raised there.
     head: Vec<u8>,
     facts: Option<HeadFacts>,
     begun: bool,
     over: bool,
-    /// Those of earlier answers.
+    /// Checked fields of earlier answers.
     fields: Fields,
 }
 
-/// One request's `start_response` and what it was told.
+/// The `start_response` of a request, and the arguments that it got.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Exchange {
     state: Mutex<State>,
 }
 
-/// What a request lends to the application, and gets back unless the application keeps it.
+/// Objects that a request lends to the application, and reuses unless the application keeps them.
 pub(crate) struct Lent {
     exchange: Py<Exchange>,
     pub(crate) input: Py<Input>,
@@ -93,14 +92,14 @@ impl Lent {
         self.exchange.get()
     }
 
-    /// Whether nothing but this crate holds them: `write` is held by us and by `start_response`'s self.
+    /// Whether only this crate holds the objects: `write` is held by us and by `start_response`'s self.
     pub(crate) fn is_unshared(&self, py: Python<'_>) -> bool {
         self.start_response.get_refcnt(py) == 1
             && self.write.get_refcnt(py) == 2
             && self.input.get_refcnt(py) == 1
     }
 
-    /// The request is over: what the application has kept is of no use any more.
+    /// Ends the request: objects that the application has kept stop working.
     pub(crate) fn end(&self) {
         self.exchange().lock().over = true;
         self.input.get().end();
@@ -121,7 +120,7 @@ impl Exchange {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes it ready for another request.
+    /// Prepares the exchange for another request.
     pub(crate) fn renew(&self) {
         let mut state = self.lock();
         state.head.clear();
@@ -142,7 +141,7 @@ impl Exchange {
         if state.over {
             return Err(PyRuntimeError::new_err("start_response was called after its request was over"));
         }
-        // A call that has failed has said nothing.
+        // A failed call has set nothing.
         if state.facts.is_some() || exc_info.is_some() {
             let begun = state.begun;
             drop(state);
@@ -151,7 +150,7 @@ impl Exchange {
         }
         state.facts = None;
         state.head.clear();
-        // Rendering runs no Python code, so that holding the lock is safe; what describes an error may.
+        // Rendering runs no Python code, so holding the lock is safe; describing an error may run some.
         let State { head, fields, .. } = &mut *state;
         let rendered = render(head, fields, (code, reason), headers);
         match rendered {
@@ -166,7 +165,7 @@ impl Exchange {
         }
     }
 
-    /// What `write` does: the head if it was not sent, the data, and all of it now.
+    /// Implements `write`: sends the head unless it was sent, then the data, without delay.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(data) = data.cast_exact::<PyBytes>() else {
             return Err(PyTypeError::new_err(format!(
@@ -188,14 +187,14 @@ impl Exchange {
         }
         reply.write(data.as_bytes());
         let sent = Detached(reply).run(py, Reply::send_now);
-        // The application goes on, for as long as it likes.
+        // The application may run on for as long as it likes.
         reply.before_wait();
         sent.map_err(|error| PyOSError::new_err(format!("the client has not taken the answer: {error}")))
     }
 }
 
 impl Exchange {
-    /// Why this thread, which is not inside this request's call, cannot write to its answer.
+    /// The reason why this thread, which is not inside this request's call, cannot write to its answer.
     fn why_not_here(&self) -> &'static str {
         if self.lock().over {
             "write() was called after its request was over"
@@ -244,7 +243,7 @@ impl Door for Exchange {
     }
 }
 
-/// Whether `start_response` may replace what it was told before.
+/// Refuses a second `start_response` that may not replace the first one's arguments.
 fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let Some(exc_info) = exc_info else {
         return Err(PyRuntimeError::new_err(if begun {
@@ -268,11 +267,11 @@ fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()>
     if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
 }
 
-/// Why a head could not be rendered.
+/// The reason why a head could not be rendered.
 enum Unfit<'py> {
     Response(BadResponse),
     Python(PyErr),
-    /// This is no pair of `str`.
+    /// An object that is no pair of `str`.
     Pair(Bound<'py, PyAny>),
 }
 
@@ -296,7 +295,7 @@ impl From<Unfit<'_>> for PyErr {
             Unfit::Pair(header) => {
                 let shown = header.repr().map_or_else(|_| type_name(&header), |text| text.to_string());
                 let message = format!("each header must be a tuple of two str (PEP 3333), not {shown}");
-                // As with mod_wsgi: a tuple of another length is of the right type.
+                // A tuple of another length is of the right type, as with mod_wsgi.
                 match header.cast_exact::<PyTuple>() {
                     Ok(tuple) if tuple.len() != 2 => PyValueError::new_err(message),
                     _ => PyTypeError::new_err(message),
@@ -338,7 +337,7 @@ fn render<'py>(
     Ok(head.pause())
 }
 
-/// `"404 Not Found"` as number and phrase.
+/// Splits `"404 Not Found"` into number and phrase.
 fn status_of<'s>(status: &'s Bound<'_, PyAny>) -> PyResult<(u16, &'s [u8])> {
     let Ok(text) = status.cast::<PyString>() else {
         return Err(PyTypeError::new_err(format!(

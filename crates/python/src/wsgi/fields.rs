@@ -1,17 +1,17 @@
-//! Header fields that an application states in every answer are checked once.
+//! Header fields that an application sends in every answer are checked once.
 //!
-//! They are constants of its code: the same objects each time.
+//! Fields of this kind are constants of the application's code: the same objects each time.
 
 use adyton_http::CheckedField;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// How many are known at once, each in one of the two places that its address gives it: with a single one, two fields of one
-/// answer that share it would be looked at again with every request.
+/// Fields remembered at once, each in one of the two places that its address allows. With one place per address, two
+/// fields of one answer that share it would be checked again with every request.
 const PLACES: usize = 64;
 
-/// The fields that are known.
+/// The checked fields.
 pub(crate) struct Fields {
     places: [Option<Known>; PLACES],
 }
@@ -23,14 +23,14 @@ impl Default for Fields {
 }
 
 struct Known {
-    /// Held, so that no other can have its address. Its items are `str` and no subclasses: it never changes, and no
-    /// code runs when it is dropped.
+    /// The tuple, held so that no other one can have its address. Its items are `str` and no subclasses: it never
+    /// changes, and no code runs when it is dropped.
     pair: Py<PyTuple>,
     field: CheckedField,
 }
 
 impl Fields {
-    /// What is known of this very tuple.
+    /// The result of the check of this very tuple, if it is remembered.
     #[inline]
     pub(crate) fn find(&self, pair: &Bound<'_, PyTuple>) -> Option<&CheckedField> {
         let place = place(pair);
@@ -43,14 +43,14 @@ impl Fields {
         (known.pair.as_ptr() == pair.as_ptr()).then_some(&known.field)
     }
 
-    /// Whether it is worth knowing: something else than the list in which it came holds it, so it may come again.
+    /// Whether the tuple is worth remembering: something else than its list holds it, so it may come again.
     #[inline]
     pub(crate) fn wants(pair: &Bound<'_, PyTuple>) -> bool {
         // SAFETY: attached, and the object is alive.
         unsafe { ffi::Py_REFCNT(pair.as_ptr()) > REFERENCES_OF_A_CALL }
     }
 
-    /// Keeps what a look at this tuple of two has found.
+    /// Remembers the check of this tuple of two.
     pub(crate) fn keep(&mut self, pair: &Bound<'_, PyTuple>, field: CheckedField) {
         if pair.iter_borrowed().all(|item| item.is_exact_instance_of::<PyString>()) {
             let first = place(pair);
@@ -64,10 +64,10 @@ impl Fields {
     }
 }
 
-/// That of the list, and our own while we look at it.
+/// References to a tuple that nobody else holds: the list's, and our own while we check it.
 const REFERENCES_OF_A_CALL: ffi::Py_ssize_t = 2;
 
-/// Tuples of two that were made together lie 64 bytes from each other, others in other pages.
+/// The first place of a tuple. Tuples of two made together lie 64 bytes apart, others in other pages.
 #[inline]
 fn place(pair: &Bound<'_, PyTuple>) -> usize {
     let address = pair.as_ptr() as usize;

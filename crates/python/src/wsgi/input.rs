@@ -11,25 +11,25 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::values::bytes::filled_bytes;
 
-/// How much is read ahead of `readline` from a file.
+/// Bytes that `readline` reads ahead from a file.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// A copy of at least so many bytes is made without the interpreter: it takes longer than to let go of that.
+/// Smallest copy that is made detached from the interpreter: it takes longer than detaching.
 const DETACH_BYTES_MIN: usize = 1 << 20;
 
-/// Where bytes come from that are not in memory.
+/// Source of the bytes that are not in memory.
 enum Source {
-    /// There are none.
+    /// All bytes are in memory.
     Memory,
-    /// An unlinked file, which has so many more.
+    /// An unlinked file, and how many bytes of it are left.
     File(Stored, u64),
-    /// The connection, from which only a blocking read brings them.
+    /// The connection, on which only a blocking read gets more bytes.
     Live(Arc<Mutex<Live>>),
 }
 
 struct State {
     source: Source,
-    /// What comes next.
+    /// The next bytes.
     pieces: Pieces,
 }
 
@@ -52,11 +52,11 @@ impl State {
 /// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Input {
-    /// Kept for as long as a read takes, which is up to the client: a thread that has the interpreter must not wait for it.
+    /// Locked for as long as a read takes, which the client decides: an attached thread must not wait for it.
     state: Mutex<State>,
-    /// The request is over.
+    /// Whether the request is over.
     over: AtomicBool,
-    /// The client broke off inside its body: what the application makes of it is not the application's fault.
+    /// Whether the client broke off inside its body: a failure of the application is then not its fault.
     broken: AtomicBool,
 }
 
@@ -65,23 +65,23 @@ impl Input {
         Self::new(Body::Empty)
     }
 
-    /// Takes a body; bytes that are in the loop's buffer, which other requests need, are copied.
+    /// Takes a body. Bytes in the loop's buffer, which other requests need, are copied.
     pub(crate) fn new(body: Body<'_>) -> Self {
         let state = Mutex::new(State::of(body));
         Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
-    /// Makes it the input of another request.
+    /// Makes this the input of another request.
     pub(crate) fn begin(&self, body: Body<'_>) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::of(body);
         self.over.store(false, Ordering::Relaxed);
         self.broken.store(false, Ordering::Relaxed);
     }
 
-    /// The request is over: what the application still holds must not read the bytes of another request.
+    /// Ends the input with its request: an application that still holds it must not read the bytes of another request.
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
-        // A thread that reads just now finds it so when it has read.
+        // A thread that holds the lock and reads just now checks `over` when it has read.
         if let Ok(mut state) = self.state.try_lock() {
             *state = State::of(Body::Empty);
         }
@@ -92,7 +92,8 @@ impl Input {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// The state. Another thread that reads is waited for, detached: it needs the interpreter to go on.
+    /// Locks the state. While another thread reads, this one waits detached, because the reader needs the interpreter
+    /// to go on.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
         loop {
             match self.state.try_lock() {
@@ -123,7 +124,8 @@ impl Input {
 }
 
 impl State {
-    /// Brings more into memory, of a file up to `bytes`; `false` at the end. Detached: it may wait for a disk or a client.
+    /// Reads more into memory, of a file up to `bytes`; `false` at the end. Detached, because a disk or a client may be
+    /// slow.
     fn fill(&mut self, py: Python<'_>, bytes: usize) -> PyResult<bool> {
         let piece = match &mut self.source {
             Source::Memory | Source::File(_, 0) => return Ok(false),
@@ -184,29 +186,29 @@ impl State {
     }
 }
 
-/// A size as files take it: `None` and negative numbers mean "all".
+/// A size argument as files take it: `None` and negative numbers mean "all".
 fn size_of(size: Option<isize>) -> usize {
     size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX)
 }
 
 #[pymethods]
 impl Input {
-    /// Up to `size` bytes; all that is left without it. `b""` at the end.
+    /// Reads up to `size` bytes, or everything without it. `b""` at the end.
     #[pyo3(signature = (size=None))]
     fn read<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
         self.with(py, |state| state.take(py, size_of(size)))
     }
 
-    /// A line with its end, at most `size` bytes of it. `b""` at the end.
+    /// Reads a line with its end, at most `size` bytes of it. `b""` at the end.
     #[pyo3(signature = (size=None))]
     fn readline<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
         self.with(py, |state| state.take_line(py, size_of(size)))
     }
 
-    /// The lines that are left; no further ones once `hint` bytes are read.
+    /// Reads the remaining lines; stops after the line that reaches `hint` bytes.
     #[pyo3(signature = (hint=None))]
     fn readlines<'py>(&self, py: Python<'py>, hint: Option<isize>) -> PyResult<Bound<'py, PyList>> {
-        // As io.IOBase.readlines: 0 and below mean all.
+        // As in io.IOBase.readlines, 0 and below mean all.
         let enough = size_of(hint.filter(|&hint| hint > 0));
         let lines = PyList::empty(py);
         let mut bytes = 0;

@@ -34,16 +34,16 @@ pub(crate) struct Wsgi {
     caller: Caller,
 }
 
-/// What calls WSGI applications: what their requests share.
+/// Calls WSGI applications; holds the objects that their requests share.
 pub(crate) struct Caller {
     environs: Environs,
     input_key: Py<PyAny>,
-    /// The last request's, for the next one.
+    /// Objects of the last request, for the next one.
     spare: AtomicCell<Option<Box<Lent>>>,
 }
 
 impl Wsgi {
-    /// An application, and what calls it.
+    /// An application, and its caller.
     pub(crate) fn new(application: Py<PyAny>, caller: Caller) -> Self {
         Self { application, caller }
     }
@@ -98,7 +98,7 @@ impl Caller {
         }
     }
 
-    /// The environ of a request; `mount` is where the application stands, as [`Call::mount`] has it.
+    /// The environ of a request; `mount` is the path at which the application is mounted, like [`Call::mount`].
     #[inline]
     pub(crate) fn environ<'py>(
         &self,
@@ -109,7 +109,7 @@ impl Caller {
         self.environs.make(py, call, mount)
     }
 
-    /// Has an application answer a request.
+    /// Calls an application to answer a request.
     #[inline]
     pub(crate) fn ask(
         &self,
@@ -124,7 +124,8 @@ impl Caller {
         lent.input.get().begin(body);
         environ.set_item(&self.input_key, &lent.input)?;
         let answered = ask(py, application, environ.as_any(), &lent, &mut call.reply);
-        // The environ holds the input: without it, it shows whether the application has kept that.
+        // The environ references the input: without the environ, the reference count shows whether the application
+        // keeps the input.
         drop(environ);
         if has_body && !matches!(answered, Ok(Some(_))) {
             lent.input.get().end();
@@ -157,7 +158,7 @@ impl Callable for Wsgi {
     }
 }
 
-/// Calls the application and writes what it returns; gives back what it has not said yet.
+/// Calls the application and writes what it returns; returns the items that are not written yet.
 fn ask(
     py: Python<'_>,
     application: &Py<PyAny>,

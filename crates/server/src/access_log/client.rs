@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 
-/// Appends the address without the port. A client of IPv4 on a socket of both versions
-/// (`::ffff:192.0.2.1`) is written as what it is.
+/// Appends the address without the port. An IPv4 client on a socket of both versions (`::ffff:192.0.2.1`) is written as
+/// an IPv4 address.
 #[inline]
 pub(super) fn write(out: &mut Vec<u8>, peer: SocketAddr) {
     match peer.ip().to_canonical() {
@@ -19,7 +19,7 @@ pub(super) fn write(out: &mut Vec<u8>, peer: SocketAddr) {
             }
         }
         IpAddr::V6(address) => {
-            // To write into a `Vec` cannot fail.
+            // Writing into a `Vec` cannot fail.
             let _ = write!(out, "{address}");
         }
     }

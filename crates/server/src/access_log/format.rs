@@ -7,7 +7,7 @@ use super::record::Record;
 use super::step::Step;
 use super::{json, line};
 
-/// How a line is made.
+/// The way in which a line is made.
 #[derive(Debug)]
 pub(super) enum Format {
     /// By these steps, one after the other.
@@ -79,7 +79,7 @@ fn push(steps: &mut Vec<Step>, step: Step) {
     }
 }
 
-/// Reads what stands behind a `%`; returns it and its length in bytes.
+/// Reads the text behind a `%`; returns the step and its length in bytes.
 fn read_atom(behind: &str) -> Result<(Step, usize), String> {
     if let Some(named) = behind.strip_prefix('{') {
         let Some((name, kind)) = named.split_once('}') else {
@@ -123,7 +123,7 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
     Ok((step, atom.len_utf8()))
 }
 
-/// The step that writes a field of the request.
+/// Returns the step that writes a field of the request.
 fn field(name: &str) -> Result<Step, String> {
     let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token_byte) {
@@ -145,7 +145,7 @@ fn unknown(atom: &str) -> String {
     format!("%{} is not known (known are {ATOMS})", atom.escape_debug())
 }
 
-/// Reads what stands behind a backslash; returns it and its length in bytes.
+/// Reads the text behind a backslash; returns the step and its length in bytes.
 fn read_escape(behind: &str) -> Result<(Step, usize), String> {
     let text = match behind.chars().next() {
         Some('n') => "\n",
@@ -160,7 +160,7 @@ fn read_escape(behind: &str) -> Result<(Step, usize), String> {
     Ok((Step::Text(text.into()), 1))
 }
 
-/// What [`read_atom`] knows, for the message about another.
+/// Atoms that [`read_atom`] knows, for the message about an unknown one.
 const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %{group}P %v %L %{Name}i %%";
 
 /// The common log format of NCSA httpd and everything since.

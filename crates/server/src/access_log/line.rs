@@ -58,7 +58,7 @@ impl<'r> Record<'r> {
     pub(super) fn path(&self) -> Option<&'r [u8]> {
         let request = self.request?;
         match request.path() {
-            // What CONNECT asks for is no path.
+            // The target of CONNECT is no path.
             b"" if request.method() == Method::Connect => None,
             b"" => Some(b"/"),
             path => Some(path),
@@ -73,7 +73,7 @@ impl<'r> Record<'r> {
         (head.path.end < head.query.start).then(|| request.query())
     }
 
-    /// The version as it was sent; it may be a later one than the one that is spoken.
+    /// The version as it was sent; the server may speak an earlier one.
     pub(super) fn protocol(&self) -> Option<&'r [u8]> {
         let request = self.request?;
         let end = request.head().target.end as usize;
@@ -81,7 +81,7 @@ impl<'r> Record<'r> {
     }
 }
 
-/// The request line as it was sent; of what was refused, the beginning of its first line.
+/// Returns the request line as it was sent; of a refused request, the beginning of its first line.
 fn request_line<'r>(record: &Record<'r>) -> Option<&'r [u8]> {
     let Some(request) = record.request else {
         let start = &record.refused[..record.refused.len().min(REFUSED_BYTES_MAX)];
@@ -97,8 +97,8 @@ fn other_fields<'r>(record: &Record<'r>, name: &'r str) -> impl Iterator<Item = 
     request.into_iter().flat_map(move |request| request.all_named(name.as_bytes()))
 }
 
-/// Appends the values of a field that may be repeated as one list (RFC 9110 section 5.3). A dash stands for
-/// an empty one, too: a column must not vanish.
+/// Appends the values of a field that may be repeated as one list (RFC 9110 section 5.3). A dash stands for an empty
+/// list, too: a column must not vanish.
 #[inline]
 fn write_values<'r>(out: &mut Vec<u8>, values: impl Iterator<Item = &'r [u8]>) {
     let start = out.len();
@@ -130,12 +130,12 @@ pub(super) fn write_number(out: &mut Vec<u8>, number: u64) {
 /// Appends the request's id, which is always plain.
 #[inline]
 pub(super) fn write_id(out: &mut Vec<u8>, id: &RequestId) {
-    // A vector takes what it is given.
+    // Writing into a vector cannot fail.
     let _ = write!(out, "{id}");
 }
 
 /// Length of `HTTP/1.1`: the parser takes one digit on each side of the dot.
 const VERSION_BYTES: usize = 8;
 
-/// How much is logged of what is no request: enough to recognise it.
+/// Bytes logged of input that is no request: enough to recognise it.
 const REFUSED_BYTES_MAX: usize = 256;

@@ -1,9 +1,9 @@
 //! The access log: one line per answer, in Apache's notation or as JSON.
 //!
-//! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's own
-//! thread when it is full or half a second old. So a line costs a fraction of a microsecond, and no request waits for the
-//! log. What is not written yet is on the board, too, from where the supervisor writes it when the process has died
-//! (`board/estate.rs`).
+//! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's
+//! own thread when it is full or half a second old. A line therefore costs a fraction of a microsecond, and no request
+//! waits for the log. Lines that are not written yet are on the board, too, from where the supervisor writes them when
+//! the process has died (`board/estate.rs`).
 
 mod client;
 mod format;
@@ -25,20 +25,20 @@ pub use record::Record;
 
 use format::Format;
 
-/// An open access log. It must not live through a fork: both processes would write what it holds.
+/// An open access log. It must not live through a fork: both processes would write the lines that it holds.
 pub struct AccessLog {
     format: Format,
     stamp: Stamp,
     /// Whole lines that the thread does not have yet.
     held: Vec<u8>,
-    /// The first tick that saw the oldest of them.
+    /// The first tick that saw the oldest of the held lines.
     held_since_ms: Option<u64>,
     journal: Journal,
-    /// The key of where it goes.
+    /// The key of its destination.
     key: u64,
-    /// Where lines of it outlive this process.
+    /// Pages of the board, on which its lines outlive this process.
     pages: Option<PagesOfLog>,
-    /// The same lines there, if a page was free.
+    /// The page that has the held lines, if one was free.
     page: Option<Page>,
 }
 
@@ -83,7 +83,8 @@ impl AccessLog {
         })
     }
 
-    /// Keeps what is not written there, too, and counts what is lost. It stays where it was begun first.
+    /// Notes lines that are not written yet in `pages`, too, and counts lost lines in `lost`. Only the first call has
+    /// an effect.
     pub(crate) fn leave_on(&mut self, pages: &Pages, lost: Counter) {
         if self.pages.is_some() {
             return;
@@ -94,7 +95,7 @@ impl AccessLog {
         self.pages = Some(pages);
     }
 
-    /// Whether `format` could be opened with.
+    /// Checks whether a log could be opened with `format`.
     ///
     /// # Errors
     ///
@@ -103,7 +104,8 @@ impl AccessLog {
         Format::read(format).map(|_| ())
     }
 
-    /// Has its thread open its file again, under the same name. What fails is told, and the old file stays.
+    /// Has the log's thread open its file again, under the same name. A failure is told in the error log, and the old
+    /// file stays.
     pub fn reopen(&mut self) {
         self.flush();
         self.journal.reopen();
@@ -123,20 +125,20 @@ impl AccessLog {
         }
     }
 
-    /// The line from `start` on begins another page.
+    /// Begins another page with the line from `start` on.
     #[cold]
     fn turn_page(&mut self, start: usize) {
         let line = self.held.split_off(start);
         self.flush();
         self.held.extend_from_slice(&line);
         if let Some(page) = &mut self.page {
-            // One that is longer than a page is not noted.
+            // A line that is longer than a page is not noted.
             page.push(&line);
         }
     }
 
-    /// Tells the time, once per wait of the loop, and writes what has waited long enough. Says in how
-    /// many milliseconds it wants to be told again; `None` when nothing is held back.
+    /// Tells the time, once per wait of the loop, and writes lines that have waited long enough. Returns in how many
+    /// milliseconds the next call is due; `None` when no line is held back.
     pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
         if self.held.is_empty() {
             return None;
@@ -150,7 +152,7 @@ impl AccessLog {
         Some(HELD_MS_MAX - waited_ms)
     }
 
-    /// Gives everything held back to the thread. What there is no room for in its queue is lost, with a message in the error
+    /// Gives all held lines to the thread. Lines for which its queue has no room are lost, with a message in the error
     /// log.
     pub fn flush(&mut self) {
         if self.held.is_empty() {
@@ -166,7 +168,7 @@ impl AccessLog {
         self.held_since_ms = None;
     }
 
-    /// Waits until all lines are written, for at most `patience`; those that are not by then are lost.
+    /// Waits until all lines are written, for at most `patience`; lines that are not written by then are lost.
     pub fn settle(&mut self, patience: Duration) {
         self.flush();
         self.journal.settle(patience);
@@ -186,9 +188,9 @@ pub enum AccessLogError {
     Format(String),
     /// The log cannot be opened.
     Open {
-        /// Which.
+        /// The log.
         target: Destination,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -211,10 +213,11 @@ impl std::error::Error for AccessLogError {
     }
 }
 
-/// When the held lines are given to the thread: some 400 of them share two system calls, and the caches are not flooded.
+/// Bytes at which the held lines are given to the thread: some 400 lines share two system calls, and the caches are not
+/// flooded.
 const HELD_BYTES_MAX: usize = LINES_BYTES_MAX - 4 * 1024;
 
-/// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
+/// Longest time that a line is held while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;
 
 #[cfg(test)]

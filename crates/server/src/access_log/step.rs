@@ -1,11 +1,11 @@
-//! Of what a line consists.
+//! The parts of a line.
 
 use adyton_http::Known;
 
-/// What comes next in a line.
+/// One part of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// What is the same in every line.
+    /// Text that is the same in every line.
     Text(Vec<u8>),
     /// `%h`, `%a`
     Client,
@@ -37,7 +37,7 @@ pub(super) enum Step {
     Seconds,
     /// `%L`
     Id,
-    /// `%{Name}i` of a name that is known.
+    /// `%{Name}i` of a field name that the parser knows.
     Field(Known),
     /// `%{Name}i` of any other name.
     OtherField(String),

@@ -42,7 +42,7 @@ impl Drop for TempPath {
     }
 }
 
-/// More than any of these tests writes.
+/// Queue limit that none of these tests reaches.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
 static ID: LazyLock<RequestId> =
@@ -276,7 +276,7 @@ fn standard_output_is_a_log() {
     assert!(AccessLog::open(&Destination::Standard, "json", QUEUE_BYTES_MAX).is_ok());
 }
 
-/// A full disk stops nothing, nor does the buffer grow; each line that is lost is counted, where other processes see it.
+/// A full disk stops nothing and the buffer does not grow; each lost line is counted where other processes see it.
 #[test]
 fn lines_are_lost_when_nothing_takes_them() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());
@@ -296,7 +296,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert!(crate::board::estate::lines(&board.cells()[1..]).is_empty());
 }
 
-/// A log that is in the next plan, too, keeps what it has noted on the board and not written yet.
+/// A log that the next plan has, too, keeps the lines that it has noted on the board and not written yet.
 #[test]
 fn lines_stay_noted() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());

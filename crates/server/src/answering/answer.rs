@@ -27,19 +27,19 @@ pub(crate) struct Answer {
     pub(crate) id: RequestId,
     /// The field that tells the client the id, if it is told.
     pub(crate) lines: Box<[u8]>,
-    /// What its route changes in it.
+    /// Changes that its route makes to it.
     pub(crate) changes: Option<Arc<Changes>>,
-    /// Where its application has sent the request on to, if it has.
+    /// The request's way to another target, if it was sent on or rewritten.
     pub(crate) onward: Option<Box<Onward>>,
     /// How its body may be compressed; looked at only if there are edits.
     pub(crate) compress: Option<Wanted>,
-    /// What the cache wants of it; looked at only if there are edits.
+    /// The cache's interest in it; looked at only if there are edits.
     pub(crate) keeping: Option<Box<Keeping>>,
-    /// What its body passes through; looked at only if that is sent in chunks.
+    /// The coder that its body passes through; looked at only if the body is sent in chunks.
     pub(crate) coder: Option<Box<Coder>>,
-    /// Who has asked, if more is known of that than the other end of the connection.
+    /// The client that has asked, if more is known of it than the other end of the connection.
     pub(crate) asker: Option<Box<Asker>>,
-    /// Where it is counted by what was asked for.
+    /// The row of the board that counts it by what was asked for.
     pub(crate) row: u8,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Answer {
     /// Body bytes that the head promised and that were not written yet.
     pub(crate) left: u64,
     pub(crate) overrun: bool,
-    /// Something failed after the head: no last chunk, no next request.
+    /// Whether something failed after the head: then no last chunk follows, and no next request.
     pub(crate) aborted: bool,
 }
 
@@ -80,17 +80,18 @@ impl Answer {
         (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
-        // What the cache wanted of an answer that was never given is not to be had of this one.
+        // The cache may have wanted an earlier answer that was never given; this one cannot stand in for it.
         self.keeping = None;
     }
 
-    /// Whether the application has sent the request on, and it is not there yet.
+    /// Whether the application has sent the request on, and the request has not reached its target yet.
     #[inline]
     pub(crate) fn goes_on(&self) -> bool {
         self.onward.as_ref().is_some_and(|onward| onward.to.is_some())
     }
 
-    /// The client's address, as far as it is known: behind a proxy that is believed, as that says; its port may be 0 then.
+    /// The client's address, as far as it is known. Behind a trusted proxy it is the one that the proxy tells, and its
+    /// port may be 0.
     #[inline]
     pub(crate) fn client(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
         self.asker.as_ref().and_then(|asker| asker.client).or(peer)
@@ -113,7 +114,7 @@ impl Answer {
         self.framed = Some(framed);
     }
 
-    /// Has its body, which was to be sent as `commit` was told, pass through a coder.
+    /// Has the body pass through a coder, instead of being sent as `commit` was told.
     pub(crate) fn code(&mut self, coder: Box<Coder>) {
         if let Some(framed) = &mut self.framed {
             framed.framing = BodyFraming::Chunked;
@@ -121,7 +122,7 @@ impl Answer {
         }
     }
 
-    /// Whether a compressor has something that was not sent.
+    /// Whether a compressor holds bytes that were not sent.
     pub(crate) fn has_unflushed(&self) -> bool {
         let is_chunked = self.framed.is_some_and(|framed| framed.framing == BodyFraming::Chunked);
         is_chunked && self.coder.as_ref().is_some_and(|coder| coder.unflushed > 0)
@@ -137,7 +138,8 @@ impl Answer {
         self.aborted || self.left > 0
     }
 
-    /// What follows an answer that was cut. One that ends with its connection looks whole unless that is reset.
+    /// Returns the connection's next step after an answer that was cut. An answer that ends with its connection looks
+    /// whole unless the connection is reset.
     pub(crate) fn after_cut(&self) -> After {
         if self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose) {
             After::Reset
@@ -146,13 +148,13 @@ impl Answer {
         }
     }
 
-    /// What follows an answer that is not cut.
+    /// Returns the connection's next step after an answer that is not cut.
     pub(crate) fn after(&self) -> After {
         if self.keeps_alive() { After::Next } else { After::Close }
     }
 }
 
-/// What happens to a connection once its answer is sent.
+/// A connection's next step once its answer is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// The next request.
@@ -161,7 +163,7 @@ pub(crate) enum After {
     Close,
     /// The answer was cut, and only a reset can tell the client so.
     Reset,
-    /// The client may still be sending: closing now would reset the connection, and the reset may
-    /// overtake the answer (RFC 9112 section 9.6). Ours is shut down, the rest is read for a while.
+    /// The client may still be sending: closing now would reset the connection, and the reset may overtake the answer
+    /// (RFC 9112 section 9.6). The server's side is shut down, and the rest is read for a while.
     Linger,
 }

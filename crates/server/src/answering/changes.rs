@@ -1,20 +1,21 @@
-//! What a route changes in its answers, once their heads are written.
+//! Changes that a route makes to its answers, once their heads are written.
 
 use adyton_route::HeadEdits;
 
 use crate::answering::onward::SendsOn;
 use crate::site::terms::StatusPage;
 
-/// What a route changes in its answers.
+/// Changes that a route makes to its answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// What becomes of the fields of all of them.
+    /// Edits of the header fields of all its answers.
     pub edits: HeadEdits,
-    /// Whether the site's pages stand in the place of what its application answers with their statuses.
+    /// Whether the site's error pages replace answers of its application with the same status.
     pub replaces_errors: bool,
-    /// Where its application may send requests on.
+    /// Targets to which its application may send requests on.
     pub sends_on: Option<SendsOn>,
-    /// Lines of an application's answer that stay in that of what it has sent the request on to.
+    /// Header lines of an application's answer that stay in the answer of the target to which it has sent the request
+    /// on.
     pub kept: Vec<u8>,
 }
 
@@ -35,8 +36,8 @@ impl Changes {
     }
 }
 
-/// Puts lines into the head that begins at `start` of `out`, in the place of its own of the same names. What they say about
-/// a body counts where the body is the one that they were written for.
+/// Puts lines into the head that begins at `start` of `out`, replacing lines of the same names. Lines about a body are
+/// put there only if the body is the one that they were written for.
 fn keep(out: &mut Vec<u8>, start: usize, kept: &[u8]) {
     let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else { return };
     let own = &out[start..end];
@@ -64,9 +65,9 @@ fn name_of(line: &[u8]) -> &[u8] {
     line.split(|&byte| byte == b':').next().unwrap_or_default()
 }
 
-/// Has a page follow the head that begins at `start` of `out`, in the place of what the head announces. Fields about that
-/// are left out; others, as `Set-Cookie` and `Retry-After`, stay (RFC 9110 section 8 has the former). `is_head`: the
-/// client wants no body.
+/// Puts a page behind the head that begins at `start` of `out`, in the place of the body that the head announces.
+/// Fields about that body are left out (RFC 9110 section 8); others, such as `Set-Cookie` and `Retry-After`, stay.
+/// `is_head`: the client wants no body.
 pub(crate) fn stand_in(out: &mut Vec<u8>, start: usize, page: &StatusPage, is_head: bool) {
     let lines = out[start..].split_inclusive(|&byte| byte == b'\n').take_while(|line| *line != b"\r\n");
     let mut head: Vec<u8> = Vec::with_capacity(out.len() - start);
@@ -89,7 +90,7 @@ fn is_about_content(line: &[u8]) -> bool {
     let name = name_of(line);
     let begins =
         |start: &[u8]| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
-    // What a page may load is no matter of its content.
+    // A security policy limits what a page may load, and says nothing about its content.
     begins(b"Content-") && !begins(b"Content-Security-Policy")
         || NAMES.iter().any(|other| other.eq_ignore_ascii_case(name))
 }

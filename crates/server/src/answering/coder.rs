@@ -1,4 +1,4 @@
-//! What the body of an answer passes through: it is compressed, or kept, or both.
+//! Coders that the body of an answer passes through: they compress it, or keep it, or both.
 
 use std::io;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::cache::store::Gather;
 /// How a body may be compressed.
 pub(crate) struct Wanted {
     pub(crate) rules: Arc<Rules>,
-    /// What the client takes of it.
+    /// The coding that the client accepts.
     pub(crate) accepted: Coding,
 }
 
 impl Wanted {
-    /// How by these rules, for the client of a request.
+    /// Returns how a body may be compressed by these rules for the client of a request.
     pub(crate) fn by(request: Request<'_>, rules: &Arc<Rules>) -> Wanted {
         let lines: Vec<&[u8]> = request.all(Known::AcceptEncoding).collect();
         Wanted { rules: Arc::clone(rules), accepted: rules.accepted(&lines) }
     }
 }
 
-/// What a body passes through.
+/// A coder that a body passes through.
 pub(crate) struct Coder {
     pub(crate) work: Work,
     /// Whether the application has promised a length, of which `left` of the answer has still to come.
@@ -33,22 +33,22 @@ pub(crate) struct Coder {
     pub(crate) unflushed: usize,
     /// Bytes of the application since other connections had their turn.
     pub(crate) turn_bytes: u64,
-    /// What keeps it for others, as it is sent.
+    /// Gathers the body for the cache, as it is sent.
     pub(crate) gather: Option<Box<Gather>>,
-    /// What it takes of the memory for all.
+    /// The coder's share of the memory for all of them.
     _share: Option<Share>,
 }
 
-/// What becomes of a body on its way.
+/// The treatment of a body on its way.
 pub(crate) enum Work {
-    /// It is compressed, and sent in chunks. `None` after that has failed: the answer is cut then.
+    /// Compresses the body, which is sent in chunks. `None` after compressing has failed: the answer is cut then.
     Compress(Option<Encoder>),
-    /// It is sent as it is, in this form.
+    /// Leaves the body as it is, to be sent with this framing.
     Pass(BodyFraming),
 }
 
 impl Coder {
-    /// One for a body of so many bytes, as far as that is known; `None` if there is no memory for it.
+    /// Makes a coder that compresses a body of `promise` bytes, if that is known; `None` if there is no memory for it.
     pub(crate) fn new(room: &Arc<Room>, coding: Coding, promise: Option<u64>) -> Option<Box<Coder>> {
         let share = room.take(memory_bytes(coding, promise))?;
         let encoder = Encoder::new(coding, Effort::Once, promise).ok()??;
@@ -62,7 +62,7 @@ impl Coder {
         }))
     }
 
-    /// One that leaves a body as it is, and keeps it.
+    /// Makes a coder that leaves a body as it is, and keeps it.
     pub(crate) fn passing(framing: BodyFraming, gather: Box<Gather>) -> Box<Coder> {
         Box::new(Coder {
             work: Work::Pass(framing),
@@ -74,7 +74,7 @@ impl Coder {
         })
     }
 
-    /// Has the encoder do something; it is gone if that fails.
+    /// Has the encoder do `work`; drops the encoder if that fails.
     pub(crate) fn apply(&mut self, work: impl FnOnce(&mut Encoder) -> io::Result<()>) {
         if let Work::Compress(slot) = &mut self.work
             && let Some(encoder) = slot
@@ -84,7 +84,7 @@ impl Coder {
         }
     }
 
-    /// What the encoder has made; `None` if it has failed.
+    /// Takes the encoder's output; `None` if the encoder has failed.
     pub(crate) fn take_output(&mut self) -> Option<Vec<u8>> {
         match &mut self.work {
             Work::Compress(Some(encoder)) => Some(encoder.take_output()),
@@ -93,7 +93,7 @@ impl Coder {
         }
     }
 
-    /// Keeps what is sent.
+    /// Keeps bytes that are sent.
     pub(crate) fn gather(&mut self, bytes: &[u8]) {
         if let Some(gather) = &mut self.gather
             && !gather.push(bytes)

@@ -1,7 +1,7 @@
-//! What the loop wants of the application, as a value.
+//! Calls of the application that a loop wants made, as values.
 //!
-//! The loop itself never calls the application: it says what is to be done, and the thread that drives it
-//! goes on that errand, or another one does.
+//! The loop itself never calls the application: it says what is to be done, and the thread that drives it runs that
+//! errand, or another thread does.
 
 use adyton_log::request::RequestId;
 
@@ -10,11 +10,11 @@ use crate::answering::later::Made;
 use crate::answering::outcome::Stream;
 use crate::site::limits::CallLimits;
 
-/// A request that has waited so long is worth a look at whether its client is still there at all.
+/// The wait after which a request is worth a look at whether its client is still there at all.
 pub(crate) const LOOK_AT_CLIENT_MS: u64 = 5;
 
-/// A request that has waited so long is worth a look at whether its client still listens: one that has ended its own side
-/// is taken for gone.
+/// The wait after which a request is worth a look at whether its client still listens: a client that has ended its own
+/// side is taken for gone.
 pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
 
 /// Something that only the application can do.
@@ -23,14 +23,14 @@ pub(crate) enum Errand {
     Ask(Box<Exchange>),
     /// Go on with an answer.
     Pull(Box<Exchange>, Box<dyn Stream>),
-    /// Give an answer that comes later than its call.
+    /// Give an answer that comes after its call.
     Redeem(Box<Exchange>, Made),
-    /// Drop what is left of an answer whose client has gone, or of those that were sent.
+    /// Drop the rest of an answer whose client has gone, or of answers that were sent.
     Discard(Box<dyn Stream>, CallLimits),
 }
 
 impl Errand {
-    /// What the logs call the request that it is about.
+    /// The id by which the logs call the errand's request.
     pub(crate) fn request_id(&self) -> Option<&RequestId> {
         match self {
             Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
@@ -40,7 +40,7 @@ impl Errand {
         }
     }
 
-    /// How long it may take.
+    /// The time limits of the call.
     pub(crate) fn limits(&self) -> CallLimits {
         match self {
             Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
@@ -58,6 +58,6 @@ pub(crate) struct Job {
     pub(crate) home: usize,
     /// Whether its endpoint is not known to be slow.
     pub(crate) is_quick: bool,
-    /// Since when it waits, in ms of the monotonic clock.
+    /// When it began to wait, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
 }

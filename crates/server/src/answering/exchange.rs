@@ -1,4 +1,4 @@
-//! One request and its answer: what travels between a loop and the threads that call the application.
+//! One request and its answer: the value that travels between a loop and the threads that call the application.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ pub(crate) struct Exchange {
     pub(crate) site: Option<Arc<Site>>,
     pub(crate) route: usize,
     pub(crate) answer: Answer,
-    /// What was received behind the request, if the thread that has it had to leave it to the loop.
+    /// Bytes received behind the request, if the thread that has them had to leave them to the loop.
     pub(crate) rest: Vec<u8>,
     /// The request's head, for the access log, where the answer ends later than the call.
     pub(crate) head: Vec<u8>,
-    /// What has come of its credentials, if they were looked at before.
+    /// The verdict on its credentials, if they were looked at before.
     pub(crate) verdict: Option<Box<Verdict>>,
     /// Whether the client is not known to have sent anything else: once answered, it can only send the next request.
     pub(crate) is_last: bool,
@@ -53,8 +53,8 @@ impl Exchange {
         })
     }
 
-    /// The application of this route is to be asked. A count of the site's references would have all threads write to
-    /// one place.
+    /// Notes the route whose application is to be asked. The site is not cloned if it is noted already: its reference
+    /// count would have all threads write to one place.
     pub(crate) fn take_route(&mut self, site: &Arc<Site>, route: usize) {
         if self.site.as_ref().is_none_or(|before| !Arc::ptr_eq(before, site)) {
             self.site = Some(Arc::clone(site));
@@ -62,7 +62,7 @@ impl Exchange {
         self.route = route;
     }
 
-    /// What has come of the credentials of a request that is answered anew.
+    /// Takes the verdict on the credentials of a request that is answered anew.
     pub(crate) fn verdict_of_user(&mut self) -> Option<Box<Verdict>> {
         let Asker { user, guard, .. } = *self.answer.asker.take()?;
         Some(Box::new(Verdict { guard: guard?, outcome: Ok(Some(user?)), of: None, before: None }))
@@ -75,13 +75,13 @@ impl Exchange {
         }
     }
 
-    /// The request's bytes, which it has no more from now on.
+    /// Takes the request's bytes, which the exchange has no more from now on.
     pub(crate) fn take_request(&mut self) -> RequestBytes {
         let nothing = RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
         std::mem::replace(&mut self.request, nothing)
     }
 
-    /// Makes it free for the next request.
+    /// Makes the exchange free for the next request.
     pub(crate) fn clear(&mut self) {
         debug_assert!(self.answer.outbox.is_none(), "it is with the connection");
         self.forget_request();
@@ -91,7 +91,7 @@ impl Exchange {
         self.head = Vec::new();
     }
 
-    /// How long its call may take.
+    /// The time limits of its call.
     pub(crate) fn call_limits(&self) -> CallLimits {
         self.answer.outbox.as_ref().map_or_else(CallLimits::default, |outbox| outbox.terms.limits.call)
     }
@@ -106,7 +106,7 @@ impl Exchange {
         self.answer.outbox.as_ref().is_some_and(|outbox| outbox.is_abandoned(far))
     }
 
-    /// Makes it independent of the desk; what was received behind the request is returned.
+    /// Makes the exchange independent of the desk, and returns the bytes received behind the request.
     pub(crate) fn leave_desk<'b>(&mut self, buffer: &'b [u8]) -> Option<&'b [u8]> {
         let RequestBytes::Lent { start, body_at, end, filled } = self.request else { return None };
         let body = match &buffer[body_at..end] {
@@ -134,12 +134,12 @@ impl Exchange {
     }
 }
 
-/// Where a request's bytes are.
+/// The place of a request's bytes.
 pub(crate) enum RequestBytes {
-    /// In the desk's buffer: the head from `start`, the body from `body_at` to `end`; what was received goes up to
+    /// In the desk's buffer: the head from `start`, the body from `body_at` to `end`; the received bytes go up to
     /// `filled`. The desk's head is parsed.
     Lent { start: usize, body_at: usize, end: usize, filled: usize },
-    /// By themselves.
+    /// In memory of their own.
     Owned(Box<Owned>),
 }
 

@@ -1,10 +1,10 @@
-//! What a guard's program has said.
+//! The verdict of a guard's program.
 
 use crate::answering::verdict::Verdict;
 use crate::client::body::OwnedBody;
 
-/// What a program has said of a request's credentials; the request is answered as if it had come now. Only the server makes
-/// it.
+/// A program's verdict on a request's credentials; the request is answered as if it had come now. Only the server makes
+/// such a value.
 pub struct Judged {
     pub(crate) verdict: Verdict,
     /// The request's body, if it was given to the program.

@@ -1,8 +1,8 @@
 //! Answers that come later than the call: a ticket that any thread redeems, once.
 //!
-//! The call returns, and its thread goes on; the exchange waits with its loop. When the ticket is redeemed, the loop has a
-//! thread answer, as if the application were called then. If the client goes, or the request's time is over, the loop
-//! closes the claim, and to redeem the ticket does nothing.
+//! The call returns, and its thread goes on; the exchange waits with its loop. When the ticket is redeemed, the loop
+//! has a thread answer, as if the application were called then. If the client goes, or the request's time runs out, the
+//! loop closes the claim, and redeeming the ticket does nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use crate::threads::home::Home;
 /// Writes an answer, as a call does.
 pub(crate) type Made = Box<dyn FnOnce(&mut Reply<'_>) -> Outcome + Send>;
 
-/// How a ticket stands.
+/// The state of a ticket.
 enum State {
     Open,
     Redeemed(Made),
@@ -22,14 +22,14 @@ enum State {
     Closed,
 }
 
-/// The right to answer one request. Dropped without that, the request fails.
+/// The right to answer one request. If it is dropped without an answer, the request fails.
 pub struct Ticket {
     key: usize,
     state: Arc<Mutex<State>>,
     home: Arc<dyn Home>,
 }
 
-/// The part of a ticket that the server keeps. Dropped, it closes.
+/// The part of a ticket that the server keeps. Dropping it closes the ticket.
 pub struct Claim(Arc<Mutex<State>>);
 
 /// The two parts of a new ticket.
@@ -39,13 +39,14 @@ pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
 }
 
 impl Ticket {
-    /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and [`crate::Host::detach`];
-    /// what it returns counts as that of a call. It is dropped, on this thread, if no client waits for it any more.
+    /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and
+    /// [`crate::Host::detach`]; its outcome counts as that of a call. If no client waits for the answer any more,
+    /// `answer` is dropped on this thread.
     pub fn redeem(self, answer: impl FnOnce(&mut Reply<'_>) -> Outcome + Send + 'static) {
         self.fulfil(Box::new(answer));
     }
 
-    /// Whether a client still waits: the client may have gone, or the request's time be over.
+    /// Whether a client still waits: the client may have gone, or the request's time may be over.
     pub fn is_awaited(&self) -> bool {
         matches!(*lock(&self.state), State::Open)
     }
@@ -72,7 +73,7 @@ impl Claim {
         matches!(*lock(&self.0), State::Redeemed(_))
     }
 
-    /// The answer, if the ticket is redeemed: once.
+    /// Takes the answer, once, if the ticket is redeemed.
     pub(crate) fn take(&self) -> Option<Made> {
         let mut state = lock(&self.0);
         match std::mem::replace(&mut *state, State::Closed) {

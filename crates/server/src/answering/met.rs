@@ -1,19 +1,19 @@
-//! What a request has met at a route, and need not meet again at another one that answers in its place.
+//! Checks that a request has passed at a route, and need not pass again at another one that answers in its place.
 
 use std::sync::Arc;
 
 use crate::site::limiter::Limiter;
 
-/// What a request has met on its way into a route.
+/// Checks that a request has passed on its way into a route.
 #[derive(Debug)]
 pub(crate) struct Met {
-    /// The number of the guard that has let it in, if one was asked, and unless that one may think otherwise of another path.
+    /// The number of the guard that has let it in, if one was asked whose verdict holds for other paths, too.
     pub(crate) guard: Option<u64>,
-    /// What has counted it.
+    /// The limiter that has counted it.
     pub(crate) limiter: Option<Arc<Limiter>>,
 }
 
-/// What of a route a request has met before.
+/// Checks of a route that a request has passed before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Past {
     /// Whether its guard has let the request in.

@@ -1,4 +1,5 @@
-//! Where an application or a script may send a request on to, instead of answering it: a file, or another route of its site.
+//! Targets to which an application or a script may send a request on, instead of answering it: a file, or another route
+//! of its site.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use adyton_route::escaped;
 use crate::answering::changes::Changes;
 use crate::answering::met::Met;
 
-/// Whereto the application of a route may send requests on.
+/// Targets to which the application of a route may send requests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendsOn {
     /// To files beneath this folder, with the field `X-Sendfile`.
@@ -27,24 +28,24 @@ pub struct SentFolder {
     pub places: Vec<Box<[u8]>>,
 }
 
-/// A request on its way to what answers it in the place of an application or a script.
+/// A request on its way to the target that answers it in the place of an application or a script.
 #[derive(Debug)]
 pub(crate) struct Onward {
-    /// Where it is sent next; `None` once it is there.
+    /// The target to which it is sent next; `None` once it is there.
     pub(crate) to: Option<To>,
     /// The fields of the application's answer that stay, as lines.
     pub(crate) kept: Vec<u8>,
-    /// What the application's route changes in its answers.
+    /// Changes that the application's route makes to its answers.
     pub(crate) changes: Arc<Changes>,
-    /// Whether it is one like any other for its new path: a script has sent it on (RFC 3875 section 6.2.2).
+    /// Whether it is a request like any other for its new path: a script has sent it on (RFC 3875 section 6.2.2).
     pub(crate) is_plain: bool,
-    /// How often it was sent on; 0: its path was changed, and nothing has sent it on.
+    /// How often it was sent on; 0 if only its path was changed.
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
     /// How often a file of another path was to answer it.
     pub(crate) named: u8,
-    /// What it has met on its way there.
+    /// Checks that it has passed on its way there.
     pub(crate) met: Option<Met>,
 }
 
@@ -52,28 +53,29 @@ pub(crate) struct Onward {
 #[derive(Debug)]
 pub(crate) struct Rewritten {
     pub(crate) target: Vec<u8>,
-    /// What the request has met, if a file of another path is to answer it; else a rule of its site has changed its path.
+    /// Checks that the request has passed, if a file of another path is to answer it; `None` if a rule of its site has
+    /// changed its path.
     pub(crate) met: Option<Met>,
 }
 
-/// Where a request is sent on to.
+/// The target of a request that is sent on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum To {
     /// To a file of the folder with this number: an escaped path beneath it, with a slash in front.
     File(usize, Vec<u8>),
     /// To a path of its site, perhaps with a query.
     Path(Vec<u8>),
-    /// To something that it may not: a sentence that says why.
+    /// To a target that is not allowed: a sentence that says why.
     Nowhere(String),
 }
 
-/// A request is sent on so often, as with nginx; then two applications send it to each other. So often a file of another path may
-/// answer it, too.
+/// How often a request may be sent on, as with nginx, and how often a file of another path may be named to answer it:
+/// beyond that two targets send it to each other.
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
-    /// Where the head of an answer sends its request, if it does, and its lines that stay. `id_field` is the name of the
-    /// server's own field.
+    /// Returns the target to which the head of an answer sends its request on, if it does, and the head's lines that
+    /// stay. `id_field` is the name of the server's own field.
     pub(crate) fn read(&self, head: &[u8], status: u16, id_field: &[u8]) -> Option<(To, Vec<u8>)> {
         let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).skip(1);
         let mut fields = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
@@ -102,7 +104,7 @@ impl SendsOn {
     }
 }
 
-/// Fields that the answer of whatever answers in the end has of its own.
+/// Fields that the final answer has of its own.
 const OF_THE_OTHER: [&str; 14] = [
     "Accept-Ranges",
     "Connection",
@@ -120,7 +122,7 @@ const OF_THE_OTHER: [&str; 14] = [
     "X-Sendfile",
 ];
 
-/// Whether a `Location` is a path, and no other host.
+/// Whether a `Location` is a path, and not another host.
 fn is_local(value: &[u8]) -> bool {
     value.first() == Some(&b'/') && !matches!(value.get(1), Some(b'/' | b'\\'))
 }
@@ -134,7 +136,7 @@ fn path(value: &[u8]) -> To {
 }
 
 impl SentFolder {
-    /// A file by its absolute path, or by one that is relative to the folder.
+    /// Finds a file by its absolute path, or by one that is relative to the folder.
     fn find(&self, value: &[u8]) -> To {
         let beneath = |place: &[u8]| value.strip_prefix(place).filter(|rest| rest.first() == Some(&b'/'));
         if let Some(rest) = self.places.iter().find_map(|place| beneath(place)) {
@@ -148,7 +150,7 @@ impl SentFolder {
     }
 }
 
-/// The head of a request for another target, without what belongs to a body: it has none from here on.
+/// Returns the head of a request for another target, without the fields about a body: it has none from here on.
 pub(crate) fn head_for(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     const OF_BODIES: [&[u8]; 6] = [
         b"Content-Encoding",
@@ -165,7 +167,7 @@ pub(crate) fn head_for(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The head of the same request for another target.
+/// Returns the head of a request for another target, with all its fields.
 pub(crate) fn head_at(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     head_with(request, (request.method_name(), target), |_| true)
 }
@@ -174,7 +176,7 @@ fn head_with(request: Request<'_>, (method, target): (&[u8], &[u8]), has: impl F
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();
-    // The old target may have named a host that no field does.
+    // The old target may have named a host that no field names.
     if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
         head.extend_from_slice(&[b"Host: ", host, b"\r\n"].concat());
     }
@@ -248,7 +250,7 @@ mod tests {
         );
     }
 
-    /// The host of the request is that of its target, wherever it is sent on.
+    /// A request keeps the host of its first target, wherever it is sent on.
     #[test]
     fn heads() {
         for (sent, expected) in [

@@ -1,6 +1,6 @@
 //! Requests that were refused: counted by cause, and logged once a minute for each cause.
 //!
-//! A line for each would let a client fill the disk; none would leave no trace of why requests fail.
+//! With a line for each, a client could fill the disk; without any, nobody would know why requests fail.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use adyton_sys::clock;
 use crate::board::tally::{Cell, Tally};
 use crate::lock::lock;
 
-/// A cause is told at once, and then not again before this has passed.
+/// The least time between two log lines about one cause; the first line is written at once.
 const TOLD_EVERY_MS: u64 = 60_000;
 
 /// A client that needs too long for its request (RFC 9110 section 15.5.9).
@@ -25,7 +25,7 @@ pub(crate) const TOO_LARGE: Refusal =
 
 pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
-/// A client that has gone, or nearly so, inside its body.
+/// A client that has gone, or as good as gone, inside its body.
 pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
 
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
@@ -33,19 +33,19 @@ pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request 
 /// All the disk space for bodies is taken.
 pub(crate) const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
 
-/// A body that is read live, by the last thread there is.
+/// A body that is to be read live by the last thread left, which must not wait for it.
 pub(crate) const NO_READER: Refusal =
     Refusal { status: 503, reason: "no thread can wait for the request body" };
 
-/// A client that waits to be asked for its body is not asked when the request would be turned away then.
+/// A client that waits for `100 Continue` is refused at once if its request would be turned away later.
 pub(crate) const QUEUE_FULL: Refusal =
     Refusal { status: 503, reason: "too many requests wait for the application" };
 
-/// Passwords are verified one after the other.
+/// Too many passwords wait: they are verified one after the other.
 pub(crate) const CHECKS_FULL: Refusal =
     Refusal { status: 503, reason: "too many passwords wait to be verified" };
 
-/// So many scripts run as there may be, and none has ended in time.
+/// As many scripts run as may run, and none has ended in time.
 pub(crate) const SCRIPTS_FULL: Refusal = Refusal { status: 503, reason: "too many scripts run already" };
 
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
@@ -58,11 +58,11 @@ pub(crate) const CROWDED: Refusal =
 pub(crate) const NO_PROCESS: Refusal =
     Refusal { status: 503, reason: "no process of the application took the request in time" };
 
-/// A body that was read before it was known which process answers, and that is in a file, or more than may move.
+/// A body that was read before it was known which process answers, and that is in a file, or too large to move.
 pub(crate) const NOT_MOVED: Refusal =
     Refusal { status: 503, reason: "the request body cannot move to the process that answers" };
 
-/// Each process takes a request for another's.
+/// Each process takes the request for one that another process answers.
 pub(crate) const NO_AGREEMENT: Refusal =
     Refusal { status: 503, reason: "the processes of this server do not agree on who answers this" };
 
@@ -90,7 +90,8 @@ const CAUSES: [(Cell, &str); 11] = [
     (Cell::Unsupported, "no setting changes that"),
 ];
 
-/// Why this was refused, in a body or before; `None`: it is the application that has failed, or the client has gone.
+/// Returns why a request was refused, in its body or before; `None` if the application has failed, or the client has
+/// gone.
 fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     Some(match (refusal.status, refusal) {
         (_, BROKE_OFF) => return None,
@@ -110,7 +111,7 @@ fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     })
 }
 
-/// How much of a refused request is looked at and logged.
+/// Bytes of a refused request that are looked at and logged.
 const START_BYTES: usize = 256;
 
 /// The beginning of a request, without the empty line that may precede it.
@@ -119,13 +120,13 @@ pub(crate) fn start_of(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(START_BYTES)].to_vec()
 }
 
-/// What is known of one cause and not told yet.
+/// Refusals of one cause that were not logged yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Untold {
     requests: u64,
-    /// When it was told last; `None`: never.
+    /// When the cause was logged last; `None` if it never was.
     told_ms: Option<u64>,
-    /// Of the last request.
+    /// The client and the refusal of the last request.
     last: Option<(Option<SocketAddr>, Refusal)>,
 }
 
@@ -134,7 +135,7 @@ impl Untold {
         self.requests > 0 && self.told_ms.is_none_or(|told_ms| now_ms >= told_ms + TOLD_EVERY_MS)
     }
 
-    /// Says it in a sentence; nothing is left to be told then.
+    /// Returns a sentence for the log, after which nothing is left to be told.
     fn tell(&mut self, remedy: &str, now_ms: u64) -> Option<String> {
         let (peer, Refusal { status, reason }) = self.last?;
         let requests = std::mem::take(&mut self.requests);
@@ -153,7 +154,7 @@ impl Untold {
     }
 }
 
-/// With a full stop.
+/// Returns a reason with a full stop at its end.
 fn ended(reason: &str) -> String {
     format!("{}.", reason.trim_end_matches('.'))
 }
@@ -163,12 +164,12 @@ fn ended(reason: &str) -> String {
 pub(crate) struct Refusals {
     /// In the order of [`CAUSES`].
     causes: Mutex<[Untold; CAUSES.len()]>,
-    /// Whether something is left to be told.
+    /// Whether something is left to be logged.
     is_left: AtomicBool,
 }
 
 impl Refusals {
-    /// A request was refused, in its body or before.
+    /// Counts a request that was refused, in its body or before.
     pub(crate) fn note(&self, tally: &Tally, refusal: Refusal, in_body: bool, peer: Option<SocketAddr>) {
         let Some(cell) = cause_of(refusal, in_body) else { return };
         tally.count(cell);
@@ -186,7 +187,7 @@ impl Refusals {
         }
     }
 
-    /// Tells what is due, or at the end everything.
+    /// Logs the causes that are due, or all of them at the end.
     pub(crate) fn tell(&self, now_ms: u64, is_end: bool) {
         if !self.is_left.swap(false, Ordering::Relaxed) {
             return;
@@ -218,7 +219,7 @@ mod tests {
     };
     use crate::board::tally::Cell;
 
-    /// The first is told at once, the next ones together after a minute.
+    /// The first refusal is logged at once, the next ones together after a minute.
     #[test]
     fn once_a_minute() {
         let mut untold = Untold::default();
@@ -242,7 +243,7 @@ mod tests {
         assert!(!untold.is_due(u64::MAX));
     }
 
-    /// Every refusal has a cause, but for those that have none.
+    /// Every refusal has a cause, except those where the application has failed or the client has gone.
     #[test]
     fn causes() {
         let of = |status| cause_of(Refusal { status, reason: "" }, false);

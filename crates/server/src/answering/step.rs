@@ -1,4 +1,4 @@
-//! What working on a connection comes to.
+//! Results of working on a connection.
 
 use crate::answering::answer::After;
 use crate::answering::errand::Errand;
@@ -9,7 +9,7 @@ use crate::client::connection::Connection;
 use crate::client::passage::Elsewhere;
 use crate::guard::Credentials;
 
-/// What a connection does next.
+/// A connection's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Goes on in its new phase.
@@ -24,23 +24,23 @@ pub(crate) enum Next {
 
 /// A step of a connection.
 pub(crate) enum Step {
-    /// It is here, and does this next.
+    /// The connection is here, and does this next.
     On(Box<Connection>, Next),
-    /// It is in the table, and its exchange with the application: with this errand, or in the queue.
+    /// The connection is in the table, and its exchange with the application: with this errand, or in the queue.
     Away(Option<Errand>),
 }
 
-/// What working on a connection came to.
+/// The result of working on a connection.
 pub(crate) enum Worked {
-    /// It waits.
+    /// The connection waits.
     Kept(Box<Connection>),
-    /// It is with the application, which the driver is to call.
+    /// The connection is with the application, which the driver is to call if there is an errand.
     Away(Option<Errand>),
-    /// It has ended; something may be left to be closed.
+    /// The connection has ended; something may be left to be closed.
     Ended(Option<Errand>),
 }
 
-/// How a request is answered.
+/// The way in which a request is answered.
 pub(crate) enum Answering {
     /// The answer is written.
     Done(After),
@@ -50,10 +50,10 @@ pub(crate) enum Answering {
     Check(Box<Credentials>),
     /// By a script.
     Script(Box<WantedScript>),
-    /// With the answer to another request, as soon as that is there.
+    /// With the answer to another request, as soon as it is there.
     Await(Box<Wanting>),
     /// By another process.
     Pass(Elsewhere),
-    /// As one for this target.
+    /// As a request for this target.
     Rewritten(Rewritten),
 }

@@ -1,9 +1,9 @@
-//! What a worker leaves when it dies: lines of the access log and entries of the error log that it has not written yet, and
-//! the requests that were inside the application.
+//! The estate of a worker that dies: lines of the access log and entries of the error log that it has not written yet,
+//! and the requests that were inside the application.
 //!
-//! All are on its board, which its supervisor reads when it is dead, of whatever it died. To write each line at once
-//! instead would cost a system call for each answer, and to write before each wait for the kernel as much on a server
-//! with little to do; to note it here costs a store for each eight bytes.
+//! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Writing each
+//! line at once instead would cost a system call for each answer, and writing before each wait for the kernel would
+//! cost as much on a server with little to do; noting a line on the board costs one store for every eight bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use adyton_sys::board::Board;
 
 use crate::threads::task::What;
 
-/// Cells of everything here.
+/// Cells of the whole estate.
 pub(crate) const CELLS: usize = TRACES_START + TRACES * TRACE_CELLS;
 
-/// Pages for lines of access logs. Only those that are used take memory. Lines beyond them are not on the board.
+/// Pages for lines of access logs. Only used pages take memory. Lines beyond these pages are not on the board.
 const PAGES: usize = 64;
 
-/// Pages of one log: one that is being filled, one that the log's thread has in hand, and two more for a log that is behind.
+/// Pages of one log: one is being filled, one is with the log's thread, and two more are for a log that is behind.
 const PAGES_OF_LOG: usize = 4;
 
 /// Cells of a page: the key of its log, and its lines.
 const PAGE_CELLS: usize = 1 + LINES_CELLS;
 
-/// Where entries of the error log are, behind those pages.
+/// First cell of the entries of the error log, behind those pages.
 const ENTRIES_START: usize = PAGES * PAGE_CELLS;
 
-/// Where traces begin.
+/// First cell of the traces.
 const TRACES_START: usize = ENTRIES_START + LINES_CELLS;
 
 /// Bytes in a cell.
@@ -39,31 +39,33 @@ const CELL_BYTES: usize = size_of::<u64>();
 /// Bytes of lines in a page.
 pub(crate) const LINES_BYTES_MAX: usize = 68 * 1024;
 
-/// How many cells are filled, and those.
+/// Cells of a run of lines: the number of filled cells, and the cells themselves.
 const LINES_CELLS: usize = 1 + LINES_BYTES_MAX / CELL_BYTES;
 
-/// Threads whose requests are noted: more than `--threads` is for most, and 32 KiB that are only touched when used.
+/// Threads whose requests are noted: more than most servers have as `--threads`, and 32 KiB that are only touched when
+/// used.
 const TRACES: usize = 128;
 
-/// How it stands, number and given name of the request, the beginning of its head.
+/// Cells of a trace: its state, the request's number, the given id and its length, and the beginning of the request's
+/// head.
 const TRACE_CELLS: usize = 3 + GIVEN_CELLS + HEAD_CELLS;
 
-/// Cells of the name that a request was given.
+/// Cells of the id that a request came with.
 const GIVEN_CELLS: usize = GIVEN_BYTES_MAX / CELL_BYTES;
 
 /// Cells of the beginning of a head.
 const HEAD_CELLS: usize = What::HEAD_BYTES_MAX / CELL_BYTES;
 
-/// How a trace stands: it is free.
+/// State of a trace: it is free.
 const FREE: u64 = 0;
 
-/// How a trace stands: its thread is not inside the application.
+/// State of a trace: its thread is not inside the application.
 const OUTSIDE: u64 = 1;
 
-/// How a trace stands: its thread is inside, with so many bytes of a head more than this.
+/// State of a trace: its thread is inside the application; the state minus this is the length of the head in bytes.
 const INSIDE: u64 = 2;
 
-/// Pages of lines, each of which is free, or has an owner.
+/// Pages of lines, each either free or owned.
 pub(crate) struct Pages {
     board: Arc<Board>,
     start: usize,
@@ -88,12 +90,12 @@ impl Pages {
 pub(crate) struct PagesOfLog {
     all: Pages,
     key: u64,
-    /// Number of pages that it has.
+    /// Number of pages that the log has.
     used: Arc<AtomicUsize>,
 }
 
 impl PagesOfLog {
-    /// A free page, if the log may have another one.
+    /// Takes a free page, if the log may have another one.
     pub(crate) fn take(&self) -> Option<Page> {
         if self.used.load(Ordering::Relaxed) >= PAGES_OF_LOG {
             return None;
@@ -108,7 +110,7 @@ impl PagesOfLog {
     }
 }
 
-/// A page of lines. It is empty, and free again, when it is dropped.
+/// A page of lines. When it is dropped, it is emptied and free again.
 pub(crate) struct Page {
     lines: Lines,
     number: usize,
@@ -117,7 +119,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Notes further lines; `false` when there is no room.
+    /// Notes further lines; returns `false` when there is no room.
     pub(crate) fn push(&mut self, lines: &[u8]) -> bool {
         self.lines.push(lines)
     }
@@ -125,15 +127,16 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // A process that dies between a write and this leaves lines that stand in the log already: better twice than not at all.
+        // A process that dies between the write and this line leaves lines that the log has already: better twice than
+        // not at all.
         self.lines.clear();
         self.taken[self.number].store(false, Ordering::Release);
         self.used.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Lines that are to be written, from `start` on a board. Each begins in a cell of its own, and zeros, of which no line
-/// has any, fill its last one.
+/// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and zeros, of which
+/// no line has any, fill its last cell.
 pub(crate) struct Lines {
     board: Arc<Board>,
     start: usize,
@@ -146,24 +149,24 @@ impl Lines {
         Self { board, start, filled: 0 }
     }
 
-    /// Where entries of the error log are noted in an estate that begins at `start`.
+    /// Returns the place for entries of the error log in an estate that begins at `start`.
     pub(crate) fn of_entries(board: Arc<Board>, start: usize) -> Self {
         Self::new(board, start + ENTRIES_START)
     }
 
-    /// Notes further lines; `false` when there is no room.
+    /// Notes further lines; returns `false` when there is no room.
     fn push(&mut self, lines: &[u8]) -> bool {
         let end = self.filled + lines.len().div_ceil(CELL_BYTES);
         let cells = &self.board.cells()[self.start..self.start + LINES_CELLS];
         let Some(room) = cells.get(1 + self.filled..=end) else { return false };
         store(room, lines);
-        // After the lines: a reader, when this process has died, finds whole ones.
+        // Stored after the lines, so that a reader finds whole ones when this process has died.
         cells[0].store(end as u64, Ordering::Release);
         self.filled = end;
         true
     }
 
-    /// They are written.
+    /// Forgets the lines, which are written.
     fn clear(&mut self) {
         self.filled = 0;
         self.board.cells()[self.start].store(0, Ordering::Release);
@@ -172,7 +175,7 @@ impl Lines {
 
 impl Leaves for Lines {
     fn push(&mut self, entry: &[u8]) {
-        // Those for which there is no room are not on the board.
+        // Entries for which there is no room are not on the board.
         Self::push(self, entry);
     }
 
@@ -183,14 +186,14 @@ impl Leaves for Lines {
     }
 }
 
-/// Where one thread notes the request that it is in.
+/// The place where one thread notes the request that it is in.
 pub(crate) struct Trace {
     board: Arc<Board>,
     start: usize,
 }
 
 impl Trace {
-    /// Takes one of those that begin at `start`; `None` when too many threads have one.
+    /// Takes a free trace of the estate that begins at `start`; `None` when too many threads have one.
     pub(crate) fn take(board: &Arc<Board>, start: usize) -> Option<Self> {
         let starts = (0..TRACES).map(|number| start + TRACES_START + number * TRACE_CELLS);
         let is_free = |&start: &usize| {
@@ -200,7 +203,7 @@ impl Trace {
         starts.into_iter().find(is_free).map(|start| Self { board: Arc::clone(board), start })
     }
 
-    /// Its thread goes inside with this request; without a head it is the rest of an answer.
+    /// Notes that the thread enters the application with this request; an empty head means the rest of an answer.
     pub(crate) fn enter(&self, head: &[u8], id: &RequestId) {
         let head = &head[..head.len().min(What::HEAD_BYTES_MAX)];
         let cells = &self.board.cells()[self.start..self.start + TRACE_CELLS];
@@ -214,7 +217,7 @@ impl Trace {
         cells[0].store(INSIDE + head.len() as u64, Ordering::Release);
     }
 
-    /// Its thread has come back.
+    /// Notes that the thread has left the application.
     pub(crate) fn leave(&self) {
         self.board.cells()[self.start].store(OUTSIDE, Ordering::Relaxed);
     }
@@ -226,7 +229,7 @@ impl Drop for Trace {
     }
 }
 
-/// The lines of access logs that a process which has died has left, by the key of each log.
+/// The lines of access logs that a dead process has left, by the key of each log.
 pub(crate) fn lines(cells: &[AtomicU64]) -> BTreeMap<u64, Vec<u8>> {
     let mut lines: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
     for page in cells[..ENTRIES_START].chunks_exact(PAGE_CELLS) {
@@ -238,20 +241,21 @@ pub(crate) fn lines(cells: &[AtomicU64]) -> BTreeMap<u64, Vec<u8>> {
     lines
 }
 
-/// The entries of its error log.
+/// The entries of the error log that a dead process has left.
 pub(crate) fn entries(cells: &[AtomicU64]) -> Vec<u8> {
     noted(&cells[ENTRIES_START..TRACES_START])
 }
 
 fn noted(cells: &[AtomicU64]) -> Vec<u8> {
     let filled = usize::try_from(cells[0].load(Ordering::Acquire)).unwrap_or(usize::MAX);
-    // What a process of the application's user has written there is believed in nothing.
+    // A process of the application's user can write anything on the board, so no number there is trusted.
     let mut lines = load(&cells[1..LINES_CELLS], filled.saturating_mul(CELL_BYTES));
     lines.retain(|&byte| byte != 0);
     lines
 }
 
-/// The requests that it has left inside the application: method, path and id of each. A query may hold a secret.
+/// The requests that a dead process has left inside the application: method, path and id of each. The query is left
+/// out, as it may hold a secret.
 pub(crate) fn inside(cells: &[AtomicU64]) -> Vec<String> {
     let traces = cells[TRACES_START..].chunks_exact(TRACE_CELLS);
     let number = |cell: &AtomicU64| cell.load(Ordering::Acquire);
@@ -269,7 +273,7 @@ pub(crate) fn inside(cells: &[AtomicU64]) -> Vec<String> {
     taken.map(say).collect()
 }
 
-/// Puts bytes into cells, as far as there are any.
+/// Stores bytes in cells, as far as there are cells.
 fn store(cells: &[AtomicU64], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<CELL_BYTES>();
     let mut last = [0; CELL_BYTES];
@@ -280,7 +284,7 @@ fn store(cells: &[AtomicU64], bytes: &[u8]) {
     }
 }
 
-/// So many bytes out of cells, or as many as there are.
+/// Loads `count` bytes from cells, or as many as there are.
 fn load(cells: &[AtomicU64], count: usize) -> Vec<u8> {
     cells.iter().flat_map(|cell| cell.load(Ordering::Relaxed).to_ne_bytes()).take(count).collect()
 }
@@ -303,7 +307,7 @@ mod tests {
         Board::new(CELLS + 1).map(Arc::new)
     }
 
-    /// Lines of every length come back as they were, those that are written do not, and there is an end to the room.
+    /// Lines of every length come back as they were, written lines do not, and the room has an end.
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
@@ -336,7 +340,7 @@ mod tests {
         Ok(())
     }
 
-    /// Each log has its own lines, and there are no more pages for all of them than there are.
+    /// Each log has its own lines, and all logs together get no more than the pages that there are.
     #[test]
     fn lines_of_several_logs() -> io::Result<()> {
         let board = board()?;
@@ -370,7 +374,7 @@ mod tests {
         Ok(())
     }
 
-    /// Which request is inside is known, whatever it is called, and not what its query says.
+    /// The requests inside are known, with any id, and their queries are not.
     #[test]
     fn requests_inside() -> io::Result<()> {
         let board = board()?;

@@ -1,8 +1,8 @@
-//! What is asked for: requests by the first segment of their path, on the board that another process reads.
+//! Counts of requests by the first segment of their path, on the board that another process reads.
 //!
-//! The table is of fixed size, and only paths that were answered with 2xx get a row: those that clients guess are not,
-//! unless the application answers any path. So when no row is left, a prefix gets one only if it was seen a short while ago, too,
-//! in the place of one that was counted once. What has no row is counted together.
+//! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess do not,
+//! unless the application answers any path. When no row is left, a prefix therefore gets one only if it was seen a
+//! short while ago, too, in the place of a prefix that was counted once. Prefixes without a row are counted together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Rows of the table; the last is for all others.
 const ROWS: usize = 32;
 
-/// Of a row: a hash, four numbers with the name, and what is counted.
+/// Cells of a row: a hash, four cells with the name, and the counts.
 const ROW_CELLS: usize = 8;
 
 const NAME_CELLS: usize = 4;
 
-/// The longest name: one more byte is for its length.
+/// Longest name in bytes: one more byte is for its length.
 const NAME_BYTES_MAX: usize = NAME_CELLS * 8 - 1;
 
-/// No row: of a request that could not be parsed.
+/// Row number that stands for none, as for a request that could not be parsed.
 pub(crate) const NOWHERE: u8 = u8::MAX;
 
 const HASH: usize = 0;
@@ -27,38 +27,39 @@ const REQUESTS: usize = 5;
 const ERRORS: usize = 6;
 const DURATION_US: usize = 7;
 
-/// Prefixes without a row that are remembered: more than a flood of invented ones brings between two requests of a page.
+/// Prefixes without a row that are remembered: more than a flood of invented ones brings between two requests of a
+/// page.
 const SEEN_CELLS: usize = 256;
 
-/// Cells of the table, and of what is remembered of others.
+/// Cells of the table, and of the remembered prefixes without a row.
 pub(crate) const CELLS: usize = ROWS * ROW_CELLS + SEEN_CELLS;
 
 /// Stands for a hash while a row gets its next name.
 const CHANGES: u64 = 2;
 
-/// Names that are kept apart when tables are put together.
+/// Names that are kept apart when tables are added up.
 const NAMES_MAX: usize = 128;
 
-/// What is said of all others.
+/// The name that stands for all prefixes without a row.
 pub const OTHERS: &str = "*";
 
-/// What was asked for with one prefix.
+/// Counts of the requests with one prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Requests that were answered.
     pub requests: u64,
     /// Answers with 5xx.
     pub errors: u64,
-    /// How long they took together.
+    /// Time that the answers took together, in microseconds.
     pub duration_us: u64,
 }
 
 /// Requests by prefix.
 pub type Prefixes = BTreeMap<String, Asked>;
 
-/// The first segment of a path: `/shop` of `/shop/cart/1`, `/` of `/` and of `/favicon.ico`.
+/// Returns the first segment of a path: `/shop` of `/shop/cart/1`, `/` of `/` and of `/favicon.ico`.
 fn prefix_of(path: &[u8]) -> &[u8] {
-    // The most frequent path has nothing to look through.
+    // The most frequent path needs no search for a slash.
     let Some(rest) = path.get(1..).filter(|rest| !rest.is_empty()) else { return b"/" };
     match memchr::memchr(b'/', rest) {
         Some(at) => &path[..=at],
@@ -66,7 +67,7 @@ fn prefix_of(path: &[u8]) -> &[u8] {
     }
 }
 
-/// The row of a path. `keeps`: whether it may be a new one.
+/// Returns the row of a path. `keeps`: whether the path may get a new row.
 pub(crate) fn row_of(cells: &[AtomicU64], path: &[u8], keeps: bool) -> u8 {
     let prefix = prefix_of(path);
     let row = if prefix.len() > NAME_BYTES_MAX { ROWS - 1 } else { find(cells, prefix, keeps) };
@@ -78,12 +79,13 @@ pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]>
     cells.get(usize::from(row) * ROW_CELLS + REQUESTS..)?.first_chunk()
 }
 
-/// The row of a prefix; that of all others when it has none and may not have one, or when there is none left.
+/// Returns the row of a prefix, or the row of all others if the prefix has none and may not get one, or if none is
+/// left.
 #[inline]
 fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     let hash = hash_of(prefix);
     let first = usize::try_from(hash >> 32).unwrap_or(0);
-    // Nearly always it has its own place, and nothing else is looked at.
+    // Nearly always the prefix is in its own place, and no other row is looked at.
     let own = first % (ROWS - 1);
     if cells[own * ROW_CELLS + HASH].load(Ordering::Acquire) == hash {
         return own;
@@ -91,7 +93,7 @@ fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     look_further(cells, (first, hash), prefix, keeps)
 }
 
-/// The row of a prefix that is not in its own place.
+/// Returns the row of a prefix that is not in its own place.
 fn look_further(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8], keeps: bool) -> usize {
     for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
         let cell = &cells[row * ROW_CELLS + HASH];
@@ -115,14 +117,14 @@ fn look_further(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8],
     ROWS - 1
 }
 
-/// Whether a prefix without a row has come before; it is remembered until another comes to its place.
+/// Whether a prefix without a row has come before; it is remembered until another one takes its place.
 fn was_seen(seen: &[AtomicU64], hash: u64) -> bool {
     let cell = &seen[usize::try_from(hash >> 16).unwrap_or(0) % SEEN_CELLS];
     cell.swap(hash, Ordering::Relaxed) == hash
 }
 
-/// Gives a prefix the row of another that was counted once, which goes to all others. An answer that is on its way
-/// there meanwhile may be counted for the wrong one of the two.
+/// Gives a prefix the row of another one that was counted once, and adds that count to all others. An answer that is on
+/// its way to the row meanwhile may be counted for the wrong one of the two.
 fn replace(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8]) -> Option<usize> {
     let row_at = |row: usize| &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
     for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
@@ -142,7 +144,7 @@ fn replace(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8]) -> O
     None
 }
 
-/// Never 0, nor any even number.
+/// Returns a hash that is odd, so neither 0 nor [`CHANGES`].
 fn hash_of(prefix: &[u8]) -> u64 {
     // FNV-1a: most prefixes are short.
     let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -175,7 +177,7 @@ pub(crate) fn read(cells: &[AtomicU64]) -> Prefixes {
     all
 }
 
-/// What is no UTF-8 is taken for ISO 8859-1, as in the logs.
+/// Reads a name; bytes that are not UTF-8 are taken for ISO 8859-1, as in the logs.
 fn read_name(cells: &[AtomicU64]) -> String {
     let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.load(Ordering::Relaxed).to_le_bytes()).collect();
     let length = usize::from(bytes[NAME_BYTES_MAX]).min(NAME_BYTES_MAX);
@@ -197,7 +199,7 @@ pub(crate) fn add(sum: &mut Prefixes, other: &Prefixes) {
 fn add_one(sum: &mut Prefixes, name: String, asked: Asked) {
     let mut has_room = sum.len() < NAMES_MAX || sum.contains_key(&name);
     if !has_room && asked.requests > 1 {
-        // What was asked for once gives way.
+        // A name that was asked for once gives way.
         let rare = sum.iter().find(|(name, asked)| asked.requests <= 1 && *name != OTHERS);
         if let Some((rare, asked)) = rare.map(|(name, asked)| (name.clone(), *asked)) {
             sum.remove(&rare);
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(expected.map(|(name, requests, errors)| (name.to_owned(), requests, errors)), shown[..]);
     }
 
-    /// A name is what was asked for: the page or program that shows it escapes it.
+    /// A name is kept as it was asked for: the page or program that shows it escapes it.
     #[test]
     fn names() {
         for (path, expected) in [
@@ -266,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Prefixes that a client has invented make room for those that are asked for again, and nothing is lost.
+    /// Prefixes that a client has invented make room for prefixes that are asked for again, and no request is lost.
     #[test]
     fn invented() {
         let cells = table();
@@ -282,7 +284,7 @@ mod tests {
         }
         let found = read(&cells);
 
-        // The first time each was one among many.
+        // The first request of each was counted among all others.
         assert_eq!((3, 3), (found["/shop"].requests, found["/blog"].requests));
         assert_eq!(2_008, found.values().map(|asked| asked.requests).sum::<u64>());
 
@@ -298,7 +300,7 @@ mod tests {
         assert!(sum.len() <= NAMES_MAX + 1);
     }
 
-    /// However many prefixes there are, none is lost and the table is no larger.
+    /// However many prefixes there are, no request is lost and the table does not grow.
     #[test]
     fn full() {
         let cells = table();

@@ -1,24 +1,26 @@
-//! A worker's share of the connections: it leaves new ones to other workers while it has more than they do, or while all its
-//! threads are inside the application and not all of theirs.
+//! A worker's share of the connections: a worker leaves new connections to other workers while it has more than they
+//! do, or while all its threads are inside the application and not all of theirs are.
 //!
 //! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
-//! half as many again as another. So each worker listens at the sockets of all, and stops while it is ahead.
+//! half as many again as another. Each worker therefore listens at the sockets of all, and stops while it is ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use adyton_sys::board::Board;
 
-/// The most workers that are there at the same time, those that drain included.
+/// Maximum number of workers at the same time, draining ones included.
 pub const ROWS: usize = 4096;
 
-/// Cells of the board: how many workers serve, how many rows are in use, the connections at each, and whether it is full.
+/// Cells of the board: the number of serving workers, the number of used rows, and for each worker its connections and
+/// whether it is full.
 pub const CELLS: usize = FULL + ROWS;
 
 /// Connections that a worker takes without asking how many the others have.
 const FEW: u64 = 2;
 
-/// Looks in a row, one a second, that have to find a surplus before any of it is given away. Where many clients end at once
-/// the last ones are often all with one worker, for a moment; and some take an answer that ends the connection for an error.
+/// Looks in a row, one a second, that have to find a surplus before any of it is given away. Where many clients end at
+/// once, the last connections are often all with one worker, for a moment; and some clients take an answer that ends
+/// the connection for an error.
 const SURPLUS_LOOKS: u32 = 5;
 
 const SERVING: usize = 0;
@@ -33,7 +35,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The view from a row.
+    /// Returns the view of the worker that has this row.
     pub fn new(board: Board, row: usize) -> Self {
         Self { board, row: row.min(ROWS - 1) }
     }
@@ -42,22 +44,22 @@ impl Share {
         &self.board.cells()[FIRST + self.row]
     }
 
-    /// A connection more.
+    /// Adds one connection to the count.
     pub(crate) fn enter(&self) {
         self.own().fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many connections fewer.
+    /// Subtracts `connections` from the count.
     pub(crate) fn leave(&self, connections: usize) {
         self.own().fetch_sub(connections as u64, Ordering::Relaxed);
     }
 
-    /// Whether all threads of this worker are inside the application.
+    /// Says whether all threads of this worker are inside the application.
     pub(crate) fn set_full(&self, is_full: bool) {
         self.board.cells()[FULL + self.row].store(u64::from(is_full), Ordering::Relaxed);
     }
 
-    /// Whether a worker has threads that are free.
+    /// Whether any worker has a free thread.
     pub(crate) fn has_free(&self) -> bool {
         let cells = self.board.cells();
         let used = usize::try_from(cells[USED].load(Ordering::Relaxed)).unwrap_or(0).min(ROWS);
@@ -65,7 +67,7 @@ impl Share {
         cells[SERVING].load(Ordering::Relaxed) > full
     }
 
-    /// The connections of each worker if all had the same number; `None` while this one is alone.
+    /// Returns the connections of each worker if all had the same number; `None` while this worker is alone.
     fn fair(&self) -> Option<u64> {
         let cells = self.board.cells();
         let read = |at: usize| cells[at].load(Ordering::Relaxed);
@@ -74,14 +76,14 @@ impl Share {
         (serving > 1).then(|| total / serving)
     }
 
-    /// Whether this worker has more than its share: a few connections do not matter.
+    /// Whether this worker has more than its share; a few connections do not matter.
     pub(crate) fn is_ahead(&self) -> bool {
         let own = self.own().load(Ordering::Relaxed);
         self.fair().is_some_and(|fair| own > (fair + fair / 16).max(FEW))
     }
 
-    /// The connections that others should have, when they are many: workers that are new get no part of the work where
-    /// clients keep their connections.
+    /// Returns the connections that others should have, when they are many: where clients keep their connections, new
+    /// workers would get no part of the work otherwise.
     pub(crate) fn surplus(&self) -> u64 {
         let own = self.own().load(Ordering::Relaxed);
         self.fair().filter(|fair| own > fair + (fair / 2).max(FEW)).map_or(0, |fair| own - fair)
@@ -96,13 +98,14 @@ pub(crate) struct Surplus {
 }
 
 impl Surplus {
-    /// Takes note of how many others should have now.
+    /// Notes how many connections others should have now.
     pub(crate) fn look(&mut self, now: u64) {
         self.looks = if now > 0 { self.looks.saturating_add(1) } else { 0 };
         self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };
     }
 
-    /// Whether one more is given away. `now` counts again: much may have come since the last look.
+    /// Whether one more connection is given away. `now` returns the surplus again, as much may have changed since the
+    /// last look.
     pub(crate) fn gives(&mut self, now: impl FnOnce() -> u64) -> bool {
         if self.left == 0 {
             return false;
@@ -146,7 +149,7 @@ mod tests {
         Ok((board, one, other))
     }
 
-    /// Only what lasts is given away, and no more than there is at that moment.
+    /// Only a surplus that lasts is given away, and no more than there is at that moment.
     #[test]
     fn a_surplus_has_to_last() {
         let mut surplus = Surplus::default();
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!([true, true, false], [9; 3].map(|now| surplus.gives(|| now)));
     }
 
-    /// A worker with half as much again as all have on the average gives the rest away; one that is alone does not.
+    /// A worker with half as many again as the average gives the rest away; a worker that is alone does not.
     #[test]
     fn surplus() -> io::Result<()> {
         let board = Board::new(CELLS)?;
@@ -185,7 +188,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker is free until it says otherwise; one that has ended is not full.
+    /// A worker is free until it says otherwise; an ended worker is not full.
     #[test]
     fn full() -> io::Result<()> {
         let (board, one, other) = two_workers()?;
@@ -203,7 +206,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker with clearly more than the others is ahead; one that is alone is not.
+    /// A worker with clearly more than the others is ahead; a worker that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let (board, one, other) = two_workers()?;

@@ -1,7 +1,7 @@
 //! Answers of each site, on the board that another process reads.
 //!
-//! The table is of fixed size. Sites get their rows when a plan is taken into use, in the order of the file; those for which none is
-//! left, or whose names are too long, are counted together.
+//! The table is of fixed size. Sites get their rows when a plan is taken into use, in the order of the file; sites for
+//! which no row is left, or whose names are too long, are counted together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,10 +27,10 @@ pub(crate) const CELLS: usize = ROWS * ROW_CELLS;
 /// Requests by the name of their site.
 pub type Sites = Prefixes;
 
-/// The name of a site that has none, as in the access log.
+/// Stands for the name of a site without one, as in the access log.
 const NAMELESS: &str = "-";
 
-/// The row of the site with this name, which gets one if it has none. One thread at a time may ask.
+/// Returns the row of the site with this name, which gets one if it has none. Only one thread at a time may call it.
 pub(crate) fn row_of(cells: &[AtomicU64], name: Option<&str>) -> u8 {
     let name = name.unwrap_or(NAMELESS);
     let rows = cells.chunks_exact(ROW_CELLS).take(ROWS - 1);
@@ -68,7 +68,7 @@ fn is_free(row: &[AtomicU64]) -> bool {
     row[0].load(Ordering::Relaxed) == 0
 }
 
-/// Writes a name that fits, its length last: a row has none before.
+/// Writes a name that fits, its length last: until then the row has no name.
 fn write_name(row: &[AtomicU64], name: &str) {
     for (cell, bytes) in row[1..NAME_CELLS].iter().zip(name.as_bytes().chunks(8)) {
         let mut word = [0; 8];
@@ -78,7 +78,7 @@ fn write_name(row: &[AtomicU64], name: &str) {
     row[0].store(name.len() as u64, Ordering::Release);
 }
 
-/// `None`: the row has no name yet. A board may be that of a process that writes what it likes.
+/// Reads the name of a row; `None` if it has none yet. The process that owns the board may have written anything.
 fn read_name(row: &[AtomicU64]) -> Option<String> {
     let length = usize::try_from(row[0].load(Ordering::Acquire)).unwrap_or(usize::MAX);
     let words = row[1..NAME_CELLS].iter().flat_map(|cell| cell.load(Ordering::Relaxed).to_le_bytes());
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// A site has the same row whenever it is named; one without a name is counted as the log calls it.
+    /// A site has the same row whenever it is named; a site without a name is counted as the log calls it.
     #[test]
     fn by_name() {
         let cells = table();
@@ -122,7 +122,7 @@ mod tests {
         );
     }
 
-    /// Sites for which there is no row, and names that are too long, are counted together; nothing is lost.
+    /// Sites for which there is no row, and names that are too long, are counted together; no request is lost.
     #[test]
     fn no_room() {
         let cells = table();

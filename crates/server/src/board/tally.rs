@@ -1,4 +1,4 @@
-//! What a server counts and how it stands: numbers on a board that another process may read at any time.
+//! Counters and states of a server: numbers on a board that another process may read at any time.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +17,7 @@ use crate::board::site_counts::{self, Sites};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Cell {
-    /// Calls that began inline; those that were handed over are among them.
+    /// Calls that began inline, including those that were handed over.
     Begun,
     /// Calls that took so long that another thread took over the loop.
     HandedOver,
@@ -39,7 +39,7 @@ pub enum Cell {
     PassedOn,
     /// Connections that another process has passed on.
     Arrived,
-    /// Answers with 1xx. Those of the other classes follow.
+    /// Answers with 1xx. The other classes follow.
     Answers1,
     /// Answers with 2xx.
     Answers2,
@@ -49,7 +49,7 @@ pub enum Cell {
     Answers4,
     /// Answers with 5xx.
     Answers5,
-    /// Bytes of bodies that were answered.
+    /// Bytes of response bodies.
     BodyBytes,
     /// Bytes that clients have sent and a loop has read.
     ReceivedBytes,
@@ -57,17 +57,17 @@ pub enum Cell {
     StaticHits,
     /// Static files: opened.
     StaticLoads,
-    /// Static files: given up to keep within the cache's limits.
+    /// Static files: evicted to keep within the cache's limits.
     StaticEvictions,
-    /// Requests that were answered with what was kept for others.
+    /// Requests that were answered with an answer kept for others.
     CacheHits,
-    /// The same, of which what was kept was stale and being fetched anew.
+    /// Requests that were answered with a stale kept answer while it was fetched anew.
     CacheStale,
-    /// Requests of routes that keep answers for which nothing was kept.
+    /// Requests for which no answer was kept, of routes that keep answers.
     CacheMisses,
     /// Requests that have waited for the answer to another.
     CacheCollapsed,
-    /// Refused: what is no correct request. The other causes follow.
+    /// Refused: malformed requests. The other causes follow.
     Malformed,
     /// Refused: heads that took too long.
     HeadTooSlow,
@@ -93,12 +93,12 @@ pub enum Cell {
     LinesLost,
     /// Entries of the error log that were lost.
     EntriesLost,
-    /// Connections that have ended with a process that died, in the middle of a request, or that could not be taken from a
+    /// Connections that ended in the middle of a request with a process that died, or that could not be taken from a
     /// passage.
     ConnectionsLost,
-    /// From here on: how things stand. Connections that wait for a request.
+    /// Connections that wait for a request. This cell and all below describe the present state.
     Idle,
-    /// Connections that send one.
+    /// Connections that send a request.
     Receiving,
     /// Connections that are with the application, or wait for it.
     Asking,
@@ -108,7 +108,7 @@ pub enum Cell {
     Moving,
     /// Connections that are being closed.
     Closing,
-    /// Threads of the server that run the application or could.
+    /// Threads of the server that run the application, or could.
     Threads,
     /// Threads inside the application.
     ThreadsBusy,
@@ -120,20 +120,21 @@ pub enum Cell {
     StaticBytes,
     /// Answers that are kept for others.
     CacheEntries,
-    /// Memory of those, bytes.
+    /// Memory of the kept answers, bytes.
     CacheBytes,
     /// Loops that take connections.
     Listening,
     /// Signs of life.
     Beats,
-    /// What keeps the server from giving one.
+    /// The number of the ailment that keeps the server from giving signs of life.
     Ailment,
     /// How many cells there are.
     End,
 }
 
 impl Cell {
-    /// The class of a status; a status that no client ever sees (an answer that was cut before its head) is a 5xx.
+    /// Returns the cell of a status's class; a status that no client ever sees (an answer that was cut before its head)
+    /// is a 5xx.
     pub(crate) fn of_status(status: u16) -> Self {
         match status / 100 {
             1 => Self::Answers1,
@@ -149,17 +150,17 @@ impl Cell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Histogram {
-    /// From the moment in which the loop learned of a request until its answer was whole.
+    /// Time from the moment in which the loop learned of a request until its answer was whole.
     Duration,
-    /// How long requests in the queue have waited.
+    /// Time that requests have waited in the queue.
     QueueWait,
-    /// How long threads have waited for the interpreter.
+    /// Time that threads have waited for the interpreter.
     InterpreterWait,
     /// How many histograms there are.
     End,
 }
 
-/// The upper bounds of a histogram's classes in microseconds; one more has what is above.
+/// Upper bounds of a histogram's classes in microseconds; one more class has all that is above.
 pub const BOUNDS_US: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
@@ -177,19 +178,19 @@ const DURATIONS: usize = Cell::End as usize + Histogram::Duration as usize * HIS
 /// Place on a board of the table of sites.
 const SITES: usize = CELLS + prefixes::CELLS;
 
-/// Where on a board that begins which a worker leaves when it dies.
+/// Place on a board of the estate that a worker leaves when it dies.
 const ESTATE: usize = SITES + site_counts::CELLS;
 
-/// Cells of a board with all that.
+/// Cells of a whole board.
 const BOARD_CELLS: usize = ESTATE + estate::CELLS;
 
 /// An answer, as far as it is counted.
 pub(crate) struct Answered {
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
-    /// The row of its path.
+    /// The row of the request's path.
     pub(crate) row: u8,
-    /// The row of its site, where sites are counted.
+    /// The row of the request's site, where sites are counted.
     pub(crate) row_of_site: Option<u8>,
     pub(crate) duration_us: u64,
 }
@@ -197,7 +198,7 @@ pub(crate) struct Answered {
 /// The numbers of one server.
 pub struct Tally {
     board: Arc<Board>,
-    /// One loop writes what loops write: no locked instruction is needed.
+    /// Whether only one loop writes the cells that loops write: then no locked instruction is needed.
     single: bool,
 }
 
@@ -220,12 +221,12 @@ impl Tally {
         Ok(Self { board: Arc::new(Board::open(fd, BOARD_CELLS)?), single: false })
     }
 
-    /// Says that one loop writes.
+    /// Says whether only one loop writes.
     pub(crate) fn set_single(&mut self, single: bool) {
         self.single = single;
     }
 
-    /// The memory behind it, for another process.
+    /// The memory of the tally, for another process.
     pub fn board(&self) -> &Board {
         &self.board
     }
@@ -234,28 +235,28 @@ impl Tally {
         &self.board.cells()[cell as usize]
     }
 
-    /// What a cell says.
+    /// Returns the number in a cell.
     pub fn get(&self, cell: Cell) -> u64 {
         self.cell(cell).load(Ordering::Relaxed)
     }
 
-    /// Says how something stands.
+    /// Sets the number in a cell.
     pub(crate) fn set(&self, cell: Cell, number: u64) {
         self.cell(cell).store(number, Ordering::Relaxed);
     }
 
-    /// Says how something of one part of the server stands now, which was `before` when it was said last: the board
+    /// Changes the share of one part of the server in a cell from `before`, as it was last told, to `now`: the board
     /// has the sum of all parts.
     pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
         self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
 
-    /// Adds one, on any thread.
+    /// Adds one to a cell, on any thread.
     pub(crate) fn count(&self, cell: Cell) {
         self.cell(cell).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds to what only loops count.
+    /// Adds to a cell that only loops write.
     pub(crate) fn add(&self, cell: Cell, number: u64) {
         self.add_to(self.cell(cell), number);
     }
@@ -280,9 +281,9 @@ impl Tally {
         cells[HISTOGRAM_CELLS - 1].fetch_add(us, Ordering::Relaxed);
     }
 
-    /// Where an answer to a request for `path` is counted.
+    /// Returns the row in which an answer to a request for `path` is counted.
     pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
-        // A client that guesses paths gets something else, as a rule.
+        // A client that guesses paths gets another status, as a rule.
         prefixes::row_of(&self.board.cells()[CELLS..SITES], path, (200..300).contains(&status))
     }
 
@@ -307,49 +308,49 @@ impl Tally {
         of_site.map(count);
     }
 
-    /// The row in which answers of a site are counted; one thread at a time may ask.
+    /// Returns the row in which answers of a site are counted. Only one thread at a time may call it.
     pub(crate) fn row_of_site(&self, name: Option<&str>) -> u8 {
         site_counts::row_of(&self.board.cells()[SITES..ESTATE], name)
     }
 
-    /// Where lines of the access log are noted that are not written yet.
+    /// The pages for lines of the access log that are not written yet.
     pub(crate) fn pages(&self) -> Pages {
         Pages::new(Arc::clone(&self.board), ESTATE)
     }
 
-    /// A number that the server does not count itself.
+    /// Returns a counter for a cell that another part of the process counts in.
     pub(crate) fn counter(&self, cell: Cell) -> Counter {
         Counter::new(Arc::clone(&self.board), cell as usize)
     }
 
-    /// Has the error log of this process note there what it has not written yet, and count what it loses. For a worker.
+    /// Has the error log of a worker note its unwritten entries on the board, and count the entries that it loses.
     pub fn keep_entries(&self) {
         let entries = Lines::of_entries(Arc::clone(&self.board), ESTATE);
         adyton_log::leave_in(self.counter(Cell::EntriesLost), Box::new(entries));
     }
 
-    /// Where a thread notes the request that it is in; `None` when too many have a place already.
+    /// Returns a place in which a thread notes the request that it is in; `None` when too many threads have one.
     pub(crate) fn trace(&self) -> Option<Trace> {
         Trace::take(&self.board, ESTATE)
     }
 
-    /// The lines that a process which has died has not written, by the [key](adyton_log::sink::Destination::key) of their
-    /// access log.
+    /// The lines that a dead process has not written, by the [key](adyton_log::sink::Destination::key) of their access
+    /// log.
     pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
         estate::lines(&self.board.cells()[ESTATE..])
     }
 
-    /// The entries of its error log that it has not written.
+    /// The entries of the error log that a dead process has not written.
     pub fn entries_left(&self) -> Vec<u8> {
         estate::entries(&self.board.cells()[ESTATE..])
     }
 
-    /// The requests that were inside the application when it died.
+    /// The requests that were inside the application when the process died.
     pub fn inside(&self) -> Vec<String> {
         estate::inside(&self.board.cells()[ESTATE..])
     }
 
-    /// Everything as it is now.
+    /// Reads all numbers as they are now.
     pub fn sample(&self) -> Sample {
         let (numbers, tables) = self.board.cells()[..ESTATE].split_at(CELLS);
         let (of_prefixes, of_sites) = tables.split_at(prefixes::CELLS);
@@ -377,7 +378,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Adds to a number.
+    /// Adds to the number in a cell.
     pub fn count(&mut self, cell: Cell, number: u64) {
         self.cells[cell as usize] += number;
     }
@@ -397,13 +398,14 @@ impl Sample {
         &self.sites
     }
 
-    /// Numbers as [`Sample::cells`], [`Sample::prefixes`] and [`Sample::sites`] have given them; from another version, no numbers.
+    /// Makes a sample of the numbers that [`Sample::cells`], [`Sample::prefixes`] and [`Sample::sites`] have given; the
+    /// cells of another version count as 0.
     pub fn of(cells: &[u64], prefixes: Prefixes, sites: Sites) -> Self {
         let cells = if cells.len() == CELLS { cells.to_vec() } else { vec![0; CELLS] };
         Self { cells, prefixes, sites }
     }
 
-    /// What a cell says.
+    /// Returns the number in a cell.
     pub fn get(&self, cell: Cell) -> u64 {
         self.cells[cell as usize]
     }
@@ -433,7 +435,7 @@ impl Sample {
         prefixes::add(&mut self.sites, &other.sites);
     }
 
-    /// Adds what has happened on a board that no process writes any more; how it stood is past.
+    /// Adds the counters of a board that no process writes any more; its states are past.
     pub fn add_past(&mut self, other: &Self) {
         self.add_tables(other);
         let standing = Cell::Idle as usize..Cell::End as usize;
@@ -449,7 +451,7 @@ impl Sample {
 mod tests {
     use super::{BOUNDS_US, Cell, Histogram, Tally, class_of};
 
-    /// A time belongs to the first class whose bound it does not pass.
+    /// A time belongs to the first class whose bound it does not exceed.
     #[test]
     fn classes() {
         assert_eq!(0, class_of(0));
@@ -458,7 +460,7 @@ mod tests {
         assert_eq!(BOUNDS_US.len(), class_of(u64::MAX));
     }
 
-    /// Of a worker that has ended remains what it has done, and not how it stood.
+    /// The counters of an ended worker remain, and its states do not.
     #[test]
     fn past() -> std::io::Result<()> {
         let tally = Tally::new()?;

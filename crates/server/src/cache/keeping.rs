@@ -1,4 +1,4 @@
-//! What the cache wants of an answer that is not there yet.
+//! The cache's plans for an answer that is still to come.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use adyton_cache::{Entry, Rules};
 
 use crate::cache::store::{Cache, Filling};
 
-/// What the cache wants of an answer that an application or a script gives.
+/// The cache's plans for an answer that an application or a script will give.
 pub(crate) struct Keeping {
     pub(crate) cache: Arc<Cache>,
-    /// Why it is asked.
+    /// The reason why the application or script is asked.
     pub(crate) forward: Forward,
-    /// Whether its request has waited for the answer to another.
+    /// Whether the request has waited for the answer to another.
     pub(crate) is_collapsed: bool,
     pub(crate) rules: Rules,
-    /// The duty to fetch it, if it may be kept.
+    /// The duty to fetch the answer, if it may be kept.
     pub(crate) filling: Option<Filling>,
-    /// What is kept, and stale.
+    /// The kept answer, which is stale.
     pub(crate) stale: Option<Arc<Entry>>,
-    /// The key of what is another one if the request is answered without error.
+    /// The key of the answers that the request makes invalid if it is answered without error.
     pub(crate) changes: Option<Box<[u8]>>,
 }

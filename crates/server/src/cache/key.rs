@@ -1,4 +1,4 @@
-//! What an answer always depends on: everything that an application sees of a request beside its other fields, and the
+//! The key of an answer: everything that an application sees of a request, except for fields not listed here and the
 //! client's address.
 
 use adyton_cache::Audience;
@@ -6,7 +6,7 @@ use adyton_http::{Known, Method, Request};
 
 use crate::client::asker::Asker;
 
-/// Requests with these are nobody else's: their answers are neither kept nor taken from what is.
+/// Fields that make a request nobody else's: its answer is neither kept nor taken from kept ones.
 const ALONE: u128 = Known::Authorization.bit()
     | Known::ProxyAuthorization.bit()
     | Known::ContentLength.bit()
@@ -15,11 +15,11 @@ const ALONE: u128 = Known::Authorization.bit()
     | Known::Upgrade.bit()
     | Known::XHttpMethodOverride.bit();
 
-/// The same, of names that are not among the known ones.
+/// Fields like those in [`ALONE`], whose names are not among the known ones.
 const ALONE_OTHERS: [&[u8]; 2] = [b"X-HTTP-Method", b"X-Method-Override"];
 
-/// By these applications find out what they were asked for, in the place of the request line and `Host`. They may come from
-/// anybody.
+/// Fields by which applications find out what they were asked for, in place of the request line and `Host`. Anybody may
+/// send them.
 const ADDRESSES: [Known; 14] = [
     Known::Forwarded,
     Known::XForwardedHost,
@@ -37,7 +37,7 @@ const ADDRESSES: [Known; 14] = [
     Known::XScriptName,
 ];
 
-/// The same, of names that are not among the known ones.
+/// Fields like those in [`ADDRESSES`], whose names are not among the known ones.
 const ADDRESSES_OTHERS: [&[u8]; 7] = [
     b"X-Forwarded-Path",
     b"X-Forwarded-Uri",
@@ -57,21 +57,21 @@ const ADDRESSES_BITS: u128 = {
     bits
 };
 
-/// What the cache has to do with a request.
+/// How the cache is used for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Nothing.
+    /// The cache is not used.
     None,
-    /// It may be answered with what is kept.
+    /// A kept answer may answer the request.
     Read,
-    /// Its answer may be kept, too.
+    /// As [`Use::Read`], and the answer may be kept, too.
     Fill,
-    /// What it is about is another one afterwards.
+    /// The request may change the resource, whose kept answers are then invalid.
     Changes,
 }
 
-/// What the cache has to do with a request by what it is. What clients say in `Cache-Control` is not heard: a page would be
-/// as slow as they like.
+/// Returns how the cache is used for a request. `Cache-Control` of clients is ignored: a client could make a page as
+/// slow as it likes.
 #[inline]
 pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
     let is_read = match request.method() {
@@ -80,7 +80,7 @@ pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
         Method::Options | Method::Trace | Method::Connect => return Use::None,
         _ => return Use::Changes,
     };
-    // A target that names its host would have a key of its own.
+    // A target in absolute-form would have a key of its own.
     if request.has_any(ALONE)
         || request.target().first() != Some(&b'/')
         || asker.is_some_and(|asker| asker.user.is_some())
@@ -91,22 +91,22 @@ pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
     if is_read && !request.has(Known::Range) { Use::Fill } else { Use::Read }
 }
 
-/// Who asks, as far as that matters.
+/// Returns the audience of an answer to this request.
 #[inline]
 pub(crate) fn audience_of(request: Request<'_>, with_cookies: bool) -> Audience {
     if request.has(Known::Cookie) && !with_cookies { Audience::WithCookies } else { Audience::Plain }
 }
 
-/// What else a key is made of.
+/// The parts of a key that are not in the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
-    /// The number of the site among all that there ever were.
+    /// The number of the site among all that ever existed in this process.
     pub(crate) site: u64,
     /// The listener.
     pub(crate) listener: u16,
-    /// The target that the client has sent, if it has become another one.
+    /// The target that the client has sent, if it was rewritten.
     pub(crate) sent: &'a [u8],
-    /// What proxies have told.
+    /// The facts that proxies have told about the client.
     pub(crate) asker: Option<&'a Asker>,
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn write_key(key: &mut Vec<u8>, request: Request<'_>, place: Place<'_
 #[inline(never)]
 fn write_rest(key: &mut Vec<u8>, request: Request<'_>, place: Place<'_>) {
     if !place.sent.is_empty() {
-        // No field's name begins so.
+        // No field name begins with a carriage return.
         key.extend_from_slice(b"\n\r");
         key.extend_from_slice(place.sent);
     }
@@ -188,7 +188,7 @@ mod tests {
         key
     }
 
-    /// What a request is decides what the cache has to do with it.
+    /// The method, the target and the fields of a request decide how the cache is used.
     #[test]
     fn uses() {
         for (request, expected) in [
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What an application may see makes another key, and nothing else does.
+    /// A difference that an application may see makes another key, and no other difference does.
     #[test]
     fn keys() {
         let plain = key("GET /a?b=1&c=2 HTTP/1.1\nHost: a.example", None);

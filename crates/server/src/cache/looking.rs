@@ -1,4 +1,4 @@
-//! Whether a request is answered with what is kept for others.
+//! The search for a kept answer to a request.
 
 use std::sync::Arc;
 
@@ -14,28 +14,29 @@ use crate::cache::wanting::Wanting;
 use crate::cgi::WantedScript;
 use crate::site::plan::Site;
 
-/// What comes of looking for an answer.
+/// The outcome of a search for a kept answer.
 pub(crate) enum Sought {
-    /// What is kept has answered.
+    /// A kept answer has been given.
     Answered,
     /// The application, or this script, is to be asked.
     Ask(Option<Box<WantedScript>>),
-    /// The answer to another request is to be waited for.
+    /// The request has to wait for the answer to another.
     Await(Box<Wanting>),
 }
 
-/// Where something is looked for.
+/// The place of a search: site, route, rules and time.
 pub(crate) struct Looked<'l> {
     pub(crate) site: &'l Arc<Site>,
     /// The number of the route that answers.
     pub(crate) number: usize,
     pub(crate) rules: Rules,
-    /// A buffer.
+    /// A buffer for the key.
     pub(crate) key: &'l mut Vec<u8>,
     pub(crate) now_ms: u64,
 }
 
-/// Answers a request with what is kept, if anything is; else its application, or this script, is asked, whose answer may be kept.
+/// Answers a request with a kept answer, if there is one; else has the application, or this script, asked, whose answer
+/// may be kept.
 pub(crate) fn look_up(
     reply: &mut Reply<'_>,
     request: Request<'_>,
@@ -44,7 +45,7 @@ pub(crate) fn look_up(
 ) -> Sought {
     let Looked { site, number, rules, key, now_ms } = looked;
     let uses = use_of(request, reply.asker());
-    // What is sent on depends on whoever has sent it.
+    // An answer to a request that was sent on depends on the application that has sent it on.
     if uses == Use::None || reply.is_sent_on() {
         reply.expect_kept((Forward::Bypass, false), rules, None);
         return Sought::Ask(script);
@@ -80,7 +81,7 @@ pub(crate) fn look_up(
             reply.count(Cell::CacheMisses);
             let filling = Filling::new(cache, fill);
             if stale.is_some() {
-                // It is known to be one that is kept: whoever has a version of it gets all of the next.
+                // The answer is known to be a kept one, so a client with an older version gets all of the next one.
                 reply.hide_conditions();
             }
             let forward = if stale.is_some() { Forward::Stale } else { Forward::Miss };

@@ -1,4 +1,5 @@
-//! Answers that are kept for other clients, for all loops of a process; and one that is gathered while it is sent.
+//! The store of answers that are kept for other clients, for all loops of a process; and an answer that is gathered
+//! while it is sent.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,30 +10,31 @@ use adyton_sys::clock;
 use crate::lock::lock;
 use crate::threads::home::Home;
 
-/// How long requests do not wait for one another after an answer that was not kept: the next one is not likely to be.
+/// Time during which requests do not wait for one another after an answer that was not kept: the next answer is not
+/// likely to be kept either.
 const PASS_MS: u64 = 5_000;
 
-/// The same, after one that has failed: the next one may not.
+/// Time like [`PASS_MS`] after an answer that has failed; shorter, as the next one may not fail.
 const PASS_FAILED_MS: u64 = 1_000;
 
-/// Somebody who waits for an answer that another fetches.
+/// A connection that waits for an answer that another one fetches.
 pub(crate) struct Waiter {
     pub(crate) home: Arc<dyn Home>,
     pub(crate) key: usize,
 }
 
-/// Answers that are kept.
+/// The kept answers.
 pub(crate) struct Cache {
     store: Mutex<Store<Waiter>>,
-    /// The longest answer that is kept.
+    /// The length of the longest answer that is kept.
     answer_bytes_max: usize,
-    /// Bytes of answers that are gathered, and how many there may be.
+    /// Bytes of answers that are being gathered, and how many there may be.
     gathered: AtomicUsize,
     gathered_max: usize,
 }
 
 impl Cache {
-    /// One that takes so many bytes at most; and a quarter of that for answers that have not come to their ends.
+    /// Makes a cache that takes at most `bytes_max`, and a quarter of that for answers that are not complete yet.
     pub(crate) fn new(bytes_max: u64) -> Arc<Cache> {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
         let store = Store::new(bytes_max);
@@ -44,18 +46,18 @@ impl Cache {
         })
     }
 
-    /// Looks for an answer.
+    /// Looks for a kept answer.
     #[inline]
     pub(crate) fn look(&self, ask: &Ask<'_>, now_ms: u64, may_fill: bool) -> Found {
         lock(&self.store).look(ask, now_ms, may_fill)
     }
 
-    /// Has a request wait for a fetch; `false` if that has ended.
+    /// Has a request wait for a fetch; returns `false` if the fetch has ended.
     pub(crate) fn join(&self, fill: &Fill, waiter: Waiter) -> bool {
         lock(&self.store).join(fill, waiter)
     }
 
-    /// An address has been changed by a request.
+    /// Forgets the answers of an address that a request has changed.
     pub(crate) fn invalidate(&self, key: &[u8]) {
         let waiting = lock(&self.store).invalidate(key);
         wake(waiting);
@@ -66,7 +68,7 @@ impl Cache {
         lock(&self.store).clear();
     }
 
-    /// Answers that are kept, and the bytes that they take.
+    /// Returns the number of kept answers, and the bytes that they take.
     pub(crate) fn size(&self) -> (usize, usize) {
         let store = lock(&self.store);
         (store.len(), store.bytes())
@@ -84,7 +86,8 @@ fn wake(waiting: Vec<Waiter>) {
     }
 }
 
-/// The duty to fetch an answer that others wait for. Dropped, it ends without one, and the next of them fetches.
+/// The duty to fetch an answer that others wait for. When it is dropped, the fetch ends without an answer, and the next
+/// waiting request fetches.
 pub(crate) struct Filling {
     cache: Arc<Cache>,
     fill: Option<Fill>,
@@ -100,7 +103,7 @@ impl Filling {
         self.fill.as_ref().is_some_and(Fill::has_cookie)
     }
 
-    /// The answer is not one that is kept.
+    /// Ends the fetch with an answer that is not kept.
     pub(crate) fn pass(mut self, status: u16) {
         if let Some(fill) = self.fill.take() {
             let pass_ms = if status >= 500 { PASS_FAILED_MS } else { PASS_MS };
@@ -123,9 +126,9 @@ impl Drop for Filling {
     }
 }
 
-/// An answer that is kept once it is whole. Dropped before that, it is not.
+/// An answer that is kept once it is whole. If it is dropped before, it is not kept.
 pub(crate) struct Gather {
-    /// `None` once it is known that it is not kept.
+    /// `None` once it is known that the answer is not kept.
     filling: Option<Filling>,
     terms: Terms,
     answer: Answer,
@@ -133,7 +136,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// One with this head, whose body comes.
+    /// Begins to gather an answer with this head, whose body is still to come.
     pub(crate) fn new(filling: Filling, answer: Answer, terms: Terms) -> Gather {
         let cache = Arc::clone(&filling.cache);
         Gather { filling: Some(filling), terms, answer, cache }
@@ -145,7 +148,7 @@ impl Gather {
             .is_ok_and(|bytes| bytes + self.answer.head.len() <= self.cache.answer_bytes_max)
     }
 
-    /// Adds the next piece of the body; `false` if there is no room for it.
+    /// Adds the next piece of the body; returns `false` if there is no room for it.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> bool {
         if self.filling.is_none() {
             return false;
@@ -161,7 +164,7 @@ impl Gather {
         true
     }
 
-    /// It is too long to be kept, or is not in memory.
+    /// Gives up an answer that is too long to be kept, or whose body is not in memory.
     pub(crate) fn give_up(&mut self) {
         if let Some(filling) = self.filling.take() {
             filling.pass(self.answer.status);
@@ -169,7 +172,7 @@ impl Gather {
         self.forget_body();
     }
 
-    /// The answer is whole.
+    /// Keeps the answer, which is whole.
     pub(crate) fn keep(mut self) {
         if let Some(filling) = self.filling.take() {
             let mut answer = std::mem::take(&mut self.answer);

@@ -13,6 +13,6 @@ pub(crate) struct Wanting {
     pub(crate) site: Arc<Site>,
     pub(crate) route: usize,
     pub(crate) rules: Rules,
-    /// The script that would be run, if it is one that answers.
+    /// The script that would be run, if a script answers.
     pub(crate) script: Option<Box<WantedScript>>,
 }

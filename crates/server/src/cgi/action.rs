@@ -1,4 +1,4 @@
-//! What a route with scripts says, and which of them a path wants.
+//! The scripts of a route, and the script that a path wants.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use adyton_files::runs::Runs;
 
 /// The scripts of a route.
 pub struct Cgi {
-    /// Where they are.
+    /// The places of the scripts.
     pub programs: Programs,
-    /// How long one may give nothing, in ms; 0 is no limit.
+    /// Longest time without output of a script, in ms; 0 is no limit.
     pub timeout_ms: u64,
-    /// The most memory that each of its processes may have, in bytes; 0 is no limit.
+    /// Maximum memory of each process of a script, in bytes; 0 is no limit.
     pub memory_bytes_max: u64,
-    /// The number of its user's processes from which on it starts no more; 0 is no limit.
+    /// The number of its user's processes from which on a script starts no more; 0 is no limit.
     pub user_processes_max: u64,
-    /// Variables that each gets beside those of its request, as names and values.
+    /// Variables that each script gets beside those of its request, as names and values.
     pub environment: Vec<(String, Vec<u8>)>,
-    /// The folder of the site, from the top: `DOCUMENT_ROOT`, in which a script's `PATH_INFO` is a file (`PATH_TRANSLATED`,
-    /// RFC 3875 section 4.1.6).
+    /// The folder of the site, from the top: `DOCUMENT_ROOT`, in which a script's `PATH_INFO` is a file
+    /// (`PATH_TRANSLATED`, RFC 3875 section 4.1.6).
     pub root: Option<PathBuf>,
 }
 
@@ -31,16 +31,16 @@ pub(crate) struct WantedScript {
     pub(crate) runs: Option<Arc<Runs>>,
     /// The path of the request, decoded.
     pub(crate) path: Vec<u8>,
-    /// How much of it has named the script.
+    /// The number of its bytes that name the script.
     pub(crate) name_bytes: usize,
 }
 
 impl Cgi {
-    /// The script that a decoded path wants, whose first `prefix_bytes` are the route's own.
+    /// Finds the script that a decoded path wants, whose first `prefix_bytes` are the route's own.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// The path has no script that may be run.
     pub(crate) fn wanted(
         self: &Arc<Self>,
         path: &[u8],
@@ -52,11 +52,11 @@ impl Cgi {
         Ok(Box::new(WantedScript { cgi, program, runs: None, path: path.to_vec(), name_bytes }))
     }
 
-    /// Finds the script of a path where folders say which files are run; nothing, if the path wants none of these.
+    /// Finds the script of a path where folders say which files are run; `None` if the path names no such file.
     ///
     /// # Errors
     ///
-    /// A file that is to be run may not.
+    /// The file is to be run, and may not be.
     pub(crate) fn wanted_among(
         self: &Arc<Self>,
         path: &[u8],
@@ -72,11 +72,11 @@ impl Cgi {
 }
 
 impl WantedScript {
-    /// Looks at the file once more, in whose place another one may stand by now.
+    /// Looks at the script's file once more, as another file may have taken its place by now.
     ///
     /// # Errors
     ///
-    /// No script stands there, or other names on the way to one.
+    /// No script stands there, or the script's name is another part of the path now.
     pub(crate) fn look_again(&mut self) -> Result<(), NoProgram> {
         let prefix_bytes = self.name_bytes - self.program.name_bytes;
         let path = self.path.get(prefix_bytes..).unwrap_or_default();
@@ -88,7 +88,7 @@ impl WantedScript {
             },
         };
         if program.name_bytes != self.program.name_bytes {
-            // Routes for that name were not asked.
+            // Routes for the new name were not asked.
             return Err(CHANGING);
         }
         self.program = program;
@@ -105,12 +105,12 @@ impl WantedScript {
         &self.path[self.name_bytes..]
     }
 
-    /// Whether what it prints goes to the client as it is (RFC 3875 section 5).
+    /// Whether the script's output goes to the client as it is (RFC 3875 section 5).
     pub(crate) fn is_unparsed(&self) -> bool {
         self.program.path.rsplit(|&byte| byte == b'/').next().is_some_and(|name| name.starts_with(b"nph-"))
     }
 
-    /// What the logs call it.
+    /// Returns the name of the script for the logs.
     pub(crate) fn shown(&self) -> String {
         String::from_utf8_lossy(&self.program.path).into_owned()
     }

@@ -1,4 +1,4 @@
-//! What a script writes to its standard error: lines of the error log.
+//! The standard error of a script: its lines go to the error log.
 
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
@@ -25,7 +25,7 @@ impl Lines {
         }
     }
 
-    /// Logs what has come of a line, as if it had ended.
+    /// Logs the part of a line that has come, as if the line had ended.
     pub(crate) fn end(&mut self, (name, id): (&str, &RequestId)) {
         let line = std::mem::take(&mut self.begun);
         let text = String::from_utf8_lossy(&line);

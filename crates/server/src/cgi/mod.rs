@@ -1,4 +1,4 @@
-//! CGI scripts: what is run for a request, how many at once, and what is known of one that runs (RFC 3875).
+//! CGI scripts (RFC 3875): the script for a request, the number that run at once, and the state of a running one.
 
 mod action;
 mod errors;

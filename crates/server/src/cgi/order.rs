@@ -1,4 +1,4 @@
-//! What a script is started with: the variables of its request, and its place.
+//! The order to start a script: the variables of its request, and its folder.
 
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,16 +10,16 @@ use adyton_spawn::Order;
 use crate::cgi::action::WantedScript;
 use crate::client::asker::Asker;
 
-/// Where a request has come from.
+/// The two ends of a request's connection, and the length of its body.
 pub(crate) struct Ends {
-    /// Where the client is, and where it is connected.
+    /// The addresses of the client, and of the server's end of the connection.
     pub(crate) client: Option<SocketAddr>,
     pub(crate) local: Option<SocketAddr>,
-    /// How long the body is; `None` if there is none.
+    /// The length of the body; `None` if there is none.
     pub(crate) body_bytes: Option<u64>,
 }
 
-/// How a script is started for a request.
+/// Returns the order that starts a script for a request.
 pub(crate) fn order(
     wanted: &WantedScript,
     request: Request<'_>,
@@ -45,7 +45,8 @@ pub(crate) fn order(
     let mut variables = Variables::of(&facts);
     variables.set("SCRIPT_FILENAME", &wanted.program.path);
     if wanted.program.interpreter.is_some() {
-        // `php-cgi` runs nothing without it: it says that the server has chosen the file, and not the client.
+        // `php-cgi` runs nothing without this variable: it says that the server has chosen the file, and not the
+        // client.
         variables.set("REDIRECT_STATUS", b"200");
     }
     if let Some(root) = &wanted.cgi.root {
@@ -60,13 +61,13 @@ pub(crate) fn order(
     }
     let path = wanted.program.path.clone();
     let folder = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash);
-    // Section 7.2 of RFC 3875: the folder of the script.
+    // A script starts in its own folder (RFC 3875 section 7.2).
     let folder = if folder == 0 { b"/".to_vec() } else { path[..folder].to_vec() };
-    // An interpreter is what the settings name, which often is a link.
+    // The settings name the interpreter, which often is a link.
     let may_be_link = wanted.program.interpreter.is_some() || wanted.cgi.programs.follows_links();
     let interpreter = wanted.program.interpreter.as_ref().map(|path| path.as_os_str().as_bytes().to_vec());
-    // A query without = is no words on the command line, as section 4.4 of RFC 3875 allows it to be: one such as `-x` has changed
-    // what interpreters do (CVE-2012-1823).
+    // A query without = does not become arguments, though section 4.4 of RFC 3875 allows it: arguments such as `-x`
+    // have changed what interpreters do (CVE-2012-1823).
     let arguments = interpreter.iter().cloned().chain([path.clone()]).collect();
     Order {
         path: interpreter.unwrap_or(path),

@@ -1,4 +1,4 @@
-//! How many scripts run at once in a process, and who is next.
+//! The limit on scripts that run at once in a process, and the queue for a place.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
@@ -9,7 +9,7 @@ use crate::threads::home::Home;
 /// Places for scripts, which all loops share.
 pub(crate) struct Places {
     most: usize,
-    /// Requests that may wait for one.
+    /// Maximum number of requests that may wait for a place.
     waiting_max: usize,
     state: Mutex<State>,
 }
@@ -20,10 +20,10 @@ struct State {
     waiting: VecDeque<Weak<Seat>>,
 }
 
-/// The right to run a script. When it is dropped, the next request has it.
+/// The right to run a script. When it is dropped, the next waiting request gets it.
 pub(crate) struct Place(Arc<Places>);
 
-/// A request that waits for a place, or has it. When it is dropped, it waits no more.
+/// A request that waits for a place, or has it. When it is dropped, the request waits no more.
 pub(crate) struct Seat {
     key: usize,
     home: Arc<dyn Home>,
@@ -31,13 +31,13 @@ pub(crate) struct Seat {
 }
 
 impl Places {
-    /// So many, from 1 on.
+    /// Makes `most` places, but at least 1.
     pub(crate) fn new(most: usize, waiting_max: usize) -> Arc<Places> {
         Arc::new(Places { most: most.max(1), waiting_max, state: Mutex::default() })
     }
 
-    /// Takes a place for the request of a connection, or has it wait for one, in the order in which they come. Its loop hears at `home` when
-    /// it has it. `None`: too many wait already.
+    /// Takes a place for the request of connection `key`, or queues the request for one. Its loop hears at `home` when
+    /// the request has its place. `None`: too many wait already.
     pub(crate) fn ask(self: &Arc<Self>, key: usize, home: Arc<dyn Home>) -> Option<Arc<Seat>> {
         let mut state = lock(&self.state);
         let is_free = state.taken < self.most;
@@ -49,7 +49,7 @@ impl Places {
             return Some(seat);
         }
         if state.waiting.len() >= self.waiting_max {
-            // Those whose clients have gone do not count.
+            // Requests whose clients have gone do not count.
             state.waiting.retain(|waiting| waiting.strong_count() > 0);
             if state.waiting.len() >= self.waiting_max {
                 return None;
@@ -65,7 +65,7 @@ impl Drop for Place {
         let mut state = lock(&self.0.state);
         while let Some(waiting) = state.waiting.pop_front() {
             let Some(seat) = waiting.upgrade() else { continue };
-            // The place is still taken: by the next one, which may go while it gets it, and drops it then.
+            // The place stays taken, by the next request. If that one goes meanwhile, the place is dropped with it.
             drop(state);
             *lock(&seat.place) = Some(Place(Arc::clone(&self.0)));
             seat.home.redeemed(seat.key);
@@ -76,12 +76,12 @@ impl Drop for Place {
 }
 
 impl Seat {
-    /// Whether it has its place.
+    /// Whether the request has its place.
     pub(crate) fn has_place(&self) -> bool {
         lock(&self.place).is_some()
     }
 
-    /// Its place, once.
+    /// Takes the place out, once.
     pub(crate) fn take(&self) -> Option<Place> {
         lock(&self.place).take()
     }
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Those that wait get places in their order, but for those that have gone; and no place is lost.
+    /// Waiting requests get places in their order, except for those that have gone, and no place is lost.
     #[test]
     fn in_order() {
         let heard = Arc::new(Heard::default());

@@ -1,4 +1,4 @@
-//! A script that runs: what it has printed, and how it stands.
+//! A script that runs: its output, and its state.
 
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
@@ -11,13 +11,13 @@ use crate::cgi::errors::Lines;
 use crate::cgi::places::Place;
 use crate::client::stored::Stored;
 
-/// How long a script whose output has ended is waited for, in ms: how it ends says whether its answer is whole.
+/// Time in ms to wait for the exit of a script whose output has ended: the exit says whether the answer is whole.
 const END_MS: u64 = 1_000;
 
-/// How much is read of what it has written to its standard error at the end, at most.
+/// Maximum number of bytes that are read from the script's standard error at the end.
 const LAST_WORDS_BYTES_MAX: usize = 64 << 10;
 
-/// What of a script has something to say.
+/// A part of a script that the loop watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Output,
@@ -26,54 +26,54 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// All, by their numbers.
+    /// All parts, by their numbers.
     pub(crate) const ALL: [Part; 3] = [Part::Output, Part::Errors, Part::Line];
 }
 
-/// How far its answer has come.
+/// The progress of a script's answer.
 #[derive(Debug)]
 pub(crate) enum Stage {
-    /// This has come of its head, of which so many bytes were looked at.
+    /// The head: the bytes that have come, and how many of them were looked at.
     Head(Vec<u8>, usize),
     /// The body.
     Body,
-    /// Nobody wants it any more, or it is whole.
+    /// The answer is whole, or nobody wants it any more.
     Over,
 }
 
-/// What comes of reading its output.
+/// The result of reading a script's output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// So many bytes.
+    /// The number of bytes read.
     Bytes(usize),
-    /// Nothing for now.
+    /// No bytes are there for now.
     Nothing,
-    /// The end; whether it is a good one.
+    /// The output has ended; whether the answer is whole.
     End { is_whole: bool },
 }
 
 /// A script that runs.
 pub(crate) struct Script {
-    /// What the logs call it.
+    /// The name of the script in the logs.
     pub(crate) name: String,
     pub(crate) id: RequestId,
-    /// The connection whose request it answers, until it has.
+    /// The connection whose request the script answers, until it has answered.
     pub(crate) client: Option<usize>,
     pub(crate) stage: Stage,
     pub(crate) is_unparsed: bool,
-    /// How long it may give nothing, in ms; 0 is no limit.
+    /// Longest time without output, in ms; 0 is no limit.
     timeout_ms: u64,
-    /// When its time is over, in ms of the monotonic clock.
+    /// End of the script's time, in ms of the monotonic clock.
     due_ms: Option<u64>,
-    /// `None` once it has ended.
+    /// `None` once the output has ended.
     output: Option<Own>,
     errors: Option<Own>,
     line: Line,
     lines: Lines,
     exit: Option<Exit>,
-    /// It was told to end.
+    /// Whether the script was told to end.
     is_ending: bool,
-    /// The body that it reads, whose disk space is taken until it has ended.
+    /// The request body that the script reads; its disk space stays taken until the script has ended.
     _body: Option<Stored>,
     _place: Place,
 }
@@ -108,7 +108,7 @@ impl Script {
         script
     }
 
-    /// The descriptor of a part, if that has not ended.
+    /// Returns the descriptor of a part, if that has not ended.
     pub(crate) fn watched(&self, part: Part) -> Option<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
         match part {
@@ -118,29 +118,30 @@ impl Script {
         }
     }
 
-    /// It has given something, or waits for its client: its time begins anew.
+    /// Begins the script's time anew, as it has given output or waits for its client.
     pub(crate) fn give_time(&mut self, now_ms: u64) {
         if !self.is_ending {
             self.due_ms = (self.timeout_ms > 0).then(|| now_ms + self.timeout_ms);
         }
     }
 
-    /// When to look at it, in ms of the monotonic clock.
+    /// Returns when to look at the script, in ms of the monotonic clock.
     pub(crate) fn due_ms(&self) -> Option<u64> {
         self.due_ms
     }
 
-    /// Whether its output has ended.
+    /// Whether the script's output has ended.
     pub(crate) fn has_ended_output(&self) -> bool {
         self.output.is_none()
     }
 
-    /// Whether nothing more will come of it, and its answer is given: then it may be forgotten, and what is left of its group with it.
+    /// Whether nothing more will come of the script and its answer is given. Then it may be forgotten, and with it the
+    /// rest of its process group.
     pub(crate) fn is_done(&self) -> bool {
         self.client.is_none() && self.output.is_none() && self.exit.is_some()
     }
 
-    /// Reads its output.
+    /// Reads the script's output.
     pub(crate) fn read(&mut self, buffer: &mut [u8], now_ms: u64) -> Output {
         let Some(output) = &self.output else { return self.at_end(now_ms) };
         match pipe::read_now(output, buffer) {
@@ -164,7 +165,7 @@ impl Script {
         match self.exit {
             Some(Exit::Signal(_)) => Output::End { is_whole: false },
             Some(Exit::Status(_)) => Output::End { is_whole: true },
-            // It has closed its output, and goes on with something else.
+            // The script has closed its output, and goes on with something else.
             None if self.due_ms.is_none_or(|due_ms| due_ms <= now_ms) => {
                 Output::End { is_whole: !self.is_ending }
             }
@@ -172,7 +173,7 @@ impl Script {
         }
     }
 
-    /// Logs what it has written to its standard error. As long as there is something, another event comes.
+    /// Logs what the script has written to its standard error. As long as there is more, another event comes.
     pub(crate) fn read_errors(&mut self, buffer: &mut [u8]) {
         let Some(errors) = &self.errors else { return };
         match pipe::read_now(errors, buffer) {
@@ -185,7 +186,7 @@ impl Script {
         }
     }
 
-    /// Hears how it has ended, and says so in the log if that was not well.
+    /// Hears how the script has ended, and logs any exit but a good one.
     pub(crate) fn hear(&mut self) -> Option<Heard> {
         let heard = self.line.hear()?;
         let (name, id) = (&self.name, Some(&self.id));
@@ -221,7 +222,7 @@ impl Script {
         Some(heard)
     }
 
-    /// Nobody wants its output any more: it may go on until its time is over.
+    /// Releases a script whose output nobody wants any more: it may go on until its time is over.
     pub(crate) fn release(&mut self, now_ms: u64) {
         self.client = None;
         self.stage = Stage::Over;
@@ -229,14 +230,14 @@ impl Script {
         self.give_time(now_ms);
     }
 
-    /// Has it end, with all of its group; that nothing is left is heard later.
+    /// Has the script end, with all of its process group; the loop hears later that nothing is left.
     pub(crate) fn end(&mut self) {
         self.line.end();
         self.is_ending = true;
         self.due_ms = None;
     }
 
-    /// Logs what it has still written to its standard error.
+    /// Logs the rest of what the script has written to its standard error.
     pub(crate) fn read_last_words(&mut self, buffer: &mut [u8]) {
         for _ in 0..=LAST_WORDS_BYTES_MAX / buffer.len().max(1) {
             self.read_errors(buffer);
@@ -245,7 +246,7 @@ impl Script {
     }
 }
 
-/// What an error of execve(2) means.
+/// Explains an error of execve(2).
 fn explained(error: &std::io::Error) -> String {
     use std::io::ErrorKind as Kind;
     match (error.kind(), error.raw_os_error()) {

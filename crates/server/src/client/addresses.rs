@@ -20,7 +20,7 @@ impl Addresses {
         Self { connections_max, counts: HashMap::new(), of: HashMap::new() }
     }
 
-    /// Counts a new connection; `false` when its address has too many. Unix sockets have none.
+    /// Counts a new connection; `false` when its address has too many. A connection of a unix socket has no address.
     pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
         let Some(address) = peer.map(|peer| Place::of(peer.ip())).filter(|_| self.connections_max > 0) else {
             return true;
@@ -34,7 +34,7 @@ impl Addresses {
         true
     }
 
-    /// A connection has gone.
+    /// Stops counting a connection, which has gone.
     pub(crate) fn leave(&mut self, key: usize) {
         if self.connections_max == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Who has asked, beside the address at the other end of the connection.
+//! The sender of a request, beyond the address at the other end of the connection.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,33 +8,34 @@ use adyton_proxied::{Told, Trust};
 
 use crate::client::user::User;
 
-/// What is known of who has asked: what proxies that are believed have told, and who has proved a name.
+/// The sender of a request: what trusted proxies have told of it, and the user name that it has proved.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
     /// The user, where the server authenticates its clients.
     pub user: Option<Arc<User>>,
-    /// The number of the guard that has let that user in.
+    /// The number of the guard that let that user in.
     pub(crate) guard: Option<u64>,
     /// The client's address, if a proxy has told it; its port is 0 if that is not known.
     pub client: Option<SocketAddr>,
     /// Whether the client has asked by https, if a proxy has told that.
     pub is_https: Option<bool>,
-    /// The host that it has asked for, perhaps with a port.
+    /// The host that the client has asked for, perhaps with a port.
     pub host: Option<Box<[u8]>>,
-    /// The name of the server that it has asked.
+    /// The name of the server that the client has asked.
     pub server_name: Option<Box<[u8]>>,
-    /// The port that it has asked at.
+    /// The port that the client has asked at.
     pub server_port: Option<u16>,
     /// Where the proxy has mounted the application.
     pub script_name: Option<Box<[u8]>>,
     /// Names of fields that the application must not see, made of [`Known::bit`].
     pub stripped: u128,
-    /// Values that stand for all fields of a name together.
+    /// Values that replace all fields of a name together.
     pub rewritten: Vec<(Known, Box<[u8]>)>,
 }
 
 impl Asker {
-    /// Who has sent a request, if a proxy that is believed tells something of that; `peer` is the other end of the connection.
+    /// The sender of a request as a trusted proxy tells it; `None` if none tells anything. `peer` is the other end of
+    /// the connection.
     #[inline(never)]
     pub(crate) fn told(trust: &Trust, peer: Option<SocketAddr>, request: Request<'_>) -> Option<Box<Asker>> {
         let told = trust.told(peer.map(|peer| peer.ip()), request);

@@ -24,21 +24,20 @@ const REQUESTS_PER_TURN: u32 = 256;
 /// An idle one costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an entry in
 /// the timer wheel: buffers are lent by the loop and go back to it.
 pub(crate) struct Connection {
-    /// `None` while it is away: with the exchange that the application answers.
+    /// The way to the client; `None` while it is away with the exchange that the application answers.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// Bytes in `carry` may hold a whole request: parse before receiving.
     pub(crate) unparsed: bool,
     /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
     pub(crate) more: bool,
-    /// Whether the header of the PROXY protocol with which it begins is still to come, or the first request of a client whom
-    /// nobody can take.
+    /// Whether a header of the PROXY protocol is still to come, or the first request of a client whom nobody can take.
     pub(crate) begins_with_header: bool,
-    /// Requests so far.
+    /// Requests received so far.
     pub(crate) requests: u32,
-    /// How many of them there were when the others last had their turn.
+    /// The value of `requests` when the other connections last had their turn.
     pub(crate) requests_before: u32,
     pub(crate) phase: Phase,
-    /// How it came here, if another process has passed it on.
+    /// How the connection came here, if another process has passed it on.
     pub(crate) arrived: Option<Box<Arrival>>,
     /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
     pub(crate) carry: Vec<u8>,
@@ -68,7 +67,8 @@ impl Connection {
         }
     }
 
-    /// Whether a folder was asked for its next request already, by the process that has passed it on.
+    /// Whether the process that passed the connection on has already asked a folder for its next request, and found
+    /// nothing.
     pub(crate) fn has_missed(&self) -> bool {
         self.requests == 0 && self.arrived.as_ref().is_some_and(|arrival| arrival.has_missed)
     }
@@ -90,7 +90,7 @@ impl Connection {
         outbox
     }
 
-    /// What carries its bytes. Only of a connection that is not away.
+    /// The transport that carries its bytes. Only of a connection that is not away.
     pub(crate) fn transport(&mut self) -> &mut Transport {
         &mut self.outbox_mut().transport
     }
@@ -104,7 +104,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Those of [`Outbox::flush`].
+    /// The errors of [`Outbox::flush`].
     pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
         self.outbox_mut().flush()
     }
@@ -115,7 +115,7 @@ impl Connection {
         self.unparsed = unparsed && !bytes.is_empty();
     }
 
-    /// Its exchange has come back from the application, with what that still has to give.
+    /// Takes its exchange back from the application, with the rest of the answer that is still to be given.
     pub(crate) fn come_back(&mut self, mut exchange: Box<Exchange>, stream: Option<Box<dyn Stream>>) {
         self.outbox = exchange.answer.outbox.take();
         if !exchange.rest.is_empty() {
@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// Its request was not asked, because the client has gone: it ends, with nothing said.
+    /// Ends the connection silently, as its request was not asked: the client has gone.
     pub(crate) fn depart(&mut self, mut exchange: Box<Exchange>) {
         self.outbox = exchange.answer.outbox.take();
         self.outbox_mut().output = Output::default();
@@ -164,7 +164,7 @@ impl Connection {
                 .is_none_or(|exchange| exchange.answer.live.is_none() && !exchange.answer.is_cut())
     }
 
-    /// Whether it is between two requests, with nothing begun: what a stopping server may close.
+    /// Whether it is between two requests, with nothing begun: a stopping server may close it.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Head)
             && self.carry.is_empty()
@@ -172,16 +172,16 @@ impl Connection {
             && !self.more
     }
 
-    /// Whether it has had so many requests answered in a row that the others come first.
+    /// Whether so many of its requests were answered in a row that the other connections come first.
     pub(crate) fn has_had_its_turn(&self) -> bool {
         self.requests.wrapping_sub(self.requests_before) >= REQUESTS_PER_TURN
     }
 }
 
-/// Said where the server has a fault.
+/// Message of a panic that only a fault of the server causes.
 const IS_AWAY: &str = "a connection that is away is not worked on";
 
-/// What a connection is waiting for.
+/// The event that a connection waits for.
 ///
 /// | phase | waits for | then |
 /// | --- | --- | --- |
@@ -200,15 +200,15 @@ pub(crate) enum Phase {
 
 /// An answer that the client did not take at once, or that the application has not finished.
 pub(crate) struct Respond {
-    /// What happens when everything is sent.
+    /// The next step when everything is sent.
     pub(crate) after: After,
-    /// What the application still has to give.
+    /// The rest of the answer, which the application still has to give.
     pub(crate) stream: Option<Box<dyn Stream>>,
-    /// What is answered, if that is not in the access log yet.
+    /// The exchange that is answered, if it is not in the access log yet.
     pub(crate) exchange: Option<Box<Exchange>>,
-    /// Pulls since the others had their turn.
+    /// Pulls since the other connections had their turn.
     pub(crate) pulls: u32,
-    /// Whether it is a script's, from which the rest is read.
+    /// Whether the answer is a script's, from which the rest is read.
     pub(crate) is_script: bool,
     /// When the client of a script's answer was seen to have ended its side, in ms of the monotonic clock.
     pub(crate) ended_ms: Option<u64>,
@@ -216,7 +216,7 @@ pub(crate) struct Respond {
     pub(crate) missed: bool,
     /// How fast the client reads.
     pub(crate) reader: Reader,
-    /// What is in memory meanwhile.
+    /// The memory that the answer takes meanwhile.
     pub(crate) held: Option<Held>,
 }
 
@@ -237,21 +237,21 @@ impl Respond {
     }
 }
 
-/// Where a connection goes whose next request another process answers.
+/// The destination of a connection whose next request another process answers.
 #[derive(Clone, Copy)]
 pub(crate) struct Departing {
     pub(crate) elsewhere: Elsewhere,
-    /// How often it has moved then since it was last answered.
+    /// How often it will have moved since its last answer.
     pub(crate) hops: u8,
 }
 
-/// Reads and forgets, within limits.
+/// Reads and throws away what the client still sends, within limits.
 pub(crate) struct Linger {
     pub(crate) bytes_left: u64,
 }
 
-/// The live body is done when the application has read it all; else what the client still sends
-/// cannot be told from its next request.
+/// The step after a request with a live body. The body is done when the application has read it all; otherwise the
+/// bytes that the client still sends cannot be told from its next request.
 pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
     let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
     let mut carry = live.leftover();

@@ -1,7 +1,7 @@
 //! Memory of answers that wait for their clients.
 //!
-//! It is counted for all connections together. When they hold more than the settings allow, what a connection holds is
-//! put into a file without a name, from which the kernel sends it: no answer is lost, and memory is bounded.
+//! The memory is counted for all connections together. When they hold more than the settings allow, what a connection
+//! holds is put into a file without a name, from which the kernel sends it: no answer is lost, and memory is bounded.
 
 use std::io;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use crate::client::output::Output;
 use crate::client::stored::Stored;
 use crate::config::Config;
 
-/// What one connection holds.
+/// The memory that one connection holds.
 pub(crate) struct Held {
     all_bytes: Arc<AtomicU64>,
     bytes: u64,
 }
 
 impl Held {
-    /// Nothing yet of what `all_bytes` counts.
+    /// A connection that holds nothing yet of what `all_bytes` counts.
     pub(crate) fn new(all_bytes: &Arc<AtomicU64>) -> Self {
         Self { all_bytes: Arc::clone(all_bytes), bytes: 0 }
     }
 
-    /// Counts what a connection holds that waits for its client; tells whether that is more than `least` bytes, and all
-    /// hold too much.
+    /// Counts the memory of a connection that waits for its client. Returns whether it is more than `least` bytes while
+    /// all connections together hold too much.
     pub(crate) fn is_too_much(&mut self, output: &Output, least: u64, config: &Config) -> bool {
         self.set(output.own_bytes());
         self.bytes > least && self.all_bytes.load(Ordering::Relaxed) > config.output_bytes_max
     }
 
-    /// Puts it into a file. A connection for which there is no room is reset.
+    /// Puts the waiting answer into a file. A connection for which there is no room is reset.
     pub(crate) fn store(&mut self, outbox: &mut Outbox, config: &Config) {
         let stored = Stored::new(&config.temp_dir, &config.body_files);
         if let Err(error) = stored.and_then(|stored| outbox.output.spill(stored)) {

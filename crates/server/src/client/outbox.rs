@@ -1,4 +1,4 @@
-//! Where the answers to one client go: its transport, and what is still to be sent.
+//! The way of answers to one client: its transport, and what is still to be sent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,8 +8,8 @@ use crate::client::output::{Flushed, Output};
 use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
-/// The way to one client. Its connection has it, or the exchange that is with the application, or another thread while the
-/// application has the thread: always one of them.
+/// The way to one client. Exactly one of these has it: its connection, the exchange that is with the application, or
+/// another thread while the application has the thread.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
     pub(crate) transport: Transport,
@@ -24,7 +24,7 @@ pub(crate) struct Outbox {
     /// The loop has answered in its place and given it up: the thread that has it drops it.
     pub(crate) disowned: bool,
     pub(crate) peer: Option<SocketAddr>,
-    /// Those of the site that its last request was for.
+    /// The terms of the site that its last request was for.
     pub(crate) terms: Arc<Terms>,
     pub(crate) output: Output,
 }
@@ -53,27 +53,28 @@ impl Outbox {
     ///
     /// # Errors
     ///
-    /// Those of [`Output::flush`].
+    /// The errors of [`Output::flush`].
     pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
         self.output.flush(&mut self.transport)
     }
 
-    /// As [`Outbox::flush`], when our side ends at once if everything is taken.
+    /// Sends like [`Outbox::flush`], and ends our side at once if everything is taken.
     ///
     /// # Errors
     ///
-    /// Those of [`Output::flush_and_end`].
+    /// The errors of [`Output::flush_and_end`].
     pub(crate) fn flush_and_end(&mut self) -> io::Result<Flushed> {
         self.output.flush_and_end(&mut self.transport)
     }
 
-    /// As [`Outbox::flush`], while the application goes on: the thread that has it finds out later that the client is gone.
+    /// Sends like [`Outbox::flush`], while the application goes on: the thread that has it finds out later that the
+    /// client is gone.
     pub(crate) fn send(&mut self) {
         self.broken |= self.flush().is_err();
     }
 
-    /// Whether its client has gone. One that has only ended its own side may still read: `far` says whether to take
-    /// that for an end, too, as proxies do.
+    /// Whether its client has gone. A client that has only ended its own side may still read: `far` says whether to
+    /// take that for an end, too, as proxies do.
     pub(crate) fn is_abandoned(&self, far: bool) -> bool {
         match self.transport.peek() {
             Ok(Some(0)) => far,
@@ -82,8 +83,8 @@ impl Outbox {
         }
     }
 
-    /// Takes it from the thread that has it: a way to the same client, if there can be one, and what the thread keeps,
-    /// which goes nowhere.
+    /// Takes it from the thread that has it. Returns a way to the same client, if there can be one, and the one that
+    /// the thread keeps, which goes nowhere.
     pub(crate) fn disown(mut self: Box<Self>) -> (Option<Box<Self>>, Box<Self>) {
         self.disowned = true;
         let Ok(nowhere) = Transport::nowhere() else { return (None, self) };

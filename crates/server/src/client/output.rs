@@ -1,7 +1,7 @@
-//! What is still to be sent on a connection: bytes, borrowed bytes, and parts of files, in order.
+//! Everything still to be sent on a connection: bytes, borrowed bytes, and parts of files, in order.
 //!
-//! The common answer is a few hundred bytes in `tail`, sent by one `send`. Only what is larger,
-//! or not taken at once, goes through the queue.
+//! The common answer is a few hundred bytes in `tail`, sent by one `send`. Only a larger answer, or one that is not
+//! taken at once, goes through the queue.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use crate::client::stored::Stored;
 use crate::client::transport::Transport;
 
-/// Slices given to the kernel in one call: what a stream gathers before it is sent, in pieces that are borrowed, each with
-/// the head of its chunk.
+/// Slices given to the kernel in one call: the borrowed pieces that a stream gathers before it is sent, each with the
+/// head of its chunk.
 const SLICES_MAX: usize = 64;
 
 /// The most of a file that one call may send: a fast reader of a large file must not keep the loop.
 const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 
-/// From this size on, what a client does not take now is put into the queue: a buffer that grows to a mebibyte
-/// is copied over and over, and holds what was sent until the last of it is.
+/// Size from which bytes that a client does not take now are put into the queue: a buffer that grows to a mebibyte is
+/// copied over and over, and holds what was sent until the last of it is.
 const SEGMENT_BYTES_MIN: usize = 64 << 10;
 
-/// Up to this size, bytes between two segments are kept in the queue itself: the head of a chunk, and the end of the one
-/// before it. Larger ones take their buffer along, and the next are written into a new one.
+/// Size up to which bytes between two segments are kept in the queue itself: the head of a chunk, and the end of the
+/// one before it. Larger ones take their buffer along, and the next are written into a new one.
 const SHORT_BYTES_MAX: usize = 30;
 
 /// Bytes with another owner, such as a Python `bytes` object, sent without a copy.
@@ -31,7 +31,7 @@ pub trait Payload: Send {
     /// The bytes; the same at every call.
     fn bytes(&self) -> &[u8];
 
-    /// Whether their owner keeps them, too: they take no memory for this answer alone.
+    /// Whether their owner keeps the bytes, too: they take no memory for this answer alone.
     fn is_kept(&self) -> bool;
 }
 
@@ -41,9 +41,9 @@ pub(crate) enum Segment {
     Owned(Vec<u8>),
     /// A few bytes of our own.
     Short {
-        /// How many of `bytes` they are.
+        /// How many of `bytes` are used.
         length: u8,
-        /// They, and what is behind them.
+        /// The bytes, and unused ones behind them.
         bytes: [u8; SHORT_BYTES_MAX],
     },
     /// Bytes that are borrowed until they are sent.
@@ -52,9 +52,9 @@ pub(crate) enum Segment {
     File {
         /// The open file.
         file: Arc<dyn AsFd + Send + Sync>,
-        /// Where to begin.
+        /// The place in the file where they begin.
         offset: u64,
-        /// How much.
+        /// How many bytes are sent.
         bytes: u64,
     },
 }
@@ -69,7 +69,7 @@ impl Segment {
         }
     }
 
-    /// What is in memory for this answer alone.
+    /// Bytes that are in memory for this answer alone.
     fn own(&self) -> Option<&[u8]> {
         match self {
             Self::Shared(payload) if payload.is_kept() => None,
@@ -89,7 +89,7 @@ impl Segment {
 #[derive(Default)]
 struct Queue {
     segments: VecDeque<Segment>,
-    /// What [`Segment::memory`] has of all of them. A stream asks for it after each of its pieces.
+    /// How many bytes [`Segment::memory`] has of all segments. A stream asks for it after each of its pieces.
     memory_bytes: u64,
 }
 
@@ -99,7 +99,7 @@ impl Queue {
         self.segments.push_back(segment);
     }
 
-    /// Puts what is in `tail` behind everything else.
+    /// Moves the bytes of `tail` behind everything else.
     fn push_tail(&mut self, tail: &mut Vec<u8>) {
         let length = tail.len();
         if length > SHORT_BYTES_MAX {
@@ -117,7 +117,7 @@ impl Queue {
         }
     }
 
-    /// Takes `bytes` away that were sent, of memory at the front; returns how many of them the new front has.
+    /// Takes away `bytes` of memory at the front, which were sent; returns how many of them the new front has.
     fn take(&mut self, mut bytes: usize) -> usize {
         while let Some(length) = self.segments.front().and_then(Segment::memory).map(<[u8]>::len) {
             if bytes < length {
@@ -145,7 +145,7 @@ pub(crate) enum Flushed {
     Turn,
 }
 
-/// What follows when everything is sent.
+/// The next step when everything is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     /// The connection stays as it is.
@@ -196,7 +196,7 @@ impl Output {
         self.queue.as_ref().map_or(0, |queue| queue.memory_bytes) + self.tail.len() as u64
     }
 
-    /// As [`Output::memory_bytes`], without what others keep anyway.
+    /// Counts like [`Output::memory_bytes`], without bytes that others keep anyway.
     pub(crate) fn own_bytes(&self) -> u64 {
         let own =
             |queue: &Queue| queue.segments.iter().filter_map(Segment::own).map(|own| own.len() as u64).sum();
@@ -204,11 +204,11 @@ impl Output {
         queued + self.tail.len() as u64
     }
 
-    /// Puts what is in memory for this answer alone into an empty file. After an error the answer is lost.
+    /// Moves the bytes that are in memory for this answer alone into an empty file. After an error the answer is lost.
     ///
     /// # Errors
     ///
-    /// The disk is full, or what the settings allow of it.
+    /// The disk is full, or the settings allow no more of it.
     pub(crate) fn spill(&mut self, mut stored: Stored) -> io::Result<()> {
         let tail = Segment::Owned(std::mem::take(&mut self.tail));
         let queue = std::mem::take(&mut self.queue).map_or_else(VecDeque::new, |queue| queue.segments);
@@ -261,7 +261,7 @@ impl Output {
         self.tail = Vec::new();
     }
 
-    /// Sends what the kernel takes.
+    /// Sends as much as the kernel takes.
     ///
     /// # Errors
     ///
@@ -270,12 +270,12 @@ impl Output {
         self.send(transport, Then::Wait)
     }
 
-    /// As [`Output::flush`], when our side ends at once if everything is taken: the end then leaves in the same
+    /// Sends like [`Output::flush`], and ends our side at once if everything is taken: the end then leaves in the same
     /// packet as the last bytes, which spares both sides the handling of another.
     ///
     /// # Errors
     ///
-    /// As [`Output::flush`].
+    /// The errors of [`Output::flush`].
     pub(crate) fn flush_and_end(&mut self, transport: &mut Transport) -> io::Result<Flushed> {
         self.send(transport, Then::End)
     }
@@ -325,8 +325,8 @@ impl Output {
     }
 }
 
-/// Whether holding packets back until they are full spares some: sendfile(2) cannot say that something follows, such as
-/// the next part or the end. A head says so of itself, and one file behind it needs nothing.
+/// Whether holding packets back until they are full spares some. `sendfile(2)` cannot say that something follows, such
+/// as the next part or the end; a head can, so one file behind it needs nothing.
 fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
     let segments = queue.len() + usize::from(!tail.is_empty());
     let is_more_than_a_file = then == Then::End || segments > 2;
@@ -358,7 +358,8 @@ fn send_memory(
     };
     *total_bytes += bytes as u64;
     *sent = queue.take(*sent + bytes);
-    // A stream socket that takes a part is full, and tells when it is not (epoll(7)): to ask once more would be for nothing.
+    // A stream socket that takes a part is full, and tells when it is not (epoll(7)): asking once more would be for
+    // nothing.
     Ok(if bytes < offered { Flushed::Blocked } else { Flushed::All })
 }
 
@@ -416,8 +417,9 @@ mod tests {
         Ok(())
     }
 
-    /// What was sent in part before it went into a file arrives whole and in order, whichever part another owner keeps, and whatever
-    /// is written behind it. Only what is in memory for this answer counts, and the disk space is free at the end.
+    /// An answer that was sent in part before it went into a file arrives whole and in order, whichever part another
+    /// owner keeps, and whatever is written behind it. Only bytes in memory for this answer count, and the disk space
+    /// is free at the end.
     #[test]
     fn spilled_output_arrives() -> io::Result<()> {
         for kept in [[false, false], [false, true], [true, false], [true, true]] {
@@ -455,8 +457,8 @@ mod tests {
         Ok(())
     }
 
-    /// Borrowed pieces, what is between them and what is behind them leave in one call: a datagram. More slices than one call
-    /// takes are two, and nothing is left behind.
+    /// Borrowed pieces, bytes between them and bytes behind them leave in one call: a datagram. More slices than one
+    /// call takes are two, and nothing is left behind.
     #[test]
     fn pieces_leave_together() -> io::Result<()> {
         for (pieces, calls) in [(1, 1), (SLICES_MAX / 2 - 1, 1), (SLICES_MAX / 2, 2)] {

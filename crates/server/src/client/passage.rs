@@ -1,16 +1,18 @@
-//! Connections that move between processes: what is said of each, and why that is believed.
+//! Connections that move between processes: the message about each, and why it is believed.
 //!
-//! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a side
-//! have the same end of it, so whoever is idle takes what comes, and what is on its way lies in the kernel: a worker that is
-//! killed loses what it had taken, and nothing else. A message is a [`Passenger`], the bytes that were received, and the
-//! descriptor of the connection (`SCM_RIGHTS`, unix(7)).
+//! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a
+//! side have the same end of it, so an idle one takes the next message, and messages on their way lie in the kernel: a
+//! worker that is killed loses what it had taken, and nothing else. A message is a [`Passenger`], the bytes that were
+//! received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
-//! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a client has,
-//! and at which listener it came, so that a group cannot have its own sockets taken for clients of another address.
+//! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a
+//! client has, and at which listener it came, so that a group cannot have its own sockets taken for clients of another
+//! address.
 //!
-//! Either side may be taken over, so a message is looked at like one from the network: its form, its length, that it has
-//! one descriptor, and that this is a stream socket (the door seals nothing else). Whether the socket is connected is not
-//! asked: whoever shares it may change that at any time, and to receive from one that is not is an error, which closes it.
+//! Either side may be taken over, so a message is looked at like one from the network: its form, its length, that it
+//! has one descriptor, and that this is a stream socket (the door seals nothing else). Whether the socket is connected
+//! is not asked: whoever shares it may change that at any time, and to receive from one that is not is an error, which
+//! closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -23,7 +25,7 @@ use adyton_sys::board::Board;
 use adyton_sys::pass::{self, Taken};
 use adyton_sys::socket;
 
-/// How often a connection moves on without an answer, before it is taken that processes do not agree on who gives it.
+/// Moves of a connection without an answer, after which the processes are taken to disagree on who gives it.
 pub(crate) const HOPS_MAX: u8 = 16;
 
 /// Hops of a client whom nobody else can take: the other side answers 503 itself.
@@ -32,7 +34,7 @@ const STRANDED: u8 = u8::MAX;
 /// The bytes of a passenger, in the order of its fields, without the seal.
 const PASSENGER_BYTES: usize = 32;
 
-/// The bytes that stand before those which were received.
+/// The bytes of a message that stand before those received from the client.
 const HEADER_BYTES: usize = PASSENGER_BYTES + SEAL_BYTES;
 
 const SEAL_BYTES: usize = 32;
@@ -40,16 +42,17 @@ const SEAL_BYTES: usize = 32;
 /// The longest message in a passage.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// What the form of a message is called.
+/// The version of the messages' form.
 const VERSION: u8 = 1;
 
 /// This process's end of a passage.
 pub struct Passage {
     /// The socket, which does not block.
     pub end: OwnedFd,
-    /// The name of those at the other end, as the log says it.
+    /// The name of the processes at the other end, for the log.
     pub name: Arc<str>,
-    /// Where another process says whether there is somebody at the other end: not 0 in this cell. Without it there is.
+    /// The cell in which another process says, by a value other than 0, that somebody is at the other end. `None`:
+    /// somebody always is.
     pub open: Option<(Arc<Board>, usize)>,
 }
 
@@ -61,55 +64,55 @@ impl Passage {
     }
 }
 
-/// What signs: 32 random bytes that only the processes of the door have.
+/// The key of seals: 32 random bytes that only the processes of the door have.
 #[derive(Clone)]
 pub struct SealKey(Secret);
 
 impl SealKey {
-    /// Seals with this secret.
+    /// A key with this secret.
     pub fn new(secret: Secret) -> SealKey {
         SealKey(secret)
     }
 }
 
 impl std::fmt::Debug for SealKey {
-    /// Without the secret.
+    /// Writes the name without the secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("SealKey").finish_non_exhaustive()
     }
 }
 
-/// Which process answers a request that this one does not.
+/// The process that answers a request which this process does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     /// The passage to it, by its number among those of [`crate::Parts`].
     pub(crate) passage: usize,
-    /// Whether a folder was asked already, and has not got it.
+    /// Whether a folder was asked already, and does not have the file.
     pub(crate) has_missed: bool,
 }
 
-/// What a process says of a connection that it passes on.
+/// The facts about a connection that a process passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passenger {
     /// The client's address; `None` on unix sockets.
     pub peer: Option<SocketAddr>,
     /// The listener that accepted it.
     pub listener: u16,
-    /// How often it has moved since it was last answered.
+    /// How often the connection has moved since its last answer.
     pub hops: u8,
-    /// Whether a folder was asked for its first request already, and has not got it.
+    /// Whether a folder was asked for its first request already, and does not have the file.
     pub has_missed: bool,
 }
 
-/// What the door says of a client, signed with the number of its socket.
+/// The door's signature over a client's address and listener, and the number of its socket.
 pub type Seal = [u8; SEAL_BYTES];
 
-/// How a connection came here from another process.
+/// The arrival of a connection from another process.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) hops: u8,
     pub(crate) has_missed: bool,
-    /// The door's, which a group gives back.
+    /// The door's seal, which a group gives back.
     pub(crate) seal: Seal,
 }
 
@@ -157,33 +160,33 @@ impl Passenger {
         Some(Passenger { peer, listener, hops, has_missed: has_missed != 0 })
     }
 
-    /// What of it is sealed: all that stays the same wherever it goes.
+    /// The bytes that are sealed: all that stays the same wherever the connection goes.
     fn lasting(self) -> [u8; PASSENGER_BYTES] {
         Passenger { hops: 0, has_missed: false, ..self }.to_bytes()
     }
 
-    /// What the door signs for a socket.
+    /// The door's seal over the passenger and a socket.
     ///
     /// # Errors
     ///
-    /// It is no socket.
+    /// The descriptor is no socket.
     pub fn seal(self, key: &SealKey, socket: impl AsFd) -> io::Result<Seal> {
         let cookie = socket::cookie(socket)?.to_le_bytes();
         Ok(sign(&key.0, &[&cookie, &self.lasting()]))
     }
 
-    /// Whether the door has signed this for this socket.
+    /// Whether the door has sealed this passenger for this socket.
     fn is_sealed(self, key: &SealKey, socket: impl AsFd, seal: &Seal) -> bool {
         let cookie = socket::cookie(socket).map(u64::to_le_bytes);
         cookie.is_ok_and(|cookie| is_signed(&key.0, &[&cookie, &self.lasting()], seal))
     }
 }
 
-/// Passes a connection on, with what was received from it. `false` if the passage is full now.
+/// Passes a connection on, with the bytes received from it. `false` if the passage is full now.
 ///
 /// # Errors
 ///
-/// The passage is closed, or these are too many bytes for it.
+/// The passage is closed, or too small for so many bytes.
 pub(crate) fn send(
     passage: impl AsFd,
     passenger: Passenger,
@@ -196,12 +199,12 @@ pub(crate) fn send(
     pass::try_pass(passage, &parts, client.as_fd())
 }
 
-/// Passes on a client who has connected where nobody accepts: the door reads a request, and answers it 503. `key` is the
+/// Passes on a client who has connected where nobody accepts: the door reads a request and answers 503. `key` is the
 /// door's. `false` if the passage is full now.
 ///
 /// # Errors
 ///
-/// The passage is closed, or this is no socket.
+/// The passage is closed, or the client's descriptor is no socket.
 pub fn strand(
     passage: impl AsFd,
     (client, peer): (impl AsFd, Option<SocketAddr>),
@@ -212,7 +215,7 @@ pub fn strand(
     send(passage, passenger, &seal, &[], client)
 }
 
-/// What has come through a passage.
+/// Result of [`take`].
 pub enum Came {
     /// A connection, with so many received bytes in the buffer.
     Connection(OwnedFd, Passenger, Seal, usize),
@@ -220,7 +223,7 @@ pub enum Came {
     Nothing,
     /// Nothing any more: nobody is left at the other end.
     End,
-    /// What another process should not have sent; it was dropped.
+    /// A message that another process should not have sent; it was dropped.
     Strange(&'static str),
 }
 
@@ -253,7 +256,7 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }
 
-/// Gives the door back the connections that wait for a group that does not take them.
+/// Gives connections back to the door that wait for a group which does not take them.
 #[derive(Default)]
 pub struct TurningBack {
     /// The message that was taken, and found no room on its way back.
@@ -263,19 +266,19 @@ pub struct TurningBack {
 /// Result of [`TurningBack::go_on`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnedBack {
-    /// Nothing waits any more.
+    /// No connection waits any more.
     All,
-    /// The door has not taken so much that there is room for the next one: this end can be written to then.
+    /// The door has not taken enough to make room for the next one; once it has, this end can be written to.
     NoRoom,
 }
 
 impl TurningBack {
-    /// Sends what waits at the group's end of a passage back to the door, as far as there is room. It never waits: whoever
-    /// turns connections back has other things to look after.
+    /// Sends the connections that wait at the group's end of a passage back to the door, as far as there is room. It
+    /// never waits: its caller has other things to look after.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left, or nobody at the other end.
+    /// No descriptor is left, or nobody is at the other end.
     pub fn go_on(&mut self, group: impl AsFd) -> io::Result<TurnedBack> {
         let mut bytes = Vec::new();
         loop {
@@ -326,7 +329,7 @@ mod tests {
         parsed.into_iter().enumerate().map(of).collect()
     }
 
-    /// What one side says, the other hears.
+    /// A passenger is read as it was written.
     #[test]
     fn told() {
         for passenger in passengers() {
@@ -335,7 +338,7 @@ mod tests {
         assert_eq!(None, Passenger::from_bytes(&[0; super::PASSENGER_BYTES]));
     }
 
-    /// What the door has sealed comes back to it, and nothing else: no other socket, and no other address.
+    /// A passenger that the door has sealed is taken back, and nothing else: no other socket, and no other address.
     #[test]
     fn sealed() -> io::Result<()> {
         let (door, group) = pass::passage()?;
@@ -385,8 +388,7 @@ mod tests {
         Ok(())
     }
 
-    /// A group that takes nothing, and a door that does not either: nothing is waited for, and everything comes back in the end,
-    /// once.
+    /// While neither the group nor the door takes anything, no call waits; in the end everything comes back, once.
     #[test]
     fn turned_back() -> io::Result<()> {
         let (door, group) = pass::passage()?;

@@ -1,12 +1,12 @@
-//! How fast a client reads.
+//! The pace at which a client reads.
 
 use crate::client::outbox::Outbox;
 use crate::site::limits::SiteLimits;
 
-/// How fast a client takes an answer, looked at from time to time.
+/// Measures from time to time how fast a client takes an answer.
 ///
-/// The kernel says that it has room only when a third of a send buffer of megabytes is free: a client may read all
-/// the time and make no event for a minute. So the bytes that its side has taken are asked for.
+/// The kernel says that it has room only when a third of a send buffer of megabytes is free: a client may read all the
+/// time and cause no event for a minute. Hence the bytes that its side has taken are asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reader {
     since_ms: u64,
@@ -35,7 +35,7 @@ impl Reader {
             || (age_ms >= limits.write_rate_grace_ms && too_few)
     }
 
-    /// When to look again: often enough for both limits.
+    /// The time until the next look: short enough for both limits.
     pub(crate) fn look_again_ms(limits: &SiteLimits) -> u64 {
         let rate_ms = if limits.write_rate > 0 { limits.write_rate_grace_ms } else { u64::MAX };
         limits.write_idle_timeout_ms.min(rate_ms).div_ceil(2)

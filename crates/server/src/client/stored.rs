@@ -17,7 +17,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// So many bytes for all bodies that are in files at one time.
+    /// A quota of so many bytes for all bodies that are in files at one time.
     pub fn new(bytes: u64) -> Arc<Self> {
         Arc::new(Self { bytes_left: AtomicU64::new(bytes) })
     }
@@ -36,20 +36,20 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// An empty file.
+    /// Makes an empty file.
     ///
     /// # Errors
     ///
-    /// There is no room for one in `folder`.
+    /// `folder` has no room for a file.
     pub(crate) fn new(folder: &Path, quota: &Arc<Quota>) -> io::Result<Self> {
         Ok(Self { file: temp::unlinked(folder)?, bytes: 0, quota: Arc::clone(quota) })
     }
 
-    /// Adds to its end.
+    /// Adds bytes to the file's end.
     ///
     /// # Errors
     ///
-    /// The disk is full, or `QuotaExceeded`: what the settings allow of it.
+    /// The disk is full, or `QuotaExceeded`: the settings allow no more of it.
     pub(crate) fn append(&mut self, data: &[u8]) -> io::Result<()> {
         if !self.reserve(data.len()) {
             return Err(io::ErrorKind::QuotaExceeded.into());
@@ -57,7 +57,7 @@ impl Stored {
         self.write_reserved(data)
     }
 
-    /// Adds to its end what has its disk space already.
+    /// Adds bytes whose disk space is reserved to the file's end.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Stored {
         self.file.write_all(data)
     }
 
-    /// As [`Stored::write_reserved`], of what a channel holds.
+    /// Adds bytes like [`Stored::write_reserved`], from a channel.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Stored {
         channel.give_to(&self.file, bytes)
     }
 
-    /// Goes back to its beginning, from where it is read.
+    /// Goes back to the file's beginning, from where it is read.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Stored {
         self.file.rewind()
     }
 
-    /// Takes disk space for bytes that are added next.
+    /// Reserves disk space for bytes that are added next.
     pub(crate) fn reserve(&mut self, bytes: usize) -> bool {
         let is_free = self.quota.take(bytes as u64);
         self.bytes += if is_free { bytes as u64 } else { 0 };

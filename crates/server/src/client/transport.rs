@@ -1,4 +1,4 @@
-//! What carries bytes between a connection and its client.
+//! Carries bytes between a connection and its client.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,9 +9,9 @@ pub(crate) use adyton_sys::socket::Until;
 
 /// The way to and from one client: a TCP or unix socket without blocking.
 ///
-/// All that connections, answers and streamed bodies do with a socket goes through here, so another way (TLS) is another
-/// variant of this type. A method that moves bytes returns how many, and `None` when the kernel takes or has none now; its
-/// errors say that the connection is gone.
+/// All that connections, answers and streamed bodies do with a socket goes through here, so another way (TLS) is
+/// another variant of this type. A method that moves bytes returns how many, and `None` when the kernel takes or has
+/// none now; its errors say that the connection is gone.
 pub(crate) struct Transport {
     socket: OwnedFd,
 }
@@ -21,40 +21,40 @@ impl Transport {
         Self { socket }
     }
 
-    /// One that leads nowhere.
+    /// A transport that leads nowhere.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left.
+    /// The process has no descriptor left.
     pub(crate) fn nowhere() -> io::Result<Self> {
         std::fs::File::open("/dev/null").map(|file| Self::new(file.into()))
     }
 
-    /// A second handle on the same way, for a thread that reads a body from it.
+    /// A second handle on this transport, for a thread that reads a body from it.
     ///
     /// # Errors
     ///
-    /// There is no descriptor left.
+    /// The process has no descriptor left.
     pub(crate) fn share(&self) -> io::Result<Self> {
         self.socket.try_clone().map(Self::new)
     }
 
-    /// Takes what has arrived; 0 bytes are the client's end.
+    /// Takes bytes that have arrived; 0 bytes are the client's end.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         socket::recv(&self.socket, buffer)
     }
 
-    /// As [`Transport::receive`], into several buffers in one call.
+    /// Takes bytes like [`Transport::receive`], into several buffers in one call.
     pub(crate) fn receive_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<Option<usize>> {
         socket::recv_vectored(&self.socket, buffers)
     }
 
-    /// As [`Transport::receive`], into a channel, at most `bytes`.
+    /// Takes bytes like [`Transport::receive`], into a channel, at most `bytes`.
     pub(crate) fn receive_into(&mut self, channel: &Channel, bytes: usize) -> io::Result<Option<usize>> {
         channel.take_from(&self.socket, bytes)
     }
 
-    /// What the next receive would bring, without taking it: at most 1 byte, 0 at the client's end.
+    /// Looks at what the next receive would bring, without taking it: at most 1 byte, 0 at the client's end.
     pub(crate) fn peek(&self) -> io::Result<Option<usize>> {
         socket::peek(&self.socket)
     }
@@ -69,13 +69,13 @@ impl Transport {
         socket::send(&self.socket, bytes, more)
     }
 
-    /// As [`Transport::send`], of several pieces in one call.
+    /// Sends like [`Transport::send`], several pieces in one call.
     pub(crate) fn send_vectored(&mut self, pieces: &[IoSlice<'_>], more: bool) -> io::Result<Option<usize>> {
         socket::send_vectored(&self.socket, pieces, more)
     }
 
-    /// Sends up to `bytes` of a file from `offset`; 0 bytes mean that the file ends before that. An error may also say that
-    /// the file cannot be read.
+    /// Sends up to `bytes` of a file from `offset`; 0 bytes mean that the file ends before that. An error may also say
+    /// that the file cannot be read.
     pub(crate) fn send_file(
         &mut self,
         file: impl AsFd,
@@ -99,7 +99,7 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// Those of `poll(2)`.
+    /// The errors of `poll(2)`.
     pub(crate) fn wait(&self, until: Until, timeout_ms: u64) -> io::Result<bool> {
         socket::wait(&self.socket, until, timeout_ms)
     }
@@ -114,7 +114,7 @@ impl Transport {
         socket::reset_on_close(&self.socket);
     }
 
-    /// As [`Transport::reset_on_close`], now: the next to send or receive has an error.
+    /// Resets now, unlike [`Transport::reset_on_close`]: the next send or receive fails.
     pub(crate) fn reset(&mut self) {
         self.reset_on_close();
         socket::shutdown(&self.socket);
@@ -124,7 +124,7 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// It is another kind of socket.
+    /// The socket is of another kind.
     pub(crate) fn peer_user(&self) -> io::Result<u32> {
         socket::peer_user(&self.socket)
     }

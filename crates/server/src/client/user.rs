@@ -1,10 +1,10 @@
-//! Who has sent a request, where its route asks for that.
+//! The user who has sent a request, where its route asks for one.
 
 /// A client that has proved who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Its name.
+    /// The user's name.
     pub name: Box<str>,
-    /// How it has proved that: `Basic` or `Digest` (RFC 3875 section 4.1.1, `AUTH_TYPE`).
+    /// The scheme that has proved it: `Basic` or `Digest` (RFC 3875 section 4.1.1, `AUTH_TYPE`).
     pub scheme: &'static str,
 }

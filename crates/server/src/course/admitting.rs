@@ -1,7 +1,7 @@
-//! Large bodies, which wait for their turn where there is not memory for all of them.
+//! Large bodies, which wait for their turn if there is not enough memory for all of them.
 //!
-//! A body that waits is not received: its client is held back by the kernel. Where those before it are slow, so that nothing
-//! becomes free, it goes to a file.
+//! A body that waits is not received: the kernel holds its client back. If the bodies before it are slow, so that no
+//! memory becomes free, it goes to a file.
 
 use crate::answering::step::{Next, Step, Worked};
 use crate::client::body::{Upload, Waits};
@@ -9,13 +9,13 @@ use crate::client::connection::{Connection, Phase};
 use crate::event_loop::{Loop, Slot};
 use crate::threads::desk::Desk;
 
-/// How often a body that waits looks whether it waits in vain.
+/// Time between two looks whether a body waits in vain.
 const LOOK_MS: u64 = 100;
 
-/// How long a body waits at most.
+/// The longest wait of a body.
 const WAIT_MS_MAX: u64 = 5_000;
 
-/// The body that a connection receives, if it waits for memory.
+/// Returns the body that a connection receives, if it waits for memory.
 fn waiting(connection: &mut Connection) -> Option<&mut Upload> {
     match &mut connection.phase {
         Phase::Upload(upload) if upload.waits.is_some() => Some(upload),
@@ -24,13 +24,13 @@ fn waiting(connection: &mut Connection) -> Option<&mut Upload> {
 }
 
 impl Loop {
-    /// Whether a body may be received on now: it is small, or has what it needs, or gets it.
+    /// Whether more of a body may be received now: it is small, or has the memory that it needs, or gets it.
     pub(crate) fn admits(&self, upload: &mut Upload) -> bool {
         let is_first = self.bodies.is_empty();
         upload.needs_blocks().is_none_or(|blocks| is_first && upload.reserve(blocks, self.now_ms))
     }
 
-    /// A body waits until there is memory for all of it.
+    /// Has a body wait until there is memory for all of it.
     pub(crate) fn await_memory(&mut self, key: usize, mut connection: Box<Connection>) -> Step {
         connection.more = true;
         if let Phase::Upload(upload) = &mut connection.phase
@@ -44,7 +44,8 @@ impl Loop {
         Step::On(connection, Next::Wait)
     }
 
-    /// Bodies that wait go on, in their order, as far as there is memory; if some are left, the loop is woken when there is.
+    /// Has bodies that wait go on, in their order, as far as there is memory. If some are left, the loop is woken when
+    /// there is more.
     pub(crate) fn admit_waiting(&mut self) {
         while let Some(&key) = self.bodies.front() {
             let now_ms = self.now_ms;
@@ -59,7 +60,7 @@ impl Loop {
                     }
                     continue;
                 }
-                // That it waited is not its client's fault.
+                // The client is not to blame for the wait, which must not count for its rate.
                 upload.since_ms += upload.waits.take().map_or(0, |waits| now_ms - waits.since_ms);
                 let idle_ms = connection.outbox().terms.limits.body_idle_timeout_ms;
                 self.timers.set(key, now_ms + idle_ms);
@@ -69,7 +70,7 @@ impl Loop {
         }
     }
 
-    /// Looks whether a body that waits for memory should go to a file. `Err`: it does not wait.
+    /// Has a body that waits for memory go to a file, if it waits in vain or for too long. `Err`: it does not wait.
     pub(crate) fn look_for_memory(
         &mut self,
         key: usize,

@@ -1,4 +1,4 @@
-//! Requests that wait for the answer to another.
+//! Requests that wait for the answer to another request.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::course::script_answer::Then;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::threads::desk::Desk;
 
-/// A request waits for the answer to another one for no longer than this; then it is answered by itself.
+/// The longest wait of a request for the answer to another; after it the request is answered by itself.
 const WAIT_MS_MAX: u64 = 5_000;
 
 impl Loop {
-    /// Has the request of the desk's exchange wait for the answer to another; the desk's head is parsed.
+    /// Has the request of the desk's exchange wait for the answer to another request; the desk's head is parsed.
     pub(crate) fn await_kept(
         &mut self,
         key: usize,
@@ -56,14 +56,14 @@ impl Loop {
         Step::Away(if waits { None } else { self.look_again(key, desk, false) })
     }
 
-    /// Whether a connection's request waits for the answer to another.
+    /// Whether a connection's request waits for the answer to another request.
     pub(crate) fn awaits_kept(&self, key: usize) -> bool {
         let waiting = self.tickets.waiting.get(&key);
         waiting.is_some_and(|waiting| matches!(waiting.awaits, Awaited::Kept(_)))
     }
 
-    /// What a connection's request waits for may be there. `has_waited` for as long as it may: it is answered now, by itself
-    /// if need be.
+    /// Looks whether the answer for which a connection's request waits is there. `has_waited`: the request has waited
+    /// for as long as it may, and is answered now, by itself if need be.
     pub(crate) fn look_again(&mut self, key: usize, desk: &mut Desk, has_waited: bool) -> Option<Errand> {
         let now_ms = clock::monotonic_ms();
         let Waiting { exchange, awaits: Awaited::Kept(wanting), .. } = self.tickets.waiting.get(&key)? else {
@@ -94,7 +94,7 @@ impl Loop {
         self.ask_after_all(key, desk, found)
     }
 
-    /// A request that has waited is answered by itself; its answer may be kept.
+    /// Answers a request that has waited by itself; its answer may be kept.
     fn ask_after_all(
         &mut self,
         key: usize,

@@ -1,4 +1,4 @@
-//! Requests whose credentials are verified: how their exchanges wait with the loop meanwhile.
+//! Requests whose credentials are being verified: their exchanges wait with the loop meanwhile.
 
 use std::sync::Arc;
 
@@ -56,7 +56,8 @@ impl Loop {
         Step::Away(None)
     }
 
-    /// Has a program say who the client of the desk's exchange is, as an application is asked; the desk's head is parsed.
+    /// Has a guard's program say who the client of the desk's exchange is, in a call like an application's; the desk's
+    /// head is parsed.
     fn begin_asking(
         &mut self,
         key: usize,
@@ -77,7 +78,7 @@ impl Loop {
         self.ask(key, connection, desk)
     }
 
-    /// A program has said who the client is.
+    /// Answers a request after a program has said who the client is.
     pub(crate) fn answer_judged(
         &mut self,
         mut connection: Box<Connection>,
@@ -95,7 +96,7 @@ impl Loop {
         self.answer_checked(connection, exchange, judged.verdict, desk)
     }
 
-    /// The credentials of a request are verified: it is answered as if it had come now.
+    /// Answers a request whose credentials are verified, as if it had come now.
     pub(crate) fn answer_checked(
         &mut self,
         mut connection: Box<Connection>,
@@ -110,7 +111,7 @@ impl Loop {
         };
         connection.outbox_mut().output.lend(&mut desk.spare);
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
-        // It was counted when it came.
+        // The request was counted when it came, and `answer` counts it again.
         connection.requests -= 1;
         verdict.of = Some(Arrived { started_us: exchange.started_us, id: exchange.answer.id.clone() });
         let onward = exchange.answer.onward.take();

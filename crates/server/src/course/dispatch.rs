@@ -1,4 +1,5 @@
-//! Which thread runs a request: the driver at once, one that takes it from the queue later, or none.
+//! The choice of the thread that runs a request: the driver at once, a thread that takes it from the queue later, or
+//! none.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -25,19 +26,19 @@ use crate::threads::interrupt::interrupt;
 use crate::threads::shared::Http;
 use crate::threads::task::{NO_KEY, Stage, Task, log_stuck};
 
-/// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
+/// Queue deadline for the rest of an answer that has begun: it never expires and is never refused.
 const ALWAYS_MS: u64 = u64::MAX;
 
-/// So many threads are woken together.
+/// Threads that are woken together.
 const CALLED_MAX: usize = 32;
 
-/// How long an interrupted call has to end.
+/// Time that an interrupted call has to end.
 const REACTION_MS: u64 = 1_000;
 
-/// How often a call is looked for that is overdue and not to be found: it waits in the queue, or is on its way back.
+/// Time between two searches for an overdue call that is not found: it waits in the queue, or is on its way back.
 const LOOK_AGAIN_MS: u64 = 1_000;
 
-/// Ages above this are clocks that differ, not requests that have waited.
+/// The greatest age of a request that is believed: above it the clocks differ.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 
 impl Loop {
@@ -50,7 +51,8 @@ impl Loop {
         self.shared.crew.take_slot(&mut self.calls.slot)
     }
 
-    /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.
+    /// Puts a job into the queue. The loop's own slot goes with it if it is the last slot and the loop has no use for
+    /// it.
     fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
         let spare = !self.needs_slot();
         let Self { called, calls, .. } = self;
@@ -62,7 +64,7 @@ impl Loop {
         submitted
     }
 
-    /// Sends an errand: with the driver, or into the queue.
+    /// Gives an errand to the driver, by returning it, or puts it into the queue.
     pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
         if self.may_enter() {
             self.calls.begin_rest(key, errand.request_id().cloned(), errand.limits());
@@ -70,7 +72,7 @@ impl Loop {
         }
         let limits = errand.limits();
         let job = Job { errand, home: self.home, is_quick: false, since_ms: self.now_ms };
-        // A request that has begun is not turned away.
+        // The rest of an answer is never turned away.
         let _ = self.submit(job, ALWAYS_MS, self.now_ms);
         self.expect(key, self.now_ms, limits);
         None
@@ -108,7 +110,7 @@ impl Loop {
                 }
                 Step::Away(None)
             }
-            // Better here and now than not at all.
+            // The queue is full: better to run the request here and now than not at all.
             Err(Job { errand: Errand::Ask(exchange), .. }) if since_ms == now_ms && self.may_enter() => {
                 Step::Away(Some(self.enter(connection, exchange, desk)))
             }
@@ -117,9 +119,9 @@ impl Loop {
         }
     }
 
-    /// Takes the next quick request of this loop back out of the queue, where it is because the driver could not enter the
-    /// application when it came: now no other thread need be woken for it, nor wait for the interpreter beside this one.
-    /// `None` when there is none, or the driver can still not enter.
+    /// Takes the next quick request of this loop back out of the queue. It was queued because the driver could not
+    /// enter the application when it came; if the driver runs it now, no other thread need be woken for it, nor wait
+    /// for the interpreter beside this one. `None` if there is none, or the driver still cannot enter.
     #[expect(clippy::option_option, reason = "as for `Loop::step`")]
     pub(crate) fn recall(&mut self, desk: &mut Desk) -> Option<Option<Errand>> {
         self.recalls = false;
@@ -134,7 +136,7 @@ impl Loop {
             self.shared.crew.call_up_rest(self.now_ms);
             return None;
         };
-        // The watch need not call up others for the rest, unless this one takes long.
+        // The watch need not call up other threads for the rest, unless this request takes long.
         self.shared.crew.left_some();
         self.recalls = true;
         let key = exchange.key;
@@ -159,25 +161,25 @@ impl Loop {
         Some(Some(Errand::Ask(exchange)))
     }
 
-    /// A request begins to wait: the answers to earlier ones are sent, and its client is watched.
+    /// Prepares the wait of a request: the answers to earlier requests are sent, and the client is watched.
     pub(crate) fn send_and_watch(&mut self, key: usize, outbox: &mut Outbox, desk: &mut Desk) {
         // An error shows again when more is sent.
         if matches!(outbox.flush(), Ok(Flushed::All)) {
             outbox.output.give_back(&mut desk.spare);
         }
-        // To hear of a client that goes away meanwhile. If it cannot be, it is looked at later.
+        // The watch tells of a client that goes away meanwhile. If it fails, the client is looked at later.
         let _ = self.watch(key, outbox);
     }
 
-    /// The driver enters the application with a request.
+    /// Has the driver enter the application with a request.
     fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Errand {
         self.note_call(&exchange, &desk.buffer);
         self.connections.put_away(exchange.key, connection);
         Errand::Ask(exchange)
     }
 
-    /// The client of a connection that is away has ended its side: if it has gone, and its request is in the queue, both
-    /// are forgotten.
+    /// Looks at a connection that is away and whose client has ended its side: if the client has gone, and the request
+    /// is in the queue, both are forgotten.
     pub(crate) fn look_for_departed(&mut self, key: usize) -> bool {
         if self.is_waiting(key) {
             return self.look_for_waiting(key);
@@ -197,7 +199,7 @@ impl Loop {
         departed
     }
 
-    /// A request has waited too long in the queue.
+    /// Refuses a request that has waited too long in the queue.
     pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
         let Errand::Ask(exchange) = job.errand else { unreachable!("nothing else is given up") };
         let key = exchange.key;
@@ -209,7 +211,7 @@ impl Loop {
         })
     }
 
-    /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
+    /// Answers 503, because the server has no time for this request (RFC 9110 section 15.6.4).
     fn turn_away(
         &mut self,
         mut connection: Box<Connection>,
@@ -225,7 +227,7 @@ impl Loop {
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
         answer.outbox().output.lend(&mut desk.spare);
         let mut reply = Reply::new(answer, &self.shared.common, &self.date);
-        // Clients that were turned away together shall not come back together.
+        // Clients that were turned away together should not come back together.
         let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
         reply.page(503, "The server has too much to do just now.", &[(b"Retry-After", &seconds)]);
         let asked_for = desk.head.of(&owned.head);
@@ -235,7 +237,7 @@ impl Loop {
         self.conclude(key, connection, desk, after)
     }
 
-    /// The request of a connection that is away may have passed one of its limits.
+    /// Handles a connection that is away and whose request may have passed one of its limits.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         if self.is_waiting(key) {
             return self.overdue_waiting(key, desk);
@@ -268,7 +270,8 @@ impl Loop {
         self.guarded(key, desk, |this, desk| this.answer_in_place(outbox, desk, &task))
     }
 
-    /// Answers whose clients have gone are closed for longer than a request may take, by some thread or other.
+    /// Looks at threads that drop the rest of answers whose clients have gone, which may take longer than a request
+    /// may.
     pub(crate) fn look_at_discards(&mut self) {
         let home = self.home;
         let discards = self.shared.crew.posts(|own| {
@@ -284,12 +287,12 @@ impl Loop {
         }
     }
 
-    /// The ends of answers are looked at by then.
+    /// Has threads that drop the rest of answers looked at by `due_ms` at the latest.
     pub(crate) fn look_at_discards_by(&mut self, due_ms: u64) {
         self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
     }
 
-    /// Sees to it that a call ends whose time is over, and returns when to look again; `None` if it does not react.
+    /// Interrupts a call whose time is over. Returns when to look again; `None` if the call does not react.
     fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
         let look_again_ms = self.now_ms + task.limits.first_ms().unwrap_or(LOOK_AGAIN_MS);
         let Some((due_ms, _)) = task.due_ms(&post.own.item_ms) else { return Some(look_again_ms) };
@@ -308,7 +311,7 @@ impl Loop {
         }
     }
 
-    /// The thread of a call that does not react is given up.
+    /// Gives up the thread of a call that does not react.
     fn lose(&self, post: &Post<Http>, task: &Task) {
         note(post, task, |task| task.lost = true);
         let stacks = || self.shared.host.as_ref().and_then(|host| host.held_stacks());
@@ -317,7 +320,7 @@ impl Loop {
         self.shared.tally.count(Cell::Stuck);
     }
 
-    /// Answers for a thread that is lost.
+    /// Answers a request in the place of a lost thread.
     fn answer_in_place(&mut self, outbox: Option<Box<Outbox>>, desk: &mut Desk, task: &Task) -> Worked {
         let Some(outbox) = outbox else { return Worked::Ended(None) };
         let (key, begun) = (task.key, outbox.begun);
@@ -333,14 +336,14 @@ impl Loop {
     }
 }
 
-/// Changes a task that is still the same.
+/// Changes a thread's task, if it is still the same.
 fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
     if let Some(same) = lock(&post.own.task).as_mut().filter(|now| now.place() == task.place() && !now.lost) {
         change(same);
     }
 }
 
-/// Whether this may be a proxy of our own: other clients could say of their requests what they like.
+/// Whether the peer may be a proxy of our own: other clients could tell any time for their requests.
 fn is_near(peer: Option<SocketAddr>) -> bool {
     let is_near_v4 = |ip: Ipv4Addr| ip.is_loopback() || ip.is_private();
     match peer.map(|peer| peer.ip()) {
@@ -352,8 +355,8 @@ fn is_near(peer: Option<SocketAddr>) -> bool {
     }
 }
 
-/// Since when a request waits, by its `X-Request-Start` field if a proxy has set one: `t=` and a time since 1970 in
-/// seconds with a fraction, in ms or in us. In ms of the monotonic clock.
+/// Returns when a request began to wait, in ms of the monotonic clock. A proxy may have set an `X-Request-Start` field:
+/// `t=` and a time since 1970 in seconds with a fraction, in ms or in us.
 fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
     let Some(value) = request.all_named(b"X-Request-Start").next() else { return now_ms };
     let value = value.strip_prefix(b"t=").unwrap_or(value);
@@ -364,7 +367,7 @@ fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
     }
 }
 
-/// A time since 1970 in ms; its unit shows in its size.
+/// Parses a time since 1970, whose unit shows in its size, and returns it in ms.
 fn unix_ms(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty()
@@ -405,7 +408,7 @@ mod tests {
     use crate::threads::desk::Desk;
     use crate::threads::shared::{Own, Shared};
 
-    /// The rest of an answer, of which there is nothing.
+    /// The empty rest of an answer.
     struct Nothing;
 
     impl Stream for Nothing {
@@ -447,7 +450,7 @@ mod tests {
             });
             let is_taken = driven.recall(&mut desk).is_some();
             let waiting = crew.waiting();
-            // Ends the worker if it has been given nothing.
+            // The worker ends if it has been given nothing.
             crew.end_loop();
             (held, (is_taken, waiting), worker.join())
         });
@@ -457,7 +460,7 @@ mod tests {
         Ok(())
     }
 
-    /// Loopback, private addresses and unix sockets; nothing else.
+    /// Loopback addresses, private addresses and unix sockets are near, and nothing else.
     #[test]
     fn proxies_are_near() {
         for near in [
@@ -476,7 +479,7 @@ mod tests {
         }
     }
 
-    /// All three units that proxies use, and nonsense.
+    /// All three units that proxies use are read, and nonsense is not.
     #[test]
     fn times_in_any_unit() {
         assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000.123"));

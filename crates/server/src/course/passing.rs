@@ -1,4 +1,4 @@
-//! Connections that leave for another process, and those that come from one.
+//! Connections that leave for another process, or come from one.
 
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use crate::event_loop::Loop;
 use crate::threads::desk::Desk;
 
 impl Loop {
-    /// Passes a connection on to the process that answers its next request, which begins the bytes in this part of the
-    /// buffer: all that was received behind the last answer.
+    /// Passes a connection on to the process that answers its next request. `received`: the part of the buffer with the
+    /// bytes received behind the last answered request; the next request begins there.
     pub(crate) fn pass_on(
         &mut self,
         key: usize,
@@ -28,7 +28,7 @@ impl Loop {
         received: Range<usize>,
     ) -> Step {
         if !connection.outbox().output.is_empty() {
-            // What was answered here is sent from here, and before anything else.
+            // Answers of this process are sent by it, and before anything else.
             connection.keep(&desk.buffer[received], true);
             return self.settle(key, connection, desk, After::Next);
         }
@@ -48,7 +48,7 @@ impl Loop {
         self.depart(key, connection, desk, departing)
     }
 
-    /// Passes a connection on whose request is complete, but not in the buffer any more. A body that is in a file stays.
+    /// Passes a connection on whose request is complete, but not in the buffer any more. A body in a file cannot move.
     pub(crate) fn pass_on_owned(
         &mut self,
         key: usize,
@@ -71,7 +71,7 @@ impl Loop {
                     bytes.extend_from_slice(b"\r\n0\r\n\r\n");
                 }
             }
-            // What follows it may not go in its place.
+            // The bytes that follow the body must not go in its place.
             OwnedBody::Memory(_) | OwnedBody::File(_) | OwnedBody::Live(_) => {
                 let start = start_of(&owned.head);
                 return self.refuse(key, connection, desk, NOT_MOVED, &start);
@@ -87,7 +87,7 @@ impl Loop {
         self.pass_on(key, connection, desk, elsewhere, 0..end)
     }
 
-    /// Tries to pass a connection on.
+    /// Tries to pass a connection on, or has it wait for room in the passage.
     pub(crate) fn depart(
         &mut self,
         key: usize,
@@ -116,7 +116,7 @@ impl Loop {
             }
             Ok(false) if self.await_room(passage, key) => Step::On(connection, Next::Wait),
             Ok(false) => self.strand_departing(key, connection, desk),
-            // Nobody is left at the other end: a server that stops, or a version that is no more.
+            // No process is left at the other end: the server stops, or that version is no more.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.strand_departing(key, connection, desk)
             }
@@ -130,7 +130,7 @@ impl Loop {
         }
     }
 
-    /// A connection has waited for room in a passage for as long as it may.
+    /// Refuses a connection that has waited for room in a passage for as long as it may.
     pub(crate) fn expire_departing(
         &mut self,
         key: usize,
@@ -150,7 +150,7 @@ impl Loop {
         self.strand_departing(key, connection, desk)
     }
 
-    /// Answers what should have been answered by another process.
+    /// Refuses a request that another process should have answered.
     fn strand_departing(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         let received = std::mem::take(&mut connection.carry);
         let start = start_of(&received);

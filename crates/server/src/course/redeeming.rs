@@ -1,4 +1,4 @@
-//! Requests that are answered later: how their exchanges wait with the loop until the ticket is redeemed.
+//! Requests that are answered later: their exchanges wait with the loop until the ticket is redeemed.
 
 use adyton_sys::clock;
 
@@ -10,7 +10,7 @@ use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::threads::desk::Desk;
 
 impl Loop {
-    /// Keeps an exchange until its ticket is redeemed; that may be so already.
+    /// Keeps an exchange until its ticket is redeemed, which may have happened already.
     pub(crate) fn keep_ticket(
         &mut self,
         mut exchange: Box<Exchange>,
@@ -39,7 +39,7 @@ impl Loop {
         self.redeem(key, desk)
     }
 
-    /// What a connection's request waits for may be there by now.
+    /// Goes on with the request of a connection, if the event for which it waits has come.
     pub(crate) fn redeem(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         match &self.tickets.waiting.get(&key)?.awaits {
             Awaited::Ticket(claim) => {
@@ -74,7 +74,7 @@ impl Loop {
         let now_ms = clock::monotonic_ms();
         let has_gone = |waiting: &Waiting| {
             let far = now_ms.saturating_sub(waiting.since_ms) >= LOOK_FOR_CLIENT_MS;
-            // An answer that is there fails when it is sent.
+            // A client that has gone is noticed when an answer that is there is sent.
             !waiting.awaits.is_there() && waiting.exchange.is_abandoned(far)
         };
         let departed = self.tickets.waiting.get(&key).is_some_and(has_gone);
@@ -86,7 +86,7 @@ impl Loop {
         departed
     }
 
-    /// A deadline of a request has come that waits with the loop.
+    /// Handles a request that waits with the loop and whose deadline has come.
     pub(crate) fn overdue_waiting(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         if let Some(errand) = self.redeem(key, desk) {
             return Some(errand);
@@ -104,7 +104,7 @@ impl Loop {
                 self.connections.away -= 1;
                 self.shared.tally.count(Cell::TimedOut);
                 let refusal = awaits.refusal();
-                // Whoever has the ticket knows that before the client hears it.
+                // The holder of the ticket can know of the timeout before the client does.
                 drop(awaits);
                 return self.guarded(key, desk, |this, desk| {
                     let mut connection = this.connections.take_away(key);

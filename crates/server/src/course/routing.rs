@@ -1,4 +1,4 @@
-//! One request, answered: by the route that its path takes, or by the server itself.
+//! The answer to one request: by the route that its path takes, or by the server itself.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -42,29 +42,29 @@ use crate::site::other_names::{Other, names_of, scripts_of};
 use crate::site::plan::{Action, Fixed, Route, Site};
 use crate::threads::desk::Desk;
 
-/// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
+/// The `Allow` field of the answer to `OPTIONS *`, for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// What has come of looking for a route.
+/// The result of looking for a route.
 pub(crate) enum Routed {
     /// The answer is written.
     Answered,
     /// The application of the route with this number is to be asked.
     App(usize),
-    /// These are to be verified first.
+    /// The credentials are to be verified first.
     Check(Box<Credentials>),
-    /// The answer to another request is to be waited for.
+    /// The request waits for the answer to another.
     Await(Box<Wanting>),
     /// Another process is to answer.
     Elsewhere(Elsewhere),
-    /// This script is to be run, for the route with this number.
+    /// A script is to be run, for the route with this number.
     Script(usize, Box<WantedScript>),
-    /// Another target is its own from here on.
+    /// The request has another target from here on.
     Rewritten(Rewritten),
 }
 
 impl Loop {
-    /// The number of the site that a request is for, which its connection is in from now on.
+    /// Returns the number of the site that a request is for. The connection has the terms of that site from now on.
     #[inline]
     pub(crate) fn enter_site(&mut self, outbox: &mut Outbox, request: Request<'_>) -> usize {
         let number = self.plan.number_of(request, &mut self.last_host);
@@ -75,8 +75,8 @@ impl Loop {
         number
     }
 
-    /// Answers one request, or says that an application has to: then the exchange has the outbox. `unread`: it has a body
-    /// that was not read.
+    /// Answers one request, or returns how it is to be answered; then the exchange has the outbox, unless another
+    /// process is to answer. `unread`: the request has a body that was not read.
     pub(crate) fn answer(
         &mut self,
         connection: &mut Connection,
@@ -121,7 +121,7 @@ impl Loop {
             }
             Routed::Elsewhere(elsewhere) => {
                 connection.outbox = answer.outbox.take();
-                // It is counted where it is answered.
+                // The process that answers the request counts it.
                 connection.requests -= 1;
                 return Answering::Pass(elsewhere);
             }
@@ -136,11 +136,11 @@ impl Loop {
             }
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
-        // What was not read cannot be told from the next request.
+        // Unread bytes of the body cannot be told from the next request.
         Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
     }
 
-    /// Has the most specific route answer that does. `verdict`: what has come of the request's credentials.
+    /// Has the most specific route answer that can. `verdict`: the verdict on the request's credentials.
     #[inline]
     fn route(
         &mut self,
@@ -155,7 +155,7 @@ impl Loop {
             if site.is_one_app && !site.refuses(request.path()) {
                 return Routed::App(0);
             }
-            // The usual case: the first route has nothing around it.
+            // In the usual case the first route has nothing around it.
             if site.ahead.is_none()
                 && let Ok(path) = site.spelled(request.path())
                 && let Some((number, pattern, route)) = site.routes.first(&path)
@@ -198,7 +198,7 @@ impl Loop {
         self.try_routes(answer, number, (request, verdict), has_missed)
     }
 
-    /// Tries each route of a site; `has_missed`: a folder was asked already.
+    /// Tries each route of a site. `has_missed`: a folder was asked already, and lacks the file.
     pub(crate) fn try_routes(
         &mut self,
         answer: &mut Answer,
@@ -267,7 +267,7 @@ impl Loop {
         Routed::Answered
     }
 
-    /// Gives a request its name.
+    /// Gives a request its id.
     fn name(&mut self, request: Request<'_>) -> RequestId {
         let config = &self.shared.config;
         let value = |name: &[u8]| request.all_named(name).next();
@@ -277,13 +277,13 @@ impl Loop {
         self.ids.next(given, traceparent)
     }
 
-    /// Begins the answer to a request that has its name.
+    /// Begins the answer to a request that has its id.
     pub(crate) fn begin_answer(&self, answer: &mut Answer, asked: Asked, id: RequestId) {
         write_name(answer, &self.shared.common, &id);
         answer.begin(asked, id);
     }
 
-    /// The application has answered, and this loop's driver with it.
+    /// Goes on after the application has answered in a call of this loop's driver.
     pub(crate) fn answered(
         &mut self,
         exchange: Box<Exchange>,
@@ -317,7 +317,7 @@ impl Loop {
         })
     }
 
-    /// The application has given the whole answer.
+    /// Concludes a whole answer of the application.
     fn conclude_call(
         &mut self,
         mut connection: Box<Connection>,
@@ -339,7 +339,7 @@ impl Loop {
         self.conclude(key, connection, desk, after)
     }
 
-    /// The application has given the beginning of an answer.
+    /// Begins to send an answer of which the application has given the beginning.
     fn begin_stream(
         &mut self,
         mut connection: Box<Connection>,
@@ -366,7 +366,7 @@ impl Loop {
         Step::On(connection, Next::Continue)
     }
 
-    /// What follows a whole answer; the connection has its outbox again.
+    /// Logs an answer, and gives the connection its outbox back. Returns the connection's next step.
     pub(crate) fn conclude_answer(
         &mut self,
         connection: &mut Connection,
@@ -386,12 +386,12 @@ impl Loop {
         }
     }
 
-    /// When the loop learned of the requests that it looks at.
+    /// Returns when the loop learned of the requests that it looks at, in us of the monotonic clock.
     pub(crate) fn start_us(&self) -> u64 {
         self.calls.batch_since_us()
     }
 
-    /// An answer is whole: counts it, and logs it. The path of a request reads the clock here, and nowhere else.
+    /// Counts an answer, and logs it. The path of a request reads the clock here, and nowhere else.
     pub(crate) fn log_answer(
         &mut self,
         outbox: &Outbox,
@@ -407,7 +407,7 @@ impl Loop {
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (answer.client(outbox.peer), &answer.id);
             let mut first = Head::new();
-            // The log has what the client has asked for.
+            // The log shows the request as the client has sent it.
             let sent = answer.onward.as_ref();
             let sent = sent.and_then(|onward| onward.first(&mut first, &self.shared.config.head));
             let request = sent.or(request);
@@ -420,11 +420,11 @@ impl Loop {
     }
 }
 
-/// To ignore `Upgrade` would be allowed (RFC 9110 section 7.8), and then it is the application that fails, with words
-/// of its own. 426 would say the opposite: that the client has to upgrade.
+/// Ignoring `Upgrade` would be allowed (RFC 9110 section 7.8), but then the application would fail, with words of its
+/// own. A 426 would say the opposite: that the client has to upgrade.
 const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
 
-/// Browsers resolve these themselves.
+/// Browsers resolve such segments themselves.
 const DOT_SEGMENT: &str = "The path has a . or .. as a segment.";
 
 const NOTHING: &str = "Nothing is served here.";
@@ -441,13 +441,14 @@ const NOT_RUN: &str = "Files are not run here.";
 
 const NOT_ADMITTED: &str = "It is not for clients with this address.";
 
-/// The address of the client, as far as it is known.
+/// Returns the address of the client, as far as it is known.
 fn client_of(answer: &mut Answer) -> Option<IpAddr> {
     let peer = answer.outbox().peer;
     answer.client(peer).map(|client| client.ip())
 }
 
-/// What is before all routes of a site: what follows if it does not come to these.
+/// Applies the rules of a site that come before all its routes. Returns a result if the request does not come to the
+/// routes.
 fn come_to_routes(
     answer: &mut Answer,
     (site, path): (&Site, &[u8]),
@@ -463,8 +464,8 @@ fn come_to_routes(
     target.map(|target| Routed::Rewritten(Rewritten { target, met: None }))
 }
 
-/// What is around a route, before its action: what follows if it does not come to that. The answer has the changes of the
-/// route from here on.
+/// Applies the rules around a route, before its action. Returns a result if the request does not come to the action.
+/// The answer has the changes of the route from here on.
 fn come_in(
     answer: &mut Answer,
     route: &Route,
@@ -484,7 +485,7 @@ fn come_in(
     meet(answer, (route, past), (request, client, verdict), (common, date))
 }
 
-/// Whether a request may come to a route: what follows if it may not, or that is not known.
+/// Checks whether a request may come to a route. Returns a result if it may not, or if that is not known yet.
 fn meet(
     answer: &mut Answer,
     (route, past): (&Route, Past),
@@ -497,7 +498,7 @@ fn meet(
         Reply::new(answer, common, date).fail(404, NOTHING);
         return Some(Routed::Answered);
     }
-    // One whose password was looked at, or that was sent on, was counted before.
+    // A request whose credentials were looked at, or that was sent on, was counted before.
     let is_new = verdict.is_none() && !is_sent && !past.is_counted;
     if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
         && let Some(wait_s) = limiter.wait_s(client)
@@ -512,7 +513,7 @@ fn meet(
     }
 }
 
-/// Has an answer say what its request is called, if a field does.
+/// Adds the field with the request's id to an answer, if the server has such a field.
 #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
 #[inline(always)]
 fn write_name(answer: &mut Answer, common: &Common, id: &RequestId) {
@@ -528,7 +529,7 @@ fn write_name_in(answer: &mut Answer, field: &[u8], id: &RequestId) {
     answer.lines = line.into();
 }
 
-/// Leaves a folder that lacks the file: the next route is not to find its terms.
+/// Leaves a folder that lacks the file: the next route must not find its terms.
 #[inline]
 fn leave(answer: &mut Answer, site: &Site, route: &Route) {
     if route.apart.is_some() {
@@ -536,7 +537,7 @@ fn leave(answer: &mut Answer, site: &Site, route: &Route) {
     }
 }
 
-/// Has lines of an application's answer stay that has sent the request on, beside what the answer's changes are.
+/// Adds lines to the answer's changes, if an application has sent the request on: the lines of its answer that stay.
 #[inline]
 fn keep_lines(answer: &mut Answer) {
     if let Some(onward) = answer.onward.as_ref().filter(|onward| !onward.kept.is_empty()) {
@@ -552,19 +553,20 @@ struct Inside<'p> {
     route: &'p Route,
     /// The path in its one spelling.
     path: &'p [u8],
-    /// How much of it is the route's own.
+    /// Bytes of the path that are the route's own.
     own_bytes: usize,
 }
 
 impl Inside<'_> {
-    /// Whether the request was at this route before: a folder that has no file for it, and need not be asked again.
+    /// Whether the request was at this route before. If so, the route is a folder that lacks the file, and need not be
+    /// asked again.
     fn has_passed(&self, number: usize, route: &Route) -> bool {
         let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
         route.action.is_folder() && before.any(|(other, ..)| other == number)
     }
 }
 
-/// Answers with a file; nothing, if there is no such file.
+/// Answers with a file; `None` if there is no such file.
 fn answer_with_file(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -584,7 +586,8 @@ fn answer_with_file(
     }
 }
 
-/// Answers with what is in a folder, as the folders on the way say; nothing, if there is no such file.
+/// Answers with a file, a page or a program of a folder, by the rules of the folders on the way; `None` if there is no
+/// such file.
 fn answer_in(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -631,10 +634,10 @@ fn answer_in(
     Some(Routed::Answered)
 }
 
-/// Looks at a path whose folders change while it is answered, at most.
+/// The most attempts at a path whose folders change while it is answered.
 const CHANGES_MAX: usize = 4;
 
-/// Has a program answer that a path names in a folder where some files are run; nothing, if it names none.
+/// Has a program answer that a path names in a folder where some files are run; `None` if it names none.
 fn run_in(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -657,7 +660,7 @@ fn run_in(
         Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
         return Some(Routed::Answered);
     }
-    // Refusals of its name count for all paths behind that, too.
+    // A refusal of the program's name counts for all paths behind that name, too.
     if let Some(refusal) = place.refusal(name) {
         refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
         return Some(Routed::Answered);
@@ -666,7 +669,7 @@ fn run_in(
     Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
-/// Has the Python page answer that a path names in a folder that has such; nothing, if it names none.
+/// Has the Python page answer that a path names in a folder with pages; `None` if it names none.
 fn ask_page(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -681,7 +684,7 @@ fn ask_page(
     let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
     match pages.files.find(rest) {
         Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
-        // The folder says itself which file answers for it.
+        // The folder has its own rule for the file that answers for it.
         Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
         Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
         Ok(_) if !place.runs.may_ask_pages() => {
@@ -709,7 +712,7 @@ fn ask_page(
                 return led;
             }
         }
-        // The page has the slash added.
+        // The page sends the client to the path with a slash.
         Err(Unnamed::Unslashed) => {}
         Err(Unnamed::Absent(why)) if why.status == 404 => return None,
         Err(Unnamed::Absent(why)) => {
@@ -724,7 +727,8 @@ fn ask_page(
     Some(Routed::App(number))
 }
 
-/// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
+/// Refuses a request for which there is no file, if a folder refuses everybody the script that may answer in its place.
+/// `None` if there is no such script.
 fn refuse_scripts(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -743,10 +747,10 @@ fn refuse_scripts(
     Some(Routed::Answered)
 }
 
-/// Folders have changed while a file was looked for: what they say is to be found anew.
+/// The error when folders have changed while a file was looked for: their rules are to be found anew.
 struct Changed;
 
-/// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
+/// Answers with a file, if the other rules around its path allow that; `None` if there is no such file.
 fn serve_at(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -776,14 +780,15 @@ fn serve_at(
                 }
                 let is_run = place.is_some_and(|place| place.runs.is_program(&name));
                 let name = [&path[..own_bytes], b"/", &name].concat();
-                // A folder may name any file as its index, which has a path of its own with all that is around that.
+                // A folder may name any file as its index; that file has its own path, with all the rules around it.
                 if is_run || has_indexes {
                     return Ok(Some(rewritten(inside, &name, asking)));
                 }
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
                     return Ok(Some(routed));
                 }
-                // What folders say was heard for those on the way to this path, of which an index has no others.
+                // The rules of the folders on the way to this path were applied, and an index right beneath it has no
+                // others. A file elsewhere has.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
                     return Ok(Some(rewritten(inside, &name, asking)));
@@ -794,8 +799,8 @@ fn serve_at(
     }
 }
 
-/// What comes of a request that the file of another path would answer, if it is not answered here after all: what is around that
-/// path counts, too, and another route of its own answers.
+/// Applies the rules around the path `name` to a request that the file of that path would answer. Returns a result if
+/// it is not answered here after all: the rules refuse it, or another route has that path.
 fn lead(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -810,8 +815,8 @@ fn lead(
     }
 }
 
-/// What comes of a request for what is behind the path of a script, if the script does not answer it after all. A script of
-/// another route answers by its own path alone.
+/// Applies the rules around the path `name` of a script to a request for a path behind it. Returns a result if this
+/// script does not answer after all. A script of another route answers by its own path alone.
 fn lead_behind(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -842,7 +847,8 @@ fn lead_behind(
     Some(Routed::Answered)
 }
 
-/// The same for all scripts that may answer a path of a folder of scripts.
+/// Applies the rules around the paths of all scripts that may answer a path of a folder of scripts, like
+/// [`lead_behind`].
 fn lead_to_scripts(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -859,7 +865,8 @@ fn lead_to_scripts(
     })
 }
 
-/// What another path has around it that the request's own has not; `Err`: what follows from that.
+/// Returns the route of another path, if it is not the request's own. `Err`: the rules around that path stop the
+/// request.
 fn other<'p>(
     answer: &mut Answer,
     inside: Inside<'p>,
@@ -884,7 +891,8 @@ fn other<'p>(
         if !matches!(route.action, Action::Redirect(..)) {
             return Ok(Other::Route(route));
         }
-        // It says where clients go, and not who has the file: the next route counts, once this one's door is open.
+        // A redirect says where clients go, and not which route has the file: the next route counts, once this one's
+        // door is open.
         let past = route.past(&inside.route.met(client));
         if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
             return Err(routed);
@@ -893,7 +901,7 @@ fn other<'p>(
     Ok(Other::Nowhere)
 }
 
-/// The request is one for the path of this file from here on.
+/// Has the request be one for the path of this file from here on.
 fn rewritten(
     inside: Inside<'_>,
     name: &[u8],
@@ -907,8 +915,8 @@ fn rewritten(
     Routed::Rewritten(Rewritten { target, met: Some(inside.route.met(client)) })
 }
 
-/// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
-/// here on, and their pages.
+/// Applies the rules of the folders of a path. Returns a result if the request does not come to the file. The answer
+/// has the changes and the pages of all these folders from here on.
 fn enter(
     answer: &mut Answer,
     place: &Place,
@@ -923,7 +931,7 @@ fn enter(
     place.doors(client).find_map(|door| pass(answer, &door, (request, client, verdict), (common, date)))
 }
 
-/// Has an answer be as the folders of a path say.
+/// Gives an answer the changes and the terms of the folders of a path.
 #[inline]
 fn begin_in(answer: &mut Answer, place: &Place) {
     answer.changes.clone_from(&place.changes);
@@ -933,7 +941,7 @@ fn begin_in(answer: &mut Answer, place: &Place) {
     }
 }
 
-/// What follows if a client may not pass a door, or it is not known whether it may.
+/// Has a client pass a door. Returns a result if it may not, or if that is not known yet.
 fn pass(
     answer: &mut Answer,
     door: &Door<'_>,
@@ -944,12 +952,12 @@ fn pass(
         return None;
     }
     if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
-        // What it was called while it waited is in logs already.
+        // The id of the request while it waited is in logs already.
         write_name(answer, common, &arrived.id);
         answer.id.clone_from(&arrived.id);
     }
     let mut first = Head::new();
-    // A digest is one of the target that the client has sent.
+    // A digest is made of the target that the client has sent.
     let onward = answer.onward.as_ref();
     let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
     let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
@@ -976,7 +984,7 @@ fn pass(
     None
 }
 
-/// Has the application of a route asked, or this script, unless what is kept answers.
+/// Has the application of a route answer, or this script, unless the cache does.
 fn ask(
     reply: &mut Reply<'_>,
     request: Request<'_>,
@@ -996,17 +1004,18 @@ fn ask(
     }
 }
 
-/// Whether a client wants to speak another protocol from now on.
+/// Whether a client wants to speak the WebSocket protocol from now on.
 fn is_web_socket(request: Request<'_>) -> bool {
     request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)
 }
 
-/// What no application is asked: the server as a whole, tunnels, and reflections.
+/// Whether a request is for the server itself, and never for an application: about the server as a whole, for a tunnel,
+/// or for a reflection.
 fn is_for_server(request: Request<'_>) -> bool {
     matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
 }
 
-/// Answers with a file, if the folder has one; `prefix_bytes` of the path are the route's own.
+/// Answers with a file, if the folder has one. Returns whether it has; `prefix_bytes` of the path are the route's own.
 #[inline]
 pub(crate) fn serve_file(
     reply: &mut Reply<'_>,
@@ -1035,30 +1044,30 @@ pub(crate) fn serve_file(
     reply.take(made)
 }
 
-/// How a file is looked for.
+/// The way in which a file is looked for.
 struct FileWay<'w> {
-    /// The folders beneath that of the route, and what they say of the path: their pages stand in the place of the folder's own.
+    /// The folders beneath that of the route, and their rules for the path: their pages replace the folder's own.
     own: Option<(&'w Folders, &'w Place)>,
-    /// The path without that of the route, in its one spelling.
+    /// The path without the route's part, in its one spelling.
     rest: &'w [u8],
     looks: u64,
     /// Whether a file that another path names is to be named, and not sent.
     names_others: bool,
 }
 
-/// What has come of looking for a file.
+/// The result of looking for a file.
 enum Served {
     /// The answer is written.
     Sent,
-    /// There is no such file.
+    /// The folder lacks the file.
     Missed,
-    /// This file, whose path beneath the folder another path names.
+    /// The path names another file, by its path beneath the folder.
     Named(Vec<u8>),
-    /// Nothing is written: folders have changed while the answer was made.
+    /// The folders have changed while the answer was made, and nothing is written.
     Changed,
 }
 
-/// The same where more is known of the path.
+/// Answers with a file like [`serve_file`], by the rules of the folders beneath the route's.
 fn serve_in(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
@@ -1112,7 +1121,7 @@ fn serve_in(
 }
 
 impl FolderAnswer {
-    /// Writes this answer; `bytes` of the path are its own.
+    /// Writes this answer; `bytes` of the path are the folder's own.
     fn answer(&self, reply: &mut Reply<'_>, (request, bytes): (Request<'_>, usize)) {
         match self {
             FolderAnswer::Redirect(status, location) => {
@@ -1123,19 +1132,19 @@ impl FolderAnswer {
     }
 }
 
-/// Answers with an error page of the server's.
+/// Answers with an error page of the server.
 fn write_page(reply: &mut Reply<'_>, page: &ErrorPage) {
     let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
     reply.take(made);
 }
 
-/// Says why a client is not let in, and what it can do.
+/// Answers why a client is not let in, and what it can do.
 fn deny(reply: &mut Reply<'_>, denial: &Denial) {
     let fields: Vec<(&[u8], &[u8])> = denial.fields.iter().map(|(name, value)| (*name, &**value)).collect();
     reply.page(denial.status, denial.detail, &fields);
 }
 
-/// Sends a client to another place.
+/// Redirects a client.
 fn redirect(reply: &mut Reply<'_>, status: u16, location: &[u8]) {
     let page = reply.render(|out, asked, identity| {
         let text = format!("It is at {}.", String::from_utf8_lossy(location));
@@ -1154,17 +1163,17 @@ impl Fixed {
         });
         match written {
             Ok(()) => reply.write(&self.body),
-            // Whoever made the plan has not looked at its media type.
+            // The maker of the plan has not checked its media type.
             Err(_) => reply.fail(500, "The answer of this route cannot be sent."),
         }
     }
 }
 
-/// What the server says where no route answers; `methods` are those with which one would.
+/// Answers a request that no route answers. `methods`: the methods with which a route would.
 fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u8]]) {
     let allowed = if methods.is_empty() { METHODS.to_vec() } else { methods.join(&b", "[..]) };
     let (status, detail) = match request.method() {
-        // Reflecting a request shows a script what the browser hides from it.
+        // Reflecting a request would show a script what the browser hides from it.
         Method::Trace => (405, "The method TRACE is not served."),
         Method::Connect => (501, "The method CONNECT is not served."),
         Method::Options if request.target() == b"*" => {

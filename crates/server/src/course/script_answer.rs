@@ -1,4 +1,4 @@
-//! What scripts answer: their heads are read, and their bodies sent as they come and as the client takes them.
+//! Answers of scripts: the heads are read, and the bodies sent as they come and as the client takes them.
 
 use adyton_cgi::{Answer as Said, BadHead, HEAD_BYTES_MAX, Head, answer, find_end, status_of};
 use adyton_http::{BadResponse, BodySize, Request, reason_phrase};
@@ -17,13 +17,13 @@ use crate::threads::desk::Desk;
 /// Reads of one script's output before the other connections get their turn.
 const READS_PER_TURN: usize = 16;
 
-/// How much is read at once.
+/// Bytes of output that are read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// Said to clients of a script that has failed.
+/// Text of the error page for clients of a script that has failed.
 pub(crate) const SCRIPT_FAILED: &str = "The script has failed.";
 
-/// What follows what is written of an answer.
+/// The part of an answer that follows the written one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Nothing: it is whole, or cut.
@@ -32,11 +32,11 @@ pub(crate) enum Then {
     Output,
 }
 
-/// What comes of the beginning of a script's output.
+/// The result of reading the beginning of a script's output.
 enum Begun {
-    /// Its head is not whole.
+    /// The head is not whole.
     NotYet,
-    /// The answer has begun, and this follows.
+    /// The answer has begun, perhaps with an errand for the driver.
     Answer(Option<Errand>),
 }
 
@@ -60,7 +60,7 @@ impl Loop {
             }
         };
         if end.is_none() && script.has_ended_output() {
-            // How it ends says whether that was all.
+            // How the script ends tells whether that was all of its output.
             script.stage = Stage::Head(bytes, seen);
             return None;
         }
@@ -81,7 +81,8 @@ impl Loop {
         }
     }
 
-    /// Begins an answer with a head that is read; `None` while that is not whole. `end`: the output has ended, well or not.
+    /// Begins an answer with a head that the server parses, as soon as it is whole. `end`: whether the output has ended
+    /// well, if it has ended.
     fn begin_parsed(
         &mut self,
         key: usize,
@@ -98,7 +99,7 @@ impl Loop {
         let head = Head::parse(&bytes[..lines])?;
         let (status, reason) = match answer(&head)? {
             Said::LocalRedirect(target) => {
-                // Section 6.2.2 of RFC 3875: nothing that it has printed stays.
+                // Nothing of the script's output stays (RFC 3875 section 6.2.2).
                 return Ok(Begun::Answer(self.answer_waiting(key, desk, |reply, _| {
                     reply.send_on(target);
                     Then::Nothing
@@ -129,7 +130,7 @@ impl Loop {
         })))
     }
 
-    /// Begins an answer that goes to the client as it is; `None` while its first line is not whole.
+    /// Begins an answer that goes to the client as it is, as soon as its first line is whole.
     fn begin_unparsed(
         &mut self,
         key: usize,
@@ -153,7 +154,7 @@ impl Loop {
         })))
     }
 
-    /// The head of a script's answer is whole, and perhaps all of it.
+    /// Notes that the head of a script's answer is whole, and perhaps the whole output.
     fn note_body_begins(&mut self, key: usize, end: Option<bool>, desk: &mut Desk) {
         if end.is_some() {
             self.release_script(key, desk);
@@ -164,7 +165,7 @@ impl Loop {
         }
     }
 
-    /// A script has printed no head: it ends, and its client hears of a failure.
+    /// Ends a script that has printed no valid head, and answers its client with an error.
     fn refuse_head(&mut self, number: usize, key: usize, wrong: &BadHead, desk: &mut Desk) -> Option<Errand> {
         let script = self.scripts.get_mut(number)?;
         log::write_about(
@@ -180,7 +181,7 @@ impl Loop {
         })
     }
 
-    /// Answers a request that waits with the loop: `write` writes the head, and what there is of the body.
+    /// Answers a request that waits with the loop: `write` writes the head, and the beginning of the body.
     pub(crate) fn answer_waiting(
         &mut self,
         key: usize,
@@ -216,7 +217,7 @@ impl Loop {
         })
     }
 
-    /// The head of a script's answer is written; the rest is read from the script as the client takes it.
+    /// Goes on after the head of a script's answer is written: the rest is read from the script as the client takes it.
     fn begin_output(
         &mut self,
         key: usize,
@@ -237,7 +238,7 @@ impl Loop {
         Step::On(connection, Next::Continue)
     }
 
-    /// Goes on with an answer of a script, of which everything is sent that was read.
+    /// Goes on with an answer of a script, after everything that was read of it is sent.
     pub(crate) fn respond_from_script(
         &mut self,
         key: usize,
@@ -278,7 +279,7 @@ impl Loop {
                 return Step::On(connection, Next::Continue);
             }
             match connection.flush() {
-                // To compress takes its time.
+                // Compressing takes time, so other connections have their turn now.
                 Ok(Flushed::All) if is_coded && read != Output::Nothing => break,
                 Ok(Flushed::All) => {}
                 Ok(flushed) => {
@@ -297,8 +298,8 @@ impl Loop {
         Step::On(connection, Next::Again)
     }
 
-    /// A script has nothing for its client now. A client that has ended its side is taken for gone, after a moment, as before
-    /// an answer begins.
+    /// Has a connection wait for its script, which has nothing for it now. A client that has ended its side is taken
+    /// for gone after a moment, as before an answer begins.
     fn await_script(&mut self, key: usize, mut connection: Box<Connection>, respond: Box<Respond>) -> Step {
         let since_ms = respond.ended_ms;
         connection.phase = Phase::Respond(respond);

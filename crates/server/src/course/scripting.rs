@@ -1,4 +1,4 @@
-//! Requests for scripts: how their exchanges wait for a place, how scripts are started, heard and ended.
+//! Requests for scripts: their exchanges wait for a place, and scripts are started, heard and ended.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -24,7 +24,7 @@ use crate::site::limits::CallLimits;
 use crate::threads::desk::Desk;
 use crate::threads::shared::Shared;
 
-/// What is read of a script's standard error at once.
+/// Bytes of a script's standard error that are read at once.
 const ERRORS_BYTES: usize = 16 << 10;
 
 impl Loop {
@@ -66,7 +66,7 @@ impl Loop {
         Step::Away(if has_place { self.redeem(key, desk) } else { None })
     }
 
-    /// The request of a connection has its place, if it still wants it: its script is started.
+    /// Takes the place of a connection's request, if it still waits for one, and starts its script.
     pub(crate) fn take_place(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         let waiting = self.tickets.waiting.get_mut(&key)?;
         let Awaited::Place(seat, _) = &waiting.awaits else { return None };
@@ -76,7 +76,8 @@ impl Loop {
         };
         waiting.due_ms = None;
         waiting.since_ms = clock::monotonic_ms();
-        // The folder said nothing of programs when the head was read.
+        // A body is read live only if the folder said nothing of programs when the head was read, so the folder has
+        // changed.
         let looked = if has_live_body(&waiting.exchange) { Err(CHANGING) } else { wanted.look_again() };
         let started = looked.map(|()| start(&mut waiting.exchange, &wanted, place, desk, &self.shared));
         if self.connections.has_ended(key) {
@@ -107,7 +108,7 @@ impl Loop {
         }
     }
 
-    /// Keeps a script that answers the request of a connection, and watches what it says.
+    /// Keeps a script that answers the request of a connection, and watches its output.
     fn watch_script(&mut self, script: Script, key: usize) -> io::Result<()> {
         let number = self.scripts.next_number();
         for part in Part::ALL {
@@ -119,7 +120,7 @@ impl Loop {
         Ok(())
     }
 
-    /// A script has something to say.
+    /// Hears a part of a script that has something to say.
     pub(crate) fn hear_script(&mut self, number: usize, part: Part, desk: &mut Desk) -> Option<Errand> {
         let script = self.scripts.get_mut(number)?;
         match part {
@@ -138,7 +139,7 @@ impl Loop {
                     let client = script.client;
                     let mut script = self.scripts.remove(number)?;
                     script.read_last_words(&mut desk.buffer[..ERRORS_BYTES]);
-                    // It is gone, and its place free, before the next request is read.
+                    // The script is dropped, and its place free, before the next request is read.
                     drop(script);
                     self.fail_script(client?, desk)
                 }
@@ -146,7 +147,7 @@ impl Loop {
         }
     }
 
-    /// Goes on with the answer of a script: there is more of it, or its end is known.
+    /// Goes on with the answer of a script, of which there is more, or whose end is known.
     fn go_on_with_script(&mut self, number: usize, desk: &mut Desk) -> Option<Errand> {
         let script = self.scripts.get_mut(number)?;
         let key = script.client?;
@@ -157,7 +158,7 @@ impl Loop {
         }
     }
 
-    /// A connection needs its script no more, which goes on by itself until its time is over.
+    /// Releases a connection's script, which goes on by itself until its time is over.
     pub(crate) fn release_script(&mut self, key: usize, desk: &mut Desk) {
         if let Some(number) = self.scripts.of_client(key) {
             self.scripts.release(key, self.now_ms);
@@ -165,7 +166,7 @@ impl Loop {
         }
     }
 
-    /// Forgets a script that has ended and whose answer is given; what is left of its group ends.
+    /// Forgets a script that has ended and whose answer is given. The rest of its process group is ended.
     fn forget_done(&mut self, number: usize, desk: &mut Desk) {
         if self.scripts.get_mut(number).is_some_and(|script| script.is_done())
             && let Some(mut script) = self.scripts.remove(number)
@@ -175,7 +176,7 @@ impl Loop {
         }
     }
 
-    /// The time of a script is over.
+    /// Handles a script whose time may be over.
     pub(crate) fn end_script(&mut self, number: usize, desk: &mut Desk) -> Option<Errand> {
         let now_ms = self.now_ms;
         let script = self.scripts.get_mut(number)?;
@@ -186,13 +187,13 @@ impl Loop {
         if let Some(key) = client
             && self.is_client_slow(key)
         {
-            // It waits, and not we for it.
+            // The script waits for its client, and the server does not wait for the script.
             self.scripts.get_mut(number)?.give_time(now_ms);
             return None;
         }
         let script = self.scripts.get_mut(number)?;
         if script.has_ended_output() && client.is_some() {
-            // It goes on with something else.
+            // The script has closed its output, and goes on with something else.
             let errand = self.go_on_with_script(number, desk);
             if let Some(script) = self.scripts.get_mut(number) {
                 script.give_time(now_ms);
@@ -212,13 +213,13 @@ impl Loop {
         if is_head { self.fail_waiting(key, desk, 504, SCRIPT_SLOW) } else { self.turn(key, false, desk) }
     }
 
-    /// Whether a client has something to take before more is read for it.
+    /// Whether a client has bytes to take before more is read for it.
     fn is_client_slow(&self, key: usize) -> bool {
         let here = self.connections.get(key).and_then(|slot| slot.here());
         here.is_some_and(|connection| !connection.outbox().output.is_empty())
     }
 
-    /// The script of a connection's request has gone without an answer.
+    /// Goes on with a connection whose script has gone without an answer.
     fn fail_script(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         if self.is_waiting(key) {
             return self.fail_waiting(key, desk, 500, SCRIPT_FAILED);
@@ -226,7 +227,7 @@ impl Loop {
         self.turn(key, false, desk)
     }
 
-    /// Answers a request that waits with the loop by a page for its failure.
+    /// Gives a request that waits with the loop an error page.
     fn fail_waiting(&mut self, key: usize, desk: &mut Desk, status: u16, detail: &str) -> Option<Errand> {
         self.answer_waiting(key, desk, |reply, _| {
             reply.fail(status, detail);
@@ -235,7 +236,7 @@ impl Loop {
     }
 }
 
-/// Whether the body of a request is read while it is answered, as applications have it and scripts do not.
+/// Whether the body of a request is read while it is answered, which applications can do and scripts cannot.
 fn has_live_body(exchange: &Exchange) -> bool {
     matches!(&exchange.request, RequestBytes::Owned(owned) if matches!(owned.body, OwnedBody::Live(_)))
 }
@@ -259,7 +260,7 @@ fn start(
     let body = std::mem::replace(&mut owned.body, OwnedBody::Empty);
     let request = desk.head.of(&owned.head);
     let body_bytes = match &body {
-        // A request without a body has no length (RFC 3875 section 4.1.2), and one with an empty body has.
+        // A request without a body has no length (RFC 3875 section 4.1.2), and a request with an empty body has one.
         OwnedBody::Empty => {
             let has_body = request.has(Known::ContentLength) || request.has(Known::TransferEncoding);
             has_body.then_some(0)

@@ -1,4 +1,4 @@
-//! Requests whose target becomes another one: by a rule of their site, or because an application or a script sends them on.
+//! Requests that get another target: by a rule of their site, or because an application or a script sends them on.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::event_loop::Loop;
 use crate::threads::desk::Desk;
 
 impl Loop {
-    /// A request was sent on: it is answered as one for the new target, by GET or HEAD
-    /// and without a body. Whatever guards that guards it from this request, too.
+    /// Answers a request that was sent on, as one for the new target, with GET or HEAD and without a body. The guards
+    /// of that target hold for this request, too.
     pub(crate) fn send_on(
         &mut self,
         mut connection: Box<Connection>,
@@ -55,7 +55,7 @@ impl Loop {
         self.follow_onward(connection, exchange, desk, (owned, site, routed))
     }
 
-    /// The path of the request of the desk's exchange is another one from here on; the desk's head is parsed.
+    /// Answers the request of the desk's exchange as one for another target; the desk's head is parsed.
     pub(crate) fn rewrite(
         &mut self,
         key: usize,
@@ -65,7 +65,7 @@ impl Loop {
     ) -> Step {
         let mut exchange = desk.take_exchange();
         exchange.key = key;
-        // It was counted when its answer began.
+        // The request was counted when its answer began.
         let has_missed =
             connection.requests == 1 && connection.arrived.as_ref().is_some_and(|arrival| arrival.has_missed);
         if let Some(rest) = exchange.leave_desk(&desk.buffer).filter(|rest| !rest.is_empty()) {
@@ -95,8 +95,8 @@ impl Loop {
         self.follow_onward(connection, exchange, desk, (owned, Some(site), routed))
     }
 
-    /// Answers a request at its new target, whose head is the desk's, or finds who does. `site` is the number of the site
-    /// that it was for, if that is served still.
+    /// Answers a request at its new target, or finds who does; the desk's head is the one for that target. `site` is
+    /// the number of the request's site, if that is still served.
     fn route_onward(
         &mut self,
         exchange: &mut Exchange,
@@ -113,7 +113,7 @@ impl Loop {
         answer.asker = whose;
         match (site, to) {
             (Some(site), Some(To::Path(_))) => {
-                // The route that has sent it on may have had others.
+                // The route that has sent the request on may have had other terms.
                 answer.outbox().terms = Arc::clone(&self.plan.site(site).terms);
                 let onward = answer.onward.as_ref();
                 let is_bound = onward.is_some_and(|onward| onward.times > 0 && !onward.is_plain);
@@ -131,13 +131,13 @@ impl Loop {
                 }
             }
             (_, Some(To::Nowhere(why))) => self.fail_nowhere(answer, &why),
-            // Paths and folders may mean something else by now.
+            // A site that is served no longer: paths and folders may mean something else by now.
             _ => Reply::new(answer, &self.shared.common, &self.date).fail(503, HAS_CHANGED),
         }
         Routed::Answered
     }
 
-    /// Answers a request that was sent on where it cannot go, and says why.
+    /// Answers a request that was sent on where it cannot go, and logs why.
     fn fail_nowhere(&self, answer: &mut Answer, why: &str) {
         log::write_about(
             Some(&answer.id),
@@ -147,7 +147,7 @@ impl Loop {
         Reply::new(answer, &self.shared.common, &self.date).fail(500, CANNOT_GO);
     }
 
-    /// Goes on with a request whose target is another one.
+    /// Goes on with a request that has another target.
     fn follow_onward(
         &mut self,
         mut connection: Box<Connection>,
@@ -169,12 +169,13 @@ impl Loop {
             return self.rewrite(key, connection, desk, rewritten);
         }
         if let Routed::Elsewhere(elsewhere) = routed {
-            // If it is rewritten, it is so there, too, but for what only a look at a folder has told.
+            // The other process applies the site's rule, too, so the original head is passed on, unless only a look at
+            // a folder has told the target.
             let onward = exchange.answer.onward.take();
             let sent = onward.filter(|onward| onward.times == 0 && onward.named == 0);
             let head = sent.map_or(owned.head, |onward| onward.head);
             connection.outbox = exchange.answer.outbox.take();
-            // It is counted where it is answered.
+            // The process that answers the request counts it.
             connection.requests -= 1;
             desk.keep_exchange(exchange);
             let owned = Owned { head, body: owned.body };
@@ -205,19 +206,19 @@ const CANNOT_GO: &str = "This request was sent on where it cannot go.";
 const HAS_CHANGED: &str = "What is served here has changed just now. Ask again, please.";
 
 impl Onward {
-    /// A request with this head whose target has become another one, though nothing has sent it on.
+    /// Makes the way of a request with this head whose target was rewritten, and which was not sent on.
     fn rewritten(head: Vec<u8>) -> Onward {
         let (kept, changes) = (Vec::new(), Arc::default());
         Onward { to: None, kept, changes, is_plain: false, times: 0, head, named: 0, met: None }
     }
 
-    /// The request as the client has sent it.
+    /// Returns the request as the client has sent it.
     pub(crate) fn first<'h>(&'h self, head: &'h mut Head, limits: &Limits) -> Option<Request<'h>> {
         let is_whole = matches!(head.parse(&self.head, limits), Ok(Parsed::Complete));
         is_whole.then(|| head.of(&self.head))
     }
 
-    /// Where the request goes next; `head` is what it was until now.
+    /// Returns the request's next target; `head` is its head until now.
     fn depart(&mut self, head: &[u8]) -> Option<To> {
         if self.head.is_empty() {
             self.head = head.to_vec();
@@ -232,7 +233,7 @@ impl Onward {
         }
     }
 
-    /// What a route changes, and what stays of the application's answer.
+    /// Returns the changes of a route, with the lines that stay of the application's answer.
     pub(crate) fn changes_of(&self, changes: &Changes) -> Arc<Changes> {
         Arc::new(Changes { kept: self.kept.clone(), ..changes.clone() })
     }

@@ -1,4 +1,4 @@
-//! Requests out of a buffer, answers into the output.
+//! Requests are parsed from a buffer, and answers written into the output.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ use crate::site::plan::Fate;
 use crate::threads::desk::Desk;
 
 impl Loop {
-    /// Receives, and answers every request that is whole.
+    /// Receives bytes, and answers every request that is whole.
     pub(crate) fn receive_head(
         &mut self,
         key: usize,
@@ -49,7 +49,7 @@ impl Loop {
                 return self.receive_header(key, connection, desk, filled);
             }
             if carried == 0 {
-                // A request begins.
+                // The bytes begin a request.
             } else if !worth_parsing(carried, &desk.buffer[..filled], &self.shared.config.head) {
                 connection.carry.extend_from_slice(&desk.buffer[carried..filled]);
                 return Step::On(connection, Next::Wait);
@@ -60,7 +60,7 @@ impl Loop {
         self.answer_buffered(key, connection, desk, 0..filled)
     }
 
-    /// Reads what a proxy says before the first request (PROXY protocol).
+    /// Reads the header that a proxy sends before the first request (PROXY protocol).
     fn receive_header(
         &mut self,
         key: usize,
@@ -92,8 +92,8 @@ impl Loop {
         }
     }
 
-    /// Reads the first request of a client whom nobody can take, and answers it 503: what this process serves is not what is
-    /// served at the address to which the client has connected.
+    /// Reads the first request of a client that no process can take, and answers it 503: this process does not serve
+    /// the sites of the address to which the client has connected.
     fn receive_stranded(
         &mut self,
         key: usize,
@@ -129,7 +129,7 @@ impl Loop {
         self.refuse(key, connection, desk, refusal, &start)
     }
 
-    /// Answers the requests in a part of the buffer; their answers leave together.
+    /// Answers the requests in a part of the buffer; their answers are sent together.
     pub(crate) fn answer_buffered(
         &mut self,
         key: usize,
@@ -197,11 +197,11 @@ impl Loop {
         self.settle(key, connection, desk, After::Next)
     }
 
-    /// As [`Loop::enter_site`], for a request with a body of this length.
+    /// Finds the site like [`Loop::enter_site`], for a request with a body of this length.
     ///
     /// # Errors
     ///
-    /// The site takes none that is so long.
+    /// The site takes no body of this length.
     fn enter_with_body(
         &mut self,
         connection: &mut Connection,
@@ -213,7 +213,7 @@ impl Loop {
         if body_bytes > outbox.terms.limits.body_bytes_max { Err(TOO_LARGE) } else { Ok(site) }
     }
 
-    /// Begins to read a body that is not here yet; or answers at once, if it would not be read.
+    /// Begins to read a body that is not here yet, or answers at once if the body would not be read.
     fn begin_body(
         &mut self,
         key: usize,
@@ -257,7 +257,7 @@ impl Loop {
             && let Some(reading) = self.shared.begin_reading(&terms.limits)
         {
             if !connection.outbox().output.is_empty() {
-                // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
+                // `100 Continue` must not overtake the answers to earlier requests, so they are sent first.
                 connection.keep(&buffer[request], true);
                 return self.settle(key, connection, desk, After::Next);
             }
@@ -280,11 +280,11 @@ impl Loop {
         self.begin_upload(key, connection, desk, upload)
     }
 
-    /// Answers a request whose body nothing here wants.
+    /// Answers a request whose body no route of this process wants.
     ///
     /// # Errors
     ///
-    /// A file of another path is to answer, by the rules of that path, and these may want the body.
+    /// A file of another path is to answer, by the rules of that path, which may want the body.
     fn answer_before_body(
         &mut self,
         key: usize,
@@ -310,8 +310,8 @@ impl Loop {
         }
     }
 
-    /// Asks a client for its body that waits to be asked (RFC 9110 section 10.1.1); or answers at once, if it is known by
-    /// now that the application will not get this request.
+    /// Asks a client that waits for `100 Continue` for its body (RFC 9110 section 10.1.1), or answers at once if it is
+    /// known by now that the application will not get this request.
     fn ask_for_body(
         &mut self,
         key: usize,
@@ -337,7 +337,7 @@ impl Loop {
             return self.refuse_as(id, key, connection, desk, QUEUE_FULL, &start);
         }
         let verdict = exchange.verdict_of_user();
-        // It is counted when it is whole.
+        // The request is counted when it is whole.
         connection.requests -= 1;
         connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
         let limits = &connection.outbox().terms.limits;
@@ -390,7 +390,7 @@ impl Loop {
             }
             Answering::Pass(elsewhere) => self.pass_on_owned(key, connection, desk, elsewhere, &owned),
             later => {
-                // A script gets none that is read while it comes, but what is left of it is still to be read.
+                // A script gets no body that is read live, but the rest of such a body is still to be read.
                 if matches!(later, Answering::Rewritten(_) | Answering::Script(_)) {
                     exchange.answer.live = live;
                 }
@@ -400,7 +400,7 @@ impl Loop {
         }
     }
 
-    /// Begins what has to be done before the request of the desk's exchange is answered.
+    /// Begins the step that has to be taken before the request of the desk's exchange is answered.
     fn answer_later(
         &mut self,
         key: usize,
@@ -440,7 +440,7 @@ impl Loop {
         self.answer_owned(key, connection, desk, Owned { head: bytes, body })
     }
 
-    /// The answer is written.
+    /// Goes on after an answer is written.
     pub(crate) fn conclude(
         &mut self,
         key: usize,
@@ -453,8 +453,8 @@ impl Loop {
         self.settle(key, connection, desk, if is_over_unread { After::Linger } else { after })
     }
 
-    /// Refuses what cannot be served: the answer, then a close that lets the client read it. `start` is how the
-    /// request begins, for the log and to know a HEAD.
+    /// Refuses a request that cannot be served: sends the answer, and then closes so that the client can read it.
+    /// `start` is the beginning of the request, for the log and to recognise a HEAD.
     pub(crate) fn refuse(
         &mut self,
         key: usize,
@@ -467,7 +467,7 @@ impl Loop {
         self.refuse_as(id, key, connection, desk, refusal, start)
     }
 
-    /// Refuses what has a name already.
+    /// Refuses a request that has an id already, like [`Loop::refuse`].
     pub(crate) fn refuse_as(
         &mut self,
         id: RequestId,
@@ -496,12 +496,12 @@ impl Loop {
     }
 }
 
-/// `X_Forwarded_For` would look like `X-Forwarded-For` to an application.
+/// Whether a field name has an underscore: `X_Forwarded_For` would look like `X-Forwarded-For` to an application.
 fn has_underscore(request: Request<'_>) -> bool {
     request.fields().iter().any(|field| memchr::memchr(b'_', request.name(field)).is_some())
 }
 
-/// Where a body ends that is here already; `None` when more has to come, or to be decoded.
+/// Returns where a body ends that is here already; `None` if more has to come, or has to be decoded.
 fn body_end(framing: Framing, body_at: usize, filled: usize) -> Option<usize> {
     match framing {
         Framing::None => Some(body_at),

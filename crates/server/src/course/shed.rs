@@ -1,4 +1,4 @@
-//! Room for new connections when there is none: those that idle give way, and then those whose clients are slow.
+//! Room for new connections when there is none: idle connections give way, and then connections of slow clients.
 
 use crate::answering::refusals::CROWDED;
 use crate::client::connection::{Connection, Phase};
@@ -6,17 +6,17 @@ use crate::course::turn::start_of_request;
 use crate::event_loop::{Loop, Slot};
 use crate::threads::desk::Desk;
 
-/// One that sends more slowly than `--body-rate-min` asks is not spared for longer than this then.
+/// Age of an upload up to which it is spared although it is slower than `--body-rate-min` asks.
 const SLOW_MS: u64 = 1_000;
 
 impl Loop {
-    /// Makes room for a connection that waits; `false` when no connection can give way.
+    /// Makes room for a connection that waits; `false` if no connection can give way.
     pub(crate) fn shed(&mut self, desk: &mut Desk) -> bool {
         self.shed_idle() || self.shed_slow(desk)
     }
 
     /// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
-    /// 9.5). `false` when none is idle.
+    /// 9.5). `false` if none was closed.
     fn shed_idle(&mut self) -> bool {
         let is_idle = |slot: &Slot| slot.here().is_some_and(|held| held.requests > 0 && held.is_idle());
         let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
@@ -38,7 +38,7 @@ impl Loop {
         closed
     }
 
-    /// Refuses the eighth of the slow connections that is slow for longest. `false` when none is.
+    /// Refuses the eighth of the slow connections that has been slow for longest. `false` if none was closed.
     fn shed_slow(&mut self, desk: &mut Desk) -> bool {
         let slow = |(key, slot): (usize, &Slot)| Some((self.slow_for_ms(key, slot.here()?)?, key));
         let mut keys: Vec<(u64, usize)> = self.connections.iter().filter_map(slow).collect();
@@ -55,10 +55,10 @@ impl Loop {
         closed
     }
 
-    /// For how long the client of a connection has kept the server waiting; `None` if it is not slow.
+    /// Returns how long the client of a connection has kept the server waiting; `None` if it is not slow.
     fn slow_for_ms(&self, key: usize, connection: &Connection) -> Option<u64> {
         let config = &self.shared.config;
-        // The deadline moves with what comes.
+        // The deadline moves with the bytes that come.
         let left_ms = self.timers.deadline_ms(key).saturating_sub(self.now_ms);
         match &connection.phase {
             Phase::Head if connection.is_idle() && connection.requests > 0 => None,
@@ -70,7 +70,7 @@ impl Loop {
                 Some(timeout_ms.saturating_sub(left_ms))
                     .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
             }
-            // It is the server that has it wait.
+            // The server has this client wait, and not the other way round.
             Phase::Upload(upload) if upload.waits.is_some() => None,
             Phase::Upload(upload) => {
                 let limits = &connection.outbox().terms.limits;
@@ -84,17 +84,17 @@ impl Loop {
         }
     }
 
-    /// Closes a slow connection now; if some of a request is there, it is answered as far as the kernel takes it.
-    /// `false`: what it was waited for has just arrived.
+    /// Closes a slow connection now. A request that has begun is answered, as far as the kernel takes the answer.
+    /// `false`: the bytes that the server waited for have just arrived.
     fn give_way(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
         if connection.outbox().transport.has_arrived() {
-            // There is an event for it.
+            // The kernel has an event for the bytes that have arrived.
             self.connections.put(key, connection);
             return false;
         }
         let start = start_of_request(&connection);
         if !start.is_empty() {
-            // Its descriptor goes at once: there is no lingering where others wait.
+            // The descriptor is closed at once, without lingering: others wait for it.
             drop(self.refuse(key, connection, desk, CROWDED, &start));
         }
         self.forget(key);

@@ -1,4 +1,4 @@
-//! A connection's turn: it goes from phase to phase until it has to wait for its client.
+//! A connection's turn: the connection goes from phase to phase until it has to wait.
 
 use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
@@ -21,32 +21,32 @@ use crate::event_loop::Loop;
 use crate::threads::desk::Desk;
 use crate::threads::task::NO_KEY;
 
-/// Pulls from one stream before the other connections get their turn: a mebibyte.
+/// Pulls from one stream before the other connections get their turn: a mebibyte in all.
 const PULLS_PER_TURN: u32 = 4;
 
 /// Receives of one body before the other connections get their turn.
 const RECEIVES_PER_TURN: u32 = 16;
 
-/// Pieces of data of one body, each a chunk or more, that are decoded before the other connections get their turn: one that
-/// sends a byte in each chunk would keep the loop for milliseconds with every receive.
+/// Pieces of data of one body, each a chunk or more, that are decoded before the other connections get their turn: a
+/// client that sends a byte in each chunk would keep the loop for milliseconds with every receive.
 const PARTS_PER_TURN: u32 = 1024;
 
-/// What came of receiving some of a body.
+/// The result of receiving some of a body.
 enum Part {
     Received,
-    /// Nothing is there now.
+    /// No bytes are there now.
     Nothing,
-    /// There is no memory for it now.
+    /// The body has to wait for memory.
     Waits,
 }
 
 impl Loop {
-    /// Works on a connection until it waits, ends, or is away.
+    /// Works on a connection until it waits, ends, or goes away to the application.
     pub(crate) fn work(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> Worked {
         self.work_on(key, Step::On(connection, Next::Continue), desk)
     }
 
-    /// As [`Loop::work`], after a first step.
+    /// Works on a connection like [`Loop::work`], after a first step.
     pub(crate) fn work_on(&mut self, key: usize, first: Step, desk: &mut Desk) -> Worked {
         let (mut step, mut is_first) = (first, true);
         loop {
@@ -56,9 +56,9 @@ impl Loop {
             };
             match next {
                 Next::Continue if is_first => {}
-                // What is received now may be later than the event.
+                // Bytes that are received now may have come later than the event.
                 Next::Continue => self.looks += 1,
-                // The peer's end was announced together with its last bytes, and is not again.
+                // The kernel has announced the peer's end together with its last bytes, and will not announce it again.
                 Next::Wait if self.connections.take_ending(key) => {}
                 Next::Wait => return Worked::Kept(connection),
                 Next::Again => {
@@ -78,7 +78,7 @@ impl Loop {
         }
     }
 
-    /// Ends a connection; what is left of a stream has to be closed.
+    /// Ends a connection. Returns an errand if the rest of a stream has to be dropped.
     fn close(&mut self, mut connection: Connection) -> Option<Errand> {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             return None;
@@ -88,7 +88,7 @@ impl Loop {
         self.send(NO_KEY, Errand::Discard(stream, connection.outbox().terms.limits.call))
     }
 
-    /// Sends what the answers have so far, and decides what follows them.
+    /// Sends the answers written so far, and decides on the connection's next step.
     pub(crate) fn settle(
         &mut self,
         key: usize,
@@ -116,7 +116,7 @@ impl Loop {
         }
     }
 
-    /// Everything is sent: the next request, a farewell, or the end.
+    /// Goes on after everything is sent: with the next request, with lingering, or with the end.
     fn after_answer(&mut self, key: usize, mut connection: Box<Connection>, after: After) -> Step {
         match after {
             After::Close => Step::On(connection, Next::Close),
@@ -138,11 +138,11 @@ impl Loop {
                 let deadline_ms = if connection.carry.is_empty() {
                     self.now_ms + connection.outbox().terms.limits.keep_alive_timeout_ms
                 } else {
-                    // Nothing of a head may have been answered: its time goes on.
+                    // No request may have been answered since the head began, so its time goes on.
                     connection.since_ms + self.shared.config.head_timeout_ms
                 };
                 self.timers.set(key, deadline_ms);
-                // What is in the buffer comes first; the socket is looked at after it.
+                // Bytes in the buffer come first, and the socket is looked at after them.
                 let goes_on = connection.unparsed || connection.more;
                 let next = match goes_on {
                     true if !self.is_turn_over(&connection) => Next::Continue,
@@ -157,7 +157,7 @@ impl Loop {
         }
     }
 
-    /// Goes on with an answer: sends, and pulls when everything is sent.
+    /// Goes on with an answer: sends it, and pulls more when everything is sent.
     fn respond(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         match connection.flush() {
             Ok(Flushed::All) => {}
@@ -170,7 +170,7 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        // What comes from now on makes its event while the application has the exchange.
+        // Bytes that come from now on make their event while the application has the exchange.
         respond.missed = true;
         if respond.is_script {
             return self.respond_from_script(key, connection, respond, desk);
@@ -190,13 +190,13 @@ impl Loop {
         connection.phase = Phase::Respond(respond);
         connection.outbox_mut().output.lend(&mut desk.spare);
         exchange.answer.outbox = connection.outbox.take();
-        // Something may have come meanwhile.
+        // The client may have sent something meanwhile.
         exchange.is_last = false;
         self.connections.put_away(key, connection);
         Step::Away(self.send(key, Errand::Pull(exchange, stream)))
     }
 
-    /// The application has given the next pieces of an answer.
+    /// Goes on after the application has given the next pieces of an answer.
     pub(crate) fn pulled(
         &mut self,
         exchange: Box<Exchange>,
@@ -211,7 +211,7 @@ impl Loop {
         })
     }
 
-    /// Watches how fast the client reads what is left of its answer, and how much all hold that wait for theirs.
+    /// Watches how fast the client reads the rest of its answer, and how many bytes all unread answers hold.
     pub(crate) fn watch_reader(&mut self, key: usize, connection: &mut Connection) {
         let reader = Reader::new(connection.outbox(), self.now_ms);
         let held = if let Phase::Respond(respond) = &mut connection.phase {
@@ -230,7 +230,8 @@ impl Loop {
         self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().terms.limits));
     }
 
-    /// A connection that is answered has come back, and nothing was missed meanwhile: the next request makes an event.
+    /// Goes on with an answered connection that has come back and has missed nothing meanwhile: the next request makes
+    /// an event.
     pub(crate) fn go_on(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Worked {
         let Phase::Respond(respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
@@ -239,7 +240,7 @@ impl Loop {
         self.work_on(key, step, desk)
     }
 
-    /// The answer is sent: the connection goes on with what follows it.
+    /// Ends an answer that is sent: the connection goes on with its next step.
     fn finish(
         &mut self,
         key: usize,
@@ -254,7 +255,7 @@ impl Loop {
         self.after_answer(key, connection, after)
     }
 
-    /// What follows an answer that is sent; logs it if it was streamed.
+    /// Returns a connection's next step after an answer that is sent, which is logged if it was streamed.
     fn after(&mut self, connection: &mut Connection, mut respond: Respond, desk: &mut Desk) -> After {
         self.log_streamed(connection, &respond);
         let Some(mut exchange) = respond.exchange.take() else { return respond.after };
@@ -270,7 +271,7 @@ impl Loop {
         after
     }
 
-    /// Counts and logs a streamed answer, whole or not: what the client got of it counts.
+    /// Counts and logs a streamed answer, whole or not: the bytes that the client got count.
     fn log_streamed(&mut self, connection: &Connection, respond: &Respond) {
         let Some(exchange) = &respond.exchange else { return };
         let Exchange { head: bytes, answer, started_us, .. } = &**exchange;
@@ -279,12 +280,12 @@ impl Loop {
         self.log_answer(connection.outbox(), parsed.then(|| head.of(bytes)), bytes, answer, *started_us);
     }
 
-    /// The time has come to look at how fast the client reads.
+    /// Looks at how fast the client reads, and ends its connection if it is too slow.
     fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Worked {
         if matches!(&connection.phase, Phase::Respond(respond) if respond.is_script)
             && connection.outbox().output.is_empty()
         {
-            // It has nothing to read.
+            // The client has nothing to read.
             return self.work(key, connection, desk);
         }
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
@@ -294,7 +295,7 @@ impl Loop {
         connection.phase = Phase::Respond(respond);
         if too_slow {
             log::write(&messages::CLIENT_SLOW, format_args!("a client reads its answer too slowly; closed"));
-            // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
+            // Without a reset the kernel would keep the sent bytes for minutes, for a client that does not take them.
             connection.transport().reset_on_close();
             return Worked::Ended(self.close(*connection));
         }
@@ -302,14 +303,15 @@ impl Loop {
         Worked::Kept(connection)
     }
 
-    /// Reads on in a request body.
+    /// Receives more of a request body.
     fn receive_body(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
-        // `100 Continue`, or the answer to an earlier request.
+        // The output is `100 Continue`, or the answer to an earlier request.
         if !connection.outbox().output.is_empty() && connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
         let limits = connection.outbox().terms.limits;
-        // The way into a file, if it goes there; kept for longer it would take up descriptors.
+        // The channel leads into a file, if the body goes there; if it were kept for longer, it would take up
+        // descriptors.
         let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
         for _ in 0..RECEIVES_PER_TURN {
             match self.receive_part(&mut connection, desk, &mut parts_left, &mut channel) {
@@ -343,7 +345,7 @@ impl Loop {
         Step::On(connection, Next::Again)
     }
 
-    /// Receives some of a request body, and keeps what of that is something else.
+    /// Receives some of a request body, and keeps the received bytes that are left over.
     fn receive_part(
         &self,
         connection: &mut Connection,
@@ -390,7 +392,7 @@ impl Loop {
         Ok(Part::Received)
     }
 
-    /// A deadline has come.
+    /// Handles a connection whose deadline has come.
     pub(crate) fn expire(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> Worked {
         if matches!(connection.phase, Phase::Respond(_)) {
             return self.look_at_reader(key, connection, desk);
@@ -412,7 +414,7 @@ impl Loop {
     }
 }
 
-/// The beginning of the request that a connection waits for the rest of; empty when nothing of it has come.
+/// Returns the beginning of a request whose rest a connection waits for; empty if nothing of it has come.
 pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     match &connection.phase {
         Phase::Head | Phase::Depart(_) => start_of(&connection.carry),
@@ -421,15 +423,15 @@ pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     }
 }
 
-/// The rest of an answer waits for an event, or for the next turn.
+/// Has the rest of an answer wait for an event, or for the next turn.
 fn wait_for_reader(connection: Box<Connection>, flushed: Flushed) -> Step {
     Step::On(connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
 }
 
-/// Reads and forgets until the client has closed.
+/// Reads and drops bytes until the client has closed.
 ///
-/// Past the limit nothing more is read, which makes the client stop sending, and the deadline ends it: closing
-/// at once would reset the connection before the client has looked for its answer.
+/// Past the limit nothing more is read, which makes the client stop sending, and the deadline ends the connection:
+/// closing it at once would reset it before the client has looked for its answer.
 fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
     loop {
         let Phase::Linger(linger) = &connection.phase else { return Step::On(connection, Next::Close) };
@@ -448,7 +450,7 @@ fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
     }
 }
 
-/// Says why a connection ended while something was still to be sent.
+/// Logs why a connection ended while bytes were still to be sent.
 fn note_end(error: &std::io::Error) {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         log::write(
@@ -463,7 +465,7 @@ fn note_end(error: &std::io::Error) {
     }
 }
 
-/// Whether a head that has begun may be whole now; parsing again at every byte would be quadratic.
+/// Whether a head that has begun may be whole now. Parsing it again at every byte would take quadratic time.
 pub(crate) fn worth_parsing(carried: usize, bytes: &[u8], limits: &adyton_http1::Limits) -> bool {
     carried == 0
         || Head::worth_parsing(&bytes[carried..], bytes.len(), limits)

@@ -1,4 +1,5 @@
-//! Where a loop's connections come from: its listeners, and when it leaves what waits there to other workers.
+//! The sources of a loop's connections: its listeners and passages, and when it leaves connections that wait there to
+//! other workers.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,23 +20,22 @@ use crate::client::passage::{self, Came, Passenger, Seal, SealKey};
 /// Connections taken from one listener before the others get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;
 
-/// How long nothing is accepted once the process is out of descriptors: trying at once would fail
-/// again, and keep a CPU busy with it.
+/// Pause in accepting once the process is out of descriptors: trying again at once would fail, and keep a CPU busy.
 const PAUSE_MS: u64 = 100;
 
-/// How long the log hears nothing more of it: that helps no full disk.
+/// Time between two log lines about such pauses: more lines would only fill the disk.
 const COMPLAINT_MS: u64 = 10_000;
 
-/// How long a worker that is ahead of the others leaves new connections to them.
+/// Pause of a worker that leaves new connections to others because it is ahead of them.
 const SHARE_PAUSE_MS: u64 = 1;
 
 /// Pause of a worker that leaves new connections to others because it has no thread for them.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// Looks in a row that find a connection that others do not take, until a worker that has no thread for it takes it.
+/// Looks in a row that find a connection waiting, after which a worker takes it although it has no thread for it.
 const FULL_LOOKS: u32 = 10;
 
-/// What came of an attempt to accept.
+/// The result of an attempt to accept.
 pub(crate) enum Accepted {
     /// A client, with its address; `None` on unix sockets.
     Client(OwnedFd, Option<SocketAddr>),
@@ -43,41 +43,42 @@ pub(crate) enum Accepted {
     Passed(OwnedFd, Passenger, Seal, usize),
     /// No client waits.
     Nothing,
-    /// No client comes any more: nobody is left at the other end of a passage.
+    /// No client comes any more: no process is left at the other end of a passage.
     End,
-    /// A client waits, and there is no place for it, or no descriptor (the kernel's error).
+    /// A client waits, and there is no room for it, or no descriptor (the kernel's error).
     NoRoom(Option<io::Error>),
 }
 
-/// Listening sockets, and how many connections may come from them.
+/// Listening sockets and passages, and the rules for taking connections from them.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
-    /// Where other processes pass connections on; nothing in the place of one that has ended. Their numbers follow those of the
-    /// listeners.
+    /// Ends of the passages through which other processes pass connections on; `None` in the place of one that has
+    /// ended. Their numbers follow those of the listeners.
     passages: Vec<Option<OwnedFd>>,
-    /// What the door seals with.
+    /// The key with which the door seals what it tells of clients.
     seal_key: Option<SealKey>,
-    /// How many addresses these are, over and over.
+    /// Number of addresses: the listeners are those of all addresses, over and over.
     addresses: usize,
     clients: Addresses,
     share: Option<Arc<Share>>,
     surplus: Surplus,
-    /// Listeners where connections wait, and how many may come in before the others get their turn.
+    /// Listeners where connections wait, and how many may be taken before the others get their turn.
     ready: VecDeque<(usize, u32)>,
-    /// Connections that are taken here, however many there are: other workers have had the time to take what waits.
+    /// Number of connections that are taken here even if this worker is ahead or full: other workers have had the time
+    /// to take them.
     owed: usize,
-    /// Whether it pauses because it has no thread for what comes.
+    /// Whether it pauses because it has no thread for new connections.
     pauses_full: bool,
-    /// Looks in a row that have found something that waits.
+    /// Looks in a row that have found a connection waiting.
     looks: u32,
-    /// Whether the other workers were told that this one has no thread that is free.
+    /// Whether the other workers were told that this one has no free thread.
     told_full: bool,
-    /// The listeners are closed as soon as nothing waits there.
+    /// Whether the listeners are to be closed as soon as no connection waits there.
     closing: bool,
-    /// When accepting goes on; set while there were too few descriptors, or no place.
+    /// When accepting goes on; `None` unless it pauses.
     paused_ms: Option<u64>,
-    /// When the log may hear of it again.
+    /// When a pause may be logged again.
     complaint_ms: u64,
     is_stopping: bool,
     /// Whether the listeners are watched.
@@ -85,7 +86,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Listens at sockets of so many addresses, over and over.
+    /// Makes an acceptor for listeners of so many addresses, over and over.
     pub(crate) fn new(
         listeners: Vec<OwnedFd>,
         (passages, seal_key): (Vec<OwnedFd>, Option<SealKey>),
@@ -124,12 +125,12 @@ impl Acceptor {
         u16::try_from(listener % self.addresses).unwrap_or(u16::MAX)
     }
 
-    /// A connection waits at a listener.
+    /// Notes that a connection waits at a listener.
     pub(crate) fn note_ready(&mut self, listener: usize) {
         self.ready.push_back((listener, ACCEPTS_PER_TURN));
     }
 
-    /// Nothing more comes from a listener for now.
+    /// Notes that no more connections come from a listener for now.
     pub(crate) fn note_empty(&mut self, listener: usize) {
         self.ready.retain(|(other, _)| *other != listener);
     }
@@ -139,7 +140,7 @@ impl Acceptor {
         !self.ready.is_empty()
     }
 
-    /// The listener to take the next connection from.
+    /// Returns the listener to take the next connection from.
     pub(crate) fn next(&mut self) -> Option<usize> {
         let (listener, left) = self.ready.front_mut()?;
         let listener = *listener;
@@ -150,20 +151,20 @@ impl Acceptor {
         Some(listener)
     }
 
-    /// Whether it pauses because it has no thread for what comes.
+    /// Whether it pauses because it has no thread for new connections.
     pub(crate) fn pauses_full(&self) -> bool {
         self.pauses_full
     }
 
-    /// Whether others may take what comes here.
+    /// Whether other workers may take connections that come here.
     pub(crate) fn has_others(&self) -> bool {
         self.share.is_some()
     }
 
-    /// Whether other workers shall take what waits: this one is ahead of them, or it `is_full`, and they are not. After they have
-    /// had the time it takes one, and then they have it again.
+    /// Whether connections that wait are left to other workers: this worker is ahead of them, or it `is_full` and
+    /// another is not. After a pause for the others it takes one connection, and then pauses again.
     pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
-        // Of one that ends the others know that it takes nothing.
+        // The others know of a worker that ends that it takes nothing.
         let is_full = is_full && !self.is_stopping;
         self.tell_full(is_full);
         let Some(share) = &self.share else { return false };
@@ -179,9 +180,9 @@ impl Acceptor {
         leaves
     }
 
-    /// Ends a pause that is over. A worker that has no thread for new connections only looks whether others take them: while it
-    /// listened, the kernel would tell it, and not them. If connections wait at [`FULL_LOOKS`] looks in a row, it takes them: the
-    /// others may stand still.
+    /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether others take
+    /// them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`] looks in a
+    /// row, it takes them: the others may stand still.
     pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
         if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
             return;
@@ -212,7 +213,7 @@ impl Acceptor {
         }
     }
 
-    /// Tells other workers whether this one has no thread for what comes.
+    /// Tells other workers whether this one has no thread for new connections.
     fn tell_full(&mut self, is_full: bool) {
         if is_full != self.told_full
             && let Some(share) = &self.share
@@ -227,7 +228,7 @@ impl Acceptor {
         let passage = || self.passages.get(listener - self.listeners.len())?.as_ref();
         let socket = self.listeners.get(listener);
         let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
-        // No connection is closed to make room for one that has gone: the last one that waited may be in already.
+        // The last connection that waited may have been taken already: then no other is to be closed to make room.
         let room_for = |error| match socket::wait(socket, socket::Until::Readable, 0) {
             Ok(false) => Accepted::Nothing,
             _ => Accepted::NoRoom(error),
@@ -257,7 +258,7 @@ impl Acceptor {
                 Came::Nothing => return Ok(Accepted::Nothing),
                 Came::End => return Ok(Accepted::End),
                 Came::Connection(client, passenger, seal, bytes) => {
-                    // Who says where it came in may have other listeners.
+                    // The process that tells the listener's number may have other listeners than this one.
                     let listener = passenger.listener % u16::try_from(self.addresses).unwrap_or(u16::MAX);
                     let passenger = Passenger { listener, ..passenger };
                     return Ok(Accepted::Passed(client, passenger, seal, bytes));
@@ -273,7 +274,7 @@ impl Acceptor {
         }
     }
 
-    /// Nobody is left at the other end of this passage, of which the kernel would tell again and again.
+    /// Drops a passage without a process at its other end, of which the kernel would tell again and again.
     pub(crate) fn note_end(&mut self, listener: usize, epoll: &Epoll) {
         let place =
             listener.checked_sub(self.listeners.len()).and_then(|number| self.passages.get_mut(number));
@@ -285,7 +286,7 @@ impl Acceptor {
         }
     }
 
-    /// A client is taken in; `false` if its address has too many connections.
+    /// Counts a client in; `false` if its address has too many connections.
     pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
         if !self.clients.enter(key, peer) {
             return false;
@@ -296,7 +297,7 @@ impl Acceptor {
         true
     }
 
-    /// A client has gone: there is a descriptor again, and a place.
+    /// Counts a client out: there is a descriptor again, and room.
     pub(crate) fn leave(&mut self, key: usize) {
         if let Some(share) = &self.share {
             share.leave(1);
@@ -305,7 +306,7 @@ impl Acceptor {
         self.paused_ms = None;
     }
 
-    /// Accepts nothing for a while: there is no room, or the kernel refuses.
+    /// Pauses accepting: there is no room, or the kernel refuses (`error`).
     pub(crate) fn pause(&mut self, now_ms: u64, error: Option<&io::Error>) {
         self.pauses_full = false;
         self.paused_ms = Some(now_ms + PAUSE_MS);
@@ -336,7 +337,7 @@ impl Acceptor {
     pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64, is_full: bool) {
         if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {
             self.paused_ms = None;
-            // What waits still was taken by no other worker.
+            // No other worker has taken the connection that still waits.
             self.owed = 1;
         } else if self.paused_ms.is_none() && self.owed == 0 && self.share.is_some() {
             self.leaves_to_others(now_ms, is_full);
@@ -347,7 +348,7 @@ impl Acceptor {
         }
     }
 
-    /// Has the kernel tell of connections that wait, or no longer.
+    /// Has the kernel tell of connections that wait, or stops that.
     fn watch(&mut self, epoll: &Epoll, wanted: bool) {
         let passages = self.passages.iter().map(Option::as_ref);
         let all = self.listeners.iter().map(Some).chain(passages).enumerate();
@@ -367,14 +368,14 @@ impl Acceptor {
         self.is_watching = wanted;
     }
 
-    /// A stop was asked for. If `takes_queue`, what the kernel has accepted already is taken: a client in its queue would
-    /// see a reset. `connections`: how many the loop has.
+    /// Begins a stop. If `takes_queue`, connections that the kernel has accepted already are taken: their clients would
+    /// see a reset otherwise. `connections`: how many the loop has.
     pub(crate) fn begin_stop(&mut self, epoll: &Epoll, takes_queue: bool, connections: usize, now_ms: u64) {
         self.is_stopping = true;
-        // What comes from now on is to wake another process that listens there, too: to close a descriptor does not end
-        // its watch while others have the same socket open (epoll(7)).
+        // Connections that come from now on are to wake another process that listens there, too. Closing a descriptor
+        // would not end its watch while others have the same socket open (epoll(7)).
         self.update_watch(epoll, now_ms, false);
-        // What this worker still has is no reason for those that stay to take more than an equal share.
+        // Connections that this worker still has must not make the remaining workers take more than an equal share.
         if let Some(share) = self.share.take() {
             share.leave(connections);
         }
@@ -383,7 +384,7 @@ impl Acceptor {
         self.closing = true;
     }
 
-    /// Closes the listeners if that is due. Whether it was.
+    /// Closes the listeners if that is due. Returns whether it was.
     #[inline]
     pub(crate) fn close(&mut self) -> bool {
         self.closing && self.close_now()
@@ -397,18 +398,19 @@ impl Acceptor {
         true
     }
 
-    /// Looks at how many connections this worker, with so many loops, has too many.
+    /// Notes how many connections too many one of this worker's `loops` has.
     pub(crate) fn look_at_surplus(&mut self, loops: usize) {
         self.surplus.look(surplus(self.share.as_deref(), loops));
     }
 
-    /// Whether one connection more is left to other workers: its client opens the next one there.
+    /// Whether one more connection is closed after its answer, so that its client opens the next one with another
+    /// worker.
     pub(crate) fn gives_away(&mut self, loops: usize) -> bool {
         self.surplus.gives(|| surplus(self.share.as_deref(), loops))
     }
 }
 
-/// The connections that one of a worker's loops has too many.
+/// Returns how many connections too many one of a worker's loops has.
 fn surplus(share: Option<&Share>, loops: usize) -> u64 {
     share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
 }

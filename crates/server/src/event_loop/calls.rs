@@ -1,4 +1,4 @@
-//! The calls that a loop's driver makes itself: which it is in, and whether the next one is quick.
+//! Calls that a loop's driver makes itself: the one that it is in, and whether the next one is quick.
 
 use adyton_crew::SlotClaim;
 use adyton_log::request::RequestId;
@@ -11,14 +11,14 @@ use crate::threads::endpoints::{Endpoint, Endpoints};
 use crate::threads::pace::{Mark, Pace, WAITS_US, Waited};
 use crate::threads::task::{NO_KEY, What};
 
-/// A loop whose last quick call is older has no use for a slot that others wait for.
+/// Age of a loop's last quick call beyond which the loop has no use for a slot that others wait for.
 const KEEP_SLOT_MS: u64 = 50;
 
-/// A batch that takes longer than this, and [`CALL_US`] more for each call, has a slow call in it: the next calls are
-/// timed one by one, to find out which.
+/// Time of a batch, with [`CALL_US`] more for each call, beyond which a slow call is in it: the next calls are timed
+/// one by one, to find out which.
 const BATCH_US: u64 = 150;
 
-/// What a quick call takes at most.
+/// The most that a quick call takes.
 const CALL_US: u64 = 20;
 
 /// The call that the loop's driver is in.
@@ -28,27 +28,27 @@ pub(crate) struct Calling {
     pub(crate) endpoint: Endpoint,
     pub(crate) what: What,
     pub(crate) id: Option<RequestId>,
-    /// How long it may take.
+    /// The time limits of the call.
     pub(crate) limits: CallLimits,
-    /// Whether it is a request, and not the rest of one that was counted before.
+    /// Whether it is counted as a request: the rest of an answer was counted before.
     pub(crate) counts: bool,
 }
 
-/// What a loop knows of the calls that its driver makes.
+/// A loop's knowledge of the calls that its driver makes.
 pub(crate) struct Calls {
-    /// The slot of these calls.
+    /// The loop's claim to a slot for these calls.
     pub(crate) slot: SlotClaim,
-    /// When it last had, or would have had, a quick call to make.
+    /// When the loop last had a quick call to make, or would have made one with a slot.
     quick_ms: u64,
-    /// The way to the client that is answered by the call in which the driver is.
+    /// The way to the client that the driver's present call answers.
     pub(crate) lent: Option<Box<Outbox>>,
     pub(crate) now: Calling,
     pub(crate) endpoints: Endpoints,
-    /// Calls are timed one by one: there is a slow one among them.
+    /// Whether calls are timed one by one, because there is a slow one among them.
     pub(crate) closely: bool,
-    /// The driver's clocks, as they were read last in this batch: before a call that is timed, or after one that was slow.
+    /// The driver's clocks, as last read in this batch: before a call that is timed, or after a slow one.
     mark: Option<Mark>,
-    /// Calls since the last wait, and when that ended.
+    /// Calls since the last wait, and when that wait ended.
     since_wait: u64,
     wait_us: u64,
 }
@@ -75,7 +75,7 @@ impl Calls {
         }
     }
 
-    /// Takes note that there is a quick call to make.
+    /// Notes that there is a quick call to make.
     pub(crate) fn note_quick(&mut self, now_ms: u64) {
         self.quick_ms = now_ms;
     }
@@ -85,7 +85,7 @@ impl Calls {
         now_ms - self.quick_ms <= KEEP_SLOT_MS
     }
 
-    /// A request's call begins.
+    /// Notes that the call for a request begins.
     pub(crate) fn begin(&mut self, exchange: &Exchange, buffer: &[u8]) {
         let Exchange { key, endpoint, request, answer, .. } = exchange;
         let now = &mut self.now;
@@ -98,12 +98,12 @@ impl Calls {
         self.since_wait += 1;
     }
 
-    /// A call goes on with an answer, or ends it.
+    /// Notes that a call begins that goes on with an answer, or ends it.
     pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
         self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, limits, counts: false };
     }
 
-    /// The kernel has told what is ready: a batch begins.
+    /// Begins a batch: the kernel has told what is ready.
     pub(crate) fn begin_batch(&mut self, now_us: u64) {
         self.wait_us = now_us;
     }
@@ -113,7 +113,7 @@ impl Calls {
         self.wait_us
     }
 
-    /// The driver is about to make a call. Returns when that was, in us of the monotonic clock, if it is timed.
+    /// Begins a call of the driver. Returns the time, in us of the monotonic clock, if the call is timed.
     pub(crate) fn begin_timed(&mut self) -> Option<u64> {
         if !self.closely && !self.endpoints.is_trial(self.now.endpoint) {
             return None;
@@ -124,12 +124,13 @@ impl Calls {
         }
     }
 
-    /// A call that was timed is over: the endpoint learns of it. `waited` tells how the thread has waited for the interpreter.
+    /// Ends a call that was timed, from which the score of its endpoint learns. `waited`: the thread's wait for the
+    /// interpreter.
     pub(crate) fn end_timed(&mut self, endpoint: Endpoint, since_us: u64, waited: Waited) {
         let took_us = clock::monotonic_us().saturating_sub(since_us + waited.us);
         let mut pace = Pace::Quick;
         if took_us >= WAITS_US {
-            // What lies between the mark and this call were quick ones, which do not wait.
+            // The calls between the mark and this one were quick, and quick calls do not wait.
             let now = Mark::now();
             pace = self.mark.map_or(pace, |mark| mark.pace_until(&now, waited));
             self.mark = Some(now);
@@ -137,8 +138,8 @@ impl Calls {
         self.endpoints.made(endpoint, pace);
     }
 
-    /// A batch is over. Returns how many calls were in it; if it took longer than quick calls do, and `learns`, the next
-    /// calls are timed one by one.
+    /// Ends a batch, and returns how many calls were in it. If it took longer than quick calls do, and the loop
+    /// `learns`, the next calls are timed one by one.
     pub(crate) fn end_batch(&mut self, learns: bool) -> u64 {
         let calls = std::mem::take(&mut self.since_wait);
         self.mark = None;

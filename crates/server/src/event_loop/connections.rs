@@ -4,15 +4,15 @@ use slab::Slab;
 
 use crate::client::connection::Connection;
 
-/// What the loop knows of one connection, also while that is being worked on or away.
+/// The row of one connection in the table, which stays while the connection is being worked on, or away.
 pub(crate) struct Slot {
     /// `None` while it is being worked on.
     connection: Option<Box<Connection>>,
-    /// The peer's end was announced, and will not be again.
+    /// Whether the peer's end was announced, which the kernel does only once.
     ending: bool,
-    /// Something came while it was away.
+    /// Whether something came while it was away.
     missed: bool,
-    /// It waits for its next turn, and has one place in that queue, whatever comes for it meanwhile.
+    /// Whether it waits for its next turn: it has one place in that queue, whatever comes for it meanwhile.
     is_queued: bool,
 }
 
@@ -22,27 +22,28 @@ impl Slot {
         self.connection.as_deref().filter(|connection| !connection.is_away())
     }
 
-    /// As [`Slot::here`], to change it where it is.
+    /// Returns the connection like [`Slot::here`], to change it in its place.
     pub(crate) fn here_mut(&mut self) -> Option<&mut Connection> {
         self.connection.as_deref_mut().filter(|connection| !connection.is_away())
     }
 
-    /// The connection, to work on it, unless it is away.
+    /// Takes the connection, to work on it, unless it is away.
     pub(crate) fn take_here(&mut self) -> Option<Box<Connection>> {
         self.connection.take_if(|connection| !connection.is_away())
     }
 
-    /// Something has come for it while it was away: whether that is the first thing.
+    /// Notes that something has come while the connection was away. Returns whether that is the first thing.
     pub(crate) fn miss(&mut self) -> bool {
         !std::mem::replace(&mut self.missed, true)
     }
 
-    /// Takes note that its peer's end was announced, if `ending`.
+    /// Notes, if `ending`, that the peer's end was announced.
     pub(crate) fn note_ending(&mut self, ending: bool) {
         self.ending |= ending;
     }
 
-    /// Something has come for it. `false` if it has no turn to wait for, and wants one now.
+    /// Notes that something has come, if the connection waits for its turn. Returns `false` if it does not, and is to
+    /// get a turn now.
     pub(crate) fn hears_while_queued(&mut self, ending: bool) -> bool {
         if !self.is_queued {
             return false;
@@ -56,10 +57,10 @@ impl Slot {
     }
 }
 
-/// Connections by their keys. A key is given again once its connection is forgotten.
+/// Connections by their keys. A key is used again once its connection is forgotten.
 pub(crate) struct Connections {
     slots: Slab<Slot>,
-    /// How many are with other threads, or wait for one.
+    /// Number of connections that are with other threads, or wait for one.
     pub(crate) away: usize,
 }
 
@@ -122,18 +123,18 @@ impl Connections {
         }
     }
 
-    /// As [`Connections::put`], of one whose exchange is with the application.
+    /// Puts a connection back like [`Connections::put`], while its exchange is with the application.
     pub(crate) fn put_away(&mut self, key: usize, connection: Box<Connection>) {
         debug_assert!(connection.is_away(), "its exchange has the outbox");
         self.put(key, connection);
     }
 
-    /// A connection whose exchange is with the application.
+    /// Returns a connection whose exchange is with the application.
     pub(crate) fn kept(&mut self, key: usize) -> Option<&mut Connection> {
         self.slots.get_mut(key)?.connection.as_deref_mut()
     }
 
-    /// The connection of an exchange that comes back. A fault of ours if it is not there: see `Loop::guarded`.
+    /// Takes the connection of an exchange that comes back. Its absence would be a fault of ours: see `Loop::guarded`.
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     pub(crate) fn take_away(&mut self, key: usize) -> Box<Connection> {
         let connection = self.slots.get_mut(key).and_then(|slot| slot.connection.take());
@@ -141,27 +142,27 @@ impl Connections {
         connection
     }
 
-    /// Whether something came while it was away; told once.
+    /// Whether something came while the connection was away; told once.
     pub(crate) fn take_missed(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.missed))
     }
 
-    /// Whether its peer's end was announced; told once.
+    /// Whether the peer's end was announced; told once.
     pub(crate) fn take_ending(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.ending))
     }
 
-    /// Whether its peer's end was announced, and not looked at yet.
+    /// Whether the peer's end was announced, and not looked at yet.
     pub(crate) fn has_ended(&self, key: usize) -> bool {
         self.slots.get(key).is_some_and(|slot| slot.ending)
     }
 
-    /// Begins to wait for a turn. `false` if it does already.
+    /// Has a connection wait for its turn. `false` if it does already.
     pub(crate) fn enqueue(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| !std::mem::replace(&mut slot.is_queued, true))
     }
 
-    /// Its turn has come. `None` if it was forgotten meanwhile.
+    /// Notes that a connection's turn has come. `None` if it was forgotten meanwhile.
     pub(crate) fn dequeue(&mut self, key: usize) -> Option<()> {
         self.slots.get_mut(key)?.is_queued = false;
         Some(())

@@ -1,4 +1,4 @@
-//! The ends of passages that a loop passes connections into, and which connections wait for room in one.
+//! Ends of the passages into which a loop passes connections, and the connections that wait for room in them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,7 +7,7 @@ use adyton_sys::epoll::{Epoll, Interest};
 
 use crate::client::passage::Passage;
 
-/// A passage from which nothing is taken is told at once, and then not again before this has passed.
+/// The least time between two log lines about a passage from which nothing is taken; the first is written at once.
 const TOLD_EVERY_MS: u64 = 60_000;
 
 /// The passages of a loop, by their numbers.
@@ -17,11 +17,11 @@ pub(crate) struct Departures {
 
 struct Way {
     passage: Passage,
-    /// Whether the loop is told when there is room again.
+    /// Whether the kernel tells the loop when there is room again.
     is_watched: bool,
-    /// The keys of connections that wait for it, in the order in which they came. Some may have gone.
+    /// Keys of the connections that wait for room, in the order in which they came. Some may have gone.
     waiting: Vec<usize>,
-    /// The log hears of it no sooner.
+    /// When the passage may be logged again, in ms of the monotonic clock.
     silent_until_ms: u64,
 }
 
@@ -31,7 +31,7 @@ impl Departures {
         Departures { ways: passages.into_iter().map(of).collect() }
     }
 
-    /// This process's end of a passage, if there is somebody at the other one.
+    /// Returns this process's end of a passage, if there is a process at the other end.
     pub(crate) fn end(&self, number: usize) -> Option<&OwnedFd> {
         self.ways
             .get(number)
@@ -40,32 +40,33 @@ impl Departures {
             .map(|passage| &passage.end)
     }
 
-    /// A connection waits for room in a passage, of which the loop is told by this token.
+    /// Has a connection wait for room in a passage, of which the kernel tells the loop by this token.
     ///
     /// # Errors
     ///
-    /// Those of `epoll_ctl(2)`.
+    /// Errors of `epoll_ctl(2)`.
     pub(crate) fn wait(&mut self, number: usize, key: usize, epoll: &Epoll, token: u64) -> io::Result<()> {
         let Some(way) = self.ways.get_mut(number) else { return Ok(()) };
         if !way.waiting.contains(&key) {
             way.waiting.push(key);
         }
         if !way.is_watched {
-            // There may be room by now, which is told at once.
+            // If there is room by now, the kernel tells so at once.
             epoll.add(&way.passage.end, token, Interest::Room)?;
             way.is_watched = true;
         }
         Ok(())
     }
 
-    /// A connection has waited in vain for room in a passage: who takes nothing from it, if the log is to hear of that now.
+    /// Notes that a connection has waited in vain for room in a passage. Returns the name of the other end, which takes
+    /// nothing, if that is to be logged now.
     pub(crate) fn note_stuck(&mut self, number: usize, now_ms: u64) -> Option<&str> {
         let way = self.ways.get_mut(number).filter(|way| way.silent_until_ms <= now_ms)?;
         way.silent_until_ms = now_ms + TOLD_EVERY_MS;
         Some(&way.passage.name)
     }
 
-    /// There may be room in a passage: the connections that wait for it.
+    /// Takes the connections that wait for room in a passage, where there may be some now.
     pub(crate) fn take_waiting(&mut self, number: usize) -> Vec<usize> {
         self.ways.get_mut(number).map(|way| std::mem::take(&mut way.waiting)).unwrap_or_default()
     }
@@ -80,7 +81,7 @@ mod tests {
     use super::{Departures, TOLD_EVERY_MS};
     use crate::client::passage::Passage;
 
-    /// Each passage from which nothing is taken is told by its name, once in a while.
+    /// Each passage from which nothing is taken is logged by its name, once in a while.
     #[test]
     fn told() -> io::Result<()> {
         let (one, other) = pass::passage()?;

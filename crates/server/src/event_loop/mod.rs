@@ -1,10 +1,9 @@
 //! The event loop: a value that one thread drives at a time.
 //!
-//! Everything that is begun and not done lives in here and not on the driver's stack: events taken
-//! from the kernel and not looked at, connections with more to do, timers, answers not yet sent.
-//! What a driver works with besides (its receive buffer, its scratch head) is its desk. So another
-//! thread can go on wherever this one is. The loop never calls the application: it says what is to be
-//! asked ([`Errand`]), and is told what came of it.
+//! Everything that is begun and not done lives in here and not on the driver's stack: events taken from the kernel and
+//! not looked at, connections with more to do, timers, answers not yet sent. A driver's other tools (its receive
+//! buffer, its scratch head) are its desk. So another thread can go on wherever this one is. The loop never calls the
+//! application: it returns an [`Errand`], and is told its result.
 
 mod acceptor;
 mod calls;
@@ -72,41 +71,41 @@ use self::tickets::Tickets;
 pub(crate) use self::tickets::{Awaited, Waiting};
 use self::turns::Turns;
 
-/// How often the queue is looked at for what has waited too long, while there is one.
+/// Time between two looks at the queue for requests that have waited too long, while there is a queue.
 const QUEUE_LOOK_MS: u64 = 10;
 
-/// How often it is looked at while any connection is away.
+/// Time between two looks at the inbox while any connection is away.
 const INBOX_LOOK_MS: u64 = 500;
 
-/// How long connections that idle are kept, when there is no hurry to stop.
+/// How long idle connections are kept at a stop that is in no hurry.
 const IDLE_MS_MAX: u64 = 5_000;
 
-/// How long they are kept when there is: a request that is on its way is answered.
+/// How long idle connections are kept at a stop in a hurry: a request that is on its way is answered.
 const IDLE_HURRY_MS: u64 = 250;
 
-/// What a loop is made of.
+/// The parts of which a loop is made.
 pub struct Parts {
-    /// Listening sockets, non-blocking: those of every address, and again those of every address for each other
-    /// worker at whose sockets this one listens, too.
+    /// Listening sockets, non-blocking: one for every address, and again one for every address for each other worker at
+    /// whose sockets this one listens, too.
     pub listeners: Vec<OwnedFd>,
-    /// How many addresses there are.
+    /// Number of addresses.
     pub addresses: usize,
     /// This process's ends of the passages to other processes, which the plan's routes name by number; non-blocking.
     pub passages: Vec<Passage>,
-    /// How many connections this process may have beside others.
+    /// This process's share of the connections, beside other workers; `None` if it has no other workers.
     pub share: Option<Arc<Share>>,
-    /// The folders that the plan's routes name by number. Each loop has its own of each, with a cache of its own.
+    /// The folders that the plan's routes name by number. Each loop has its own instance of each, with its own cache.
     pub folders: Vec<Folder>,
-    /// Wakes the loop, from signal handlers too.
+    /// Wakes the loop, even from signal handlers.
     pub wake: Arc<Wake>,
 }
 
-/// What a driver does next.
+/// A driver's next step.
 pub(crate) enum Advance {
-    /// Goes on an errand, and tells the loop what came of it.
+    /// Runs an errand, and tells the loop its result.
     Errand(Errand),
-    /// Calls [`Loop::wait`]. `lets_go`: lets go of the interpreter first, since that may block, or the application was not called in
-    /// this round: other threads may have waited for it all the while.
+    /// Calls [`Loop::wait`]. `lets_go`: lets go of the interpreter first, because the wait may block, or because the
+    /// application was not called in this round and other threads may have waited for the interpreter all the while.
     Wait { lets_go: bool },
     /// Drops the loop: it has ended.
     End,
@@ -122,18 +121,18 @@ pub(crate) struct Loop {
     pub(crate) folders: Vec<Folder>,
     pub(crate) ids: RequestIds,
     pub(crate) now_ms: u64,
-    /// What the `Date` field says now, and when it changes.
+    /// The present value of the `Date` field, and when it changes.
     pub(crate) date: [u8; 29],
     date_due_ms: u64,
-    /// The key of what is looked for in the cache: a buffer.
+    /// A buffer for the key of a request in the cache.
     pub(crate) cache_key: Vec<u8>,
-    /// Counts the times when a file may have changed since it was looked at: each wait for the kernel, and whatever comes
-    /// later than that. What was looked at since is not looked at again: all requests that one wait has told of see the
-    /// same file, which is no older than the wait.
+    /// Counts the moments at which a file may have changed since it was looked at: each wait for the kernel, and each
+    /// event that comes later. A file that was looked at since the last such moment is not looked at again: all
+    /// requests of one wait see the same file, which is no older than the wait.
     pub(crate) looks: u64,
     /// Whether quick requests of this loop may wait in the queue.
     pub(crate) has_queued: bool,
-    /// Whether it is tried, after the events that are there, to take one of them back.
+    /// Whether the loop tries, after the present events, to take one of its quick requests back from the queue.
     pub(crate) recalls: bool,
     wake: Arc<Wake>,
     poll: Poll,
@@ -145,23 +144,24 @@ pub(crate) struct Loop {
     due: Vec<Due>,
     /// The thread that drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
-    /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
+    /// Sleeping threads that have a request from this loop, and are woken when its driver has let go of the
+    /// interpreter.
     pub(crate) called: Called<Http>,
     pub(crate) calls: Calls,
     pub(crate) tickets: Tickets,
     pub(crate) scripts: Scripts,
-    /// Connections whose bodies wait for memory, in their order; some may have stopped waiting.
+    /// Connections whose bodies wait for memory, in the order in which they came; some may have stopped waiting.
     pub(crate) bodies: VecDeque<usize>,
-    /// What other threads have given back.
+    /// Exchanges that other threads have given back.
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
-    /// When the ends of answers whose clients have gone are looked at: they may take too long.
+    /// When to look at threads that drop the rest of answers whose clients have gone: that may take too long.
     pub(crate) discards_due_ms: Option<u64>,
     standing: Standing,
     /// When running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
-    /// Until when connections that idle are kept although a stop was asked for.
+    /// Until when idle connections are kept although a stop was asked for.
     idle_until_ms: Option<u64>,
 }
 
@@ -171,7 +171,7 @@ impl Loop {
         let poll = Poll::new(&*parts.wake)?;
         shared.tally.shift(Cell::Listening, 0, 1);
         let clients = Addresses::new(shared.config.connections_per_address_max);
-        // Watched for what comes, apart from those that are watched for room.
+        // Copies are watched for connections that arrive, and the originals for room.
         let arrivals: io::Result<Vec<OwnedFd>> =
             parts.passages.iter().map(|one| one.end.try_clone()).collect();
         let arrivals = (arrivals?, shared.config.seal_key.clone());
@@ -212,7 +212,7 @@ impl Loop {
         })
     }
 
-    /// Goes on until the driver is needed.
+    /// Works until the driver is needed.
     pub(crate) fn advance(&mut self, desk: &mut Desk) -> Advance {
         loop {
             match self.step(desk) {
@@ -224,7 +224,7 @@ impl Loop {
         }
     }
 
-    /// One thing that can be done without waiting, and the errand that came of it; `None` when there is none.
+    /// Does one thing that needs no waiting, and returns its errand, if it has one; `None` if there is nothing to do.
     #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
     fn step(&mut self, desk: &mut Desk) -> Option<Option<Errand>> {
         if let Some(listener) = self.acceptor.next() {
@@ -234,7 +234,7 @@ impl Loop {
             self.shared.tally.shift(Cell::Listening, 1, 0);
             return Some(None);
         }
-        // Before the events, which may be for connections that come back.
+        // Returns come before the events, which may be for connections that come back.
         if let Some(back) = self.returned.pop_front() {
             return Some(self.take_back(back, desk));
         }
@@ -305,12 +305,12 @@ impl Loop {
             || self.shared.inboxes[self.home].filled.load(Ordering::Relaxed)
     }
 
-    /// What wakes it.
+    /// The handle that wakes the loop.
     pub(crate) fn wake(&self) -> &Arc<Wake> {
         &self.wake
     }
 
-    /// Nothing is left to do but to wait for the kernel.
+    /// Prepares the wait for the kernel, when nothing else is left to do.
     fn before_wait(&mut self) -> Advance {
         if !self.bodies.is_empty() {
             self.admit_waiting();
@@ -320,7 +320,8 @@ impl Loop {
         let is_full = self.is_full();
         self.acceptor.update_watch(&self.poll.epoll, self.now_ms, is_full);
         let inbox = &self.shared.inboxes[self.home];
-        // SeqCst on both sides: either we see what came, or the thread that brings it sees us asleep.
+        // SeqCst on both sides: either this thread sees that the inbox is filled, or the thread that fills it sees the
+        // loop asleep.
         inbox.asleep.store(true, Ordering::SeqCst);
         if inbox.filled.load(Ordering::SeqCst) {
             inbox.asleep.store(false, Ordering::Relaxed);
@@ -333,7 +334,7 @@ impl Loop {
     ///
     /// # Errors
     ///
-    /// The kernel refuses to wait, which no correct program sees.
+    /// The kernel refuses to wait, which does not happen to a correct program.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         if self.standing.take_due(self.now_ms) {
             self.publish_standing();
@@ -341,7 +342,7 @@ impl Loop {
         let inbox = &self.shared.inboxes[self.home];
         let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
         if self.shared.inboxes.len() > 1 {
-            // Another loop may need it, and could not take it from one that sleeps.
+            // Another loop may need the slot, and could not take it from a loop that sleeps.
             self.shared.crew.give_slot(&mut self.calls.slot, self.now_ms);
         }
         self.shared.tally.add(Cell::Waits, 1);
@@ -381,7 +382,7 @@ impl Loop {
         Ok(())
     }
 
-    /// Tells the board how things stand.
+    /// Writes the loop's figures on the board.
     fn publish_standing(&mut self) {
         self.acceptor.look_at_surplus(self.shared.inboxes.len());
         let [mut idle, mut receiving, mut asking, mut answering, mut moving, mut closing] = [0; 6];
@@ -422,19 +423,20 @@ impl Loop {
             (Cell::StaticBytes, files.bytes),
         ];
         self.standing.publish(&self.shared.tally, now);
-        // One for all loops.
+        // All loops share one cache.
         let (entries, bytes) = self.shared.cache.size();
         self.shared.tally.set(Cell::CacheEntries, entries as u64);
         self.shared.tally.set(Cell::CacheBytes, bytes as u64);
         self.shared.publish_threads();
     }
 
-    /// Whether one connection more is left to other workers: its client opens the next one there.
+    /// Whether one more connection is closed after its answer, so that its client opens the next one with another
+    /// worker.
     pub(crate) fn gives_away(&mut self) -> bool {
         self.acceptor.gives_away(self.shared.inboxes.len())
     }
 
-    /// Whether quick calls keep coming, and slow ones may not have every slot.
+    /// Whether the loop needs a slot: quick calls keep coming, and slow ones may not have every slot.
     pub(crate) fn needs_slot(&self) -> bool {
         self.calls.are_quick(self.now_ms) && self.shared.crew.can_spare_slots()
     }
@@ -452,7 +454,7 @@ impl Loop {
         }
     }
 
-    /// How long the kernel may let us sleep; `None` for ever.
+    /// Returns how long the wait for the kernel may last; `None` for ever.
     fn timeout_ms(&mut self) -> Option<u32> {
         if !self.turns.is_empty() {
             return Some(0);
@@ -474,8 +476,8 @@ impl Loop {
             // A thread that gives a connection back with nothing left to do does not wake the loop.
             (self.connections.away > 0).then_some(INBOX_LOOK_MS),
         ];
-        // For ever, rather than an option: what an empty one holds may be compared before it is seen to be empty, which is
-        // without effect, and a fault to tools that watch the memory.
+        // `u64::MAX` for ever, and no option: the compiler may compare the content of an empty option before it looks
+        // whether it is empty, which has no effect, but is a fault to tools that watch the memory.
         let mut wait_ms = u64::MAX;
         for deadline_ms in &deadlines {
             wait_ms = wait_ms.min(deadline_ms.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms)));
@@ -483,7 +485,7 @@ impl Loop {
         for wait in &waits {
             wait_ms = wait_ms.min(wait.unwrap_or(u64::MAX));
         }
-        // One more, because the kernel's clock is finer than ours: waking early would spin.
+        // One millisecond more, because the kernel's clock is finer than ours: waking early would spin.
         (wait_ms < u64::MAX).then(|| u32::try_from(wait_ms + 1).unwrap_or(u32::MAX))
     }
 
@@ -500,7 +502,7 @@ impl Loop {
         self.shared.inboxes[self.home].heard.store(true, Ordering::Relaxed);
         match (self.shared.stop)() {
             Some(ending) if self.stopping_ms.is_none() => self.begin_stop(ending),
-            // The stop was patient, and is in a hurry now.
+            // A patient stop has become one in a hurry.
             Some(Ending { is_patient: false, .. }) => {
                 let soon_ms = self.now_ms + IDLE_HURRY_MS;
                 self.idle_until_ms = self.idle_until_ms.map(|until_ms| until_ms.min(soon_ms));
@@ -509,8 +511,8 @@ impl Loop {
         }
     }
 
-    /// Something has come for a connection. One that has its next turn soon gets no other: a client that always sends
-    /// would have the more turns, the more it sends.
+    /// Gives a connection its turn, because something has come for it. A connection that waits for its turn gets no
+    /// further one: else a client would have the more turns, the more it sends.
     fn see(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         if self.connections.get_mut(key)?.hears_while_queued(ending) {
             return None;
@@ -518,21 +520,21 @@ impl Loop {
         self.turn(key, ending, desk)
     }
 
-    /// A connection has its next turn after all others have had theirs.
+    /// Has a connection wait for its next turn, after all others have had theirs.
     pub(crate) fn queue(&mut self, key: usize) {
         if self.connections.enqueue(key) {
             self.turns.push(key);
         }
     }
 
-    /// The turn of a connection that was queued.
+    /// Gives a connection that was queued its turn.
     fn turn_again(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         self.connections.dequeue(key)?;
         self.looks += 1;
         self.turn(key, false, desk)
     }
 
-    /// Works on one connection for as long as that needs no other thread.
+    /// Works on one connection until it waits, or needs the application.
     pub(crate) fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         self.turns.begin();
         let slot = self.connections.get_mut(key)?;
@@ -555,7 +557,7 @@ impl Loop {
         }
     }
 
-    /// A connection comes back from another thread.
+    /// Takes a connection back that comes from another thread.
     fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
         let Return { exchange, left, is_departed, learned } = back;
         let key = exchange.key;
@@ -618,7 +620,8 @@ impl Loop {
         })
     }
 
-    /// Works on a connection that was taken out of the table. A fault of our own ends that connection and no more.
+    /// Works on a connection that was taken out of the table. A panic in `work`, a fault of our own, ends that
+    /// connection and no more.
     pub(crate) fn guarded(
         &mut self,
         key: usize,
@@ -660,7 +663,8 @@ impl Loop {
         self.connections.put(key, connection);
     }
 
-    /// What comes from here on makes an event; what has come since the turn makes one at once.
+    /// Watches a connection's socket: bytes that come from here on make an event, and bytes that have come since the
+    /// turn make one at once.
     pub(crate) fn watch(&mut self, key: usize, outbox: &mut Outbox) -> io::Result<()> {
         if !outbox.watched {
             self.poll.epoll.add(&outbox.transport, key as u64, Interest::Edge)?;
@@ -669,20 +673,21 @@ impl Loop {
         Ok(())
     }
 
-    /// As [`Loop::watch`], of a part of a script.
+    /// Watches a part of a script, like [`Loop::watch`].
     pub(crate) fn poll_script(&self, part: (usize, Part), descriptor: impl AsFd) -> io::Result<()> {
         self.poll.watch_script(descriptor, part.0, part.1)
     }
 
-    /// Ends the watch of a connection's socket, which stays open in another process: to close it here would not.
+    /// Ends the watch of a connection's socket. The socket stays open in another process, so closing it here would not
+    /// end the watch.
     pub(crate) fn unwatch(&self, connection: &Connection) {
         if connection.outbox().watched {
-            // It is watched, so this does not fail; if it did, events would come for nothing.
+            // The socket is watched, so this does not fail; if it did, events would come for nothing.
             let _ = self.poll.epoll.remove(&connection.outbox().transport);
         }
     }
 
-    /// Has a connection wait until there is room in a passage; `false` if the kernel cannot tell.
+    /// Has a connection wait for room in a passage; `false` if the kernel cannot watch for that.
     pub(crate) fn await_room(&mut self, passage: usize, key: usize) -> bool {
         self.departures.wait(passage, key, &self.poll.epoll, ROOMS + passage as u64).is_ok()
     }
@@ -697,7 +702,7 @@ impl Loop {
         self.acceptor.leave(key);
     }
 
-    /// The driver's call takes too long, or waits: the loop leaves it behind with its slot and its connection.
+    /// Leaves the driver behind with its slot and its connection, because its call takes too long, or waits.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
         let Calling { key, endpoint, what, id, limits, counts } = self.calls.now.clone();
         let now_ms = clock::monotonic_ms();
@@ -710,13 +715,13 @@ impl Loop {
         *lock(&post.own.task) = Some(Task::new((self.home, key), now_ms, what, id, limits));
         self.expect(key, now_ms, limits);
         if let Some(mut outbox) = self.calls.lent.take() {
-            // What is written so far must not wait.
+            // The bytes written so far must not wait for the call.
             outbox.send();
             post.own.lent.put(outbox);
         }
     }
 
-    /// Looks after a connection that is away, or the end of an answer whose client has gone.
+    /// Sets the deadline of a connection that is away, or of a call that drops the rest of an answer.
     pub(crate) fn expect(&mut self, key: usize, now_ms: u64, limits: CallLimits) {
         let due_ms = limits.first_ms().map(|timeout_ms| now_ms + timeout_ms);
         if key == NO_KEY {
@@ -733,18 +738,19 @@ impl Loop {
         }
     }
 
-    /// The client of a connection that is away has ended its side. For so long it may still listen.
+    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then it may
+    /// still listen.
     pub(crate) fn expect_departed(&mut self, key: usize) {
         self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
     }
 
-    /// A call begins on the driver's thread.
+    /// Notes that a call begins on the driver's thread.
     pub(crate) fn note_call(&mut self, exchange: &Exchange, buffer: &[u8]) {
         self.calls.begin(exchange, buffer);
         self.shared.tally.add(Cell::Begun, 1);
     }
 
-    /// Whether requests are timed and learned from.
+    /// Whether calls are timed, and endpoints learn from them.
     pub(crate) fn learns(&self) -> bool {
         self.shared.config.hand_over == HandOver::Auto
     }
@@ -758,14 +764,14 @@ impl Loop {
         None
     }
 
-    /// Whether all threads are inside the application, where other workers may have some that are not.
+    /// Whether all threads are inside the application, while other workers may have free ones.
     fn is_full(&self) -> bool {
         let shared = &self.shared;
         let may_be = self.acceptor.has_others() && shared.host.is_some() && !self.calls.slot.held;
         may_be && shared.crew.slots_free() == 0
     }
 
-    /// `None` when no more come for now.
+    /// Accepts a connection; `None` if no more come for now.
     fn accept_one(&mut self, listener: usize, desk: &mut Desk) -> Option<Box<Connection>> {
         let is_full = self.is_full();
         if self.acceptor.leaves_to_others(self.now_ms, is_full) {
@@ -807,8 +813,8 @@ impl Loop {
         Connection::new(Transport::new(socket), peer, listener, terms, self.now_ms)
     }
 
-    /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
-    /// connection is answered and closed without ever being watched.
+    /// Takes a new connection in. Its first request has often arrived already; if that is the only one, it is answered,
+    /// and the connection closed, without ever being watched.
     fn welcome(&mut self, mut connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.next_key();
         let config = &self.shared.config;
@@ -828,12 +834,12 @@ impl Loop {
         let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
         self.connections.insert(connection);
-        // What a new connection asks may have been sent since the wait.
+        // The first request may have been sent since the wait.
         self.looks += 1;
         self.turn(key, false, desk)
     }
 
-    /// No new connections, no further requests: what runs may finish.
+    /// Begins a stop: no new connections and no further requests are taken, and running requests may finish.
     fn begin_stop(&mut self, ending: Ending) {
         let graceful_ms = self.shared.config.graceful_timeout_ms;
         self.stopping_ms = Some(self.now_ms + graceful_ms);

@@ -1,11 +1,12 @@
-//! Connections between a door and a group, in every order of what may happen to them: none is lost, none is answered twice.
+//! Connections between a door and a group, in every order of events: none is lost, none is answered twice.
 //!
-//! Each process here is a loop as it is, with real sockets and passages between it and the others. Threads and time are left
-//! out: what happens next is an [`Event`], and every event that may happen is tried in every state, until there are no other
-//! states. A state is what is seen of it ([`World::seen`]). What is not seen may differ all the same (an event that the kernel
-//! owes a loop), so after each event it is tried, too, that from there on everything comes to its end.
+//! Each process here is a real loop, with real sockets and passages between it and the others. Threads and time are
+//! left out: each step is an [`Event`], and every event that may happen is tried in every state, until no new states
+//! are found. A state is known by its visible part ([`World::seen`]). Its hidden part may differ all the same (an event
+//! that the kernel owes a loop), so the test also checks after each event that everything comes to its end from there
+//! on.
 //!
-//! The table of states that this goes through is in `docs/design/groups.md`.
+//! The table of the states that this test goes through is in `docs/design/groups.md`.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
@@ -31,18 +32,18 @@ use crate::site::plan::{Action, Fixed, Plan, Route, Site};
 use crate::threads::desk::Desk;
 use crate::threads::shared::Shared;
 
-/// Something that happens; processes, clients and passages by their numbers.
+/// An event; processes, clients and passages are named by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// A client sends its next request.
     Ask(usize),
     /// A client leaves.
     Leave(usize),
-    /// A process does all that it can do without waiting.
+    /// A process does everything that it can do without waiting.
     Run(usize),
-    /// All that wait for room at a process have waited for as long as they may.
+    /// All connections that wait for room at a process have waited for as long as they may.
     Expire(usize),
-    /// A process is killed, with all that it has.
+    /// A process is killed, with all its connections.
     Kill(usize),
     /// A process that was killed is started again.
     Start(usize),
@@ -52,16 +53,16 @@ enum Event {
     Fail(usize),
     /// The group that died starts.
     Mend(usize),
-    /// The supervisor gives back what waits for it.
+    /// The supervisor gives back a connection that waits for the group.
     TurnBack(usize),
 }
 
 /// A process, in a scenario.
 struct Role {
     is_door: bool,
-    /// Its passages; it sends into the first of them.
+    /// The process's passages; it sends into the first of them.
     passages: &'static [usize],
-    /// Whether it answers requests. One that does not passes on every connection.
+    /// Whether it answers requests. A process that does not passes on every connection.
     answers: bool,
 }
 
@@ -76,9 +77,9 @@ struct Scenario {
     is_full: [bool; 2],
     /// Number of faults and orders that happen.
     faults: usize,
-    /// The faults and orders that may happen, of everybody.
+    /// The faults and orders that may happen, each with any number.
     may_happen: &'static [fn(usize) -> Event],
-    /// Whether the whole server stops, when its door is told to; else another version takes the place of that.
+    /// Whether the whole server stops when its door is told to; if not, another version takes the place of the door.
     is_end: bool,
 }
 
@@ -156,7 +157,7 @@ static SCENARIOS: [Scenario; 8] = [
 /// More states than any scenario has.
 const STATES_MAX: usize = 50_000;
 
-/// More rounds than it takes until all that has begun is done, if each process gets its turn in each of them.
+/// More rounds than it takes until everything that has begun is done, if each process gets its turn in each of them.
 const ROUNDS_MAX: usize = 64;
 
 /// Length of a message with which few messages fill a passage, in bytes.
@@ -190,14 +191,14 @@ impl Process {
         let desk = Desk::new(&shared.config);
         let mut driven = Box::new(Loop::new(parts, 0, shared)?);
         let now_ms = driven.now_ms;
-        // The log has heard of all that are full, and hears nothing more for a while.
+        // Full passages count as logged already, so the log hears nothing of them for a while.
         for &passage in role.passages {
             let _ = driven.departures.note_stuck(passage, now_ms);
         }
         Ok(Process { driven, desk, stop })
     }
 
-    /// Does all that can be done without waiting. Whether it has ended.
+    /// Does everything that can be done without waiting. Returns whether the process has ended.
     fn run(&mut self) -> io::Result<bool> {
         loop {
             match self.driven.advance(&mut self.desk) {
@@ -220,7 +221,7 @@ impl Process {
         self.driven.welcome(Box::new(connection), &mut self.desk);
     }
 
-    /// The connections that wait for room.
+    /// Returns the keys of the connections that wait for room.
     fn departing(&self) -> Vec<usize> {
         let departs = |phase: &Phase| matches!(phase, Phase::Depart(_));
         let all = self.driven.connections.iter();
@@ -228,7 +229,7 @@ impl Process {
         here.filter(|(_, connection)| departs(&connection.phase)).map(|(key, _)| key).collect()
     }
 
-    /// The numbers of the sockets that it has, and how each connection stands.
+    /// Returns the numbers of the process's sockets, and the phase of each connection.
     fn sockets(&self) -> io::Result<Vec<(u64, &'static str)>> {
         let all = self.driven.connections.iter().filter_map(|(_, slot)| slot.here());
         let told = all.map(|connection| {
@@ -249,7 +250,7 @@ fn key() -> SealKey {
     SealKey::new([7; 32])
 }
 
-/// The plan of a process: paths that it answers itself, and paths that the other side answers.
+/// Makes the plan of a process: paths that it answers itself, and paths that the other side answers.
 fn plan(role: &Role) -> io::Result<Plan> {
     let elsewhere = || Action::Elsewhere { passage: 0, is_folder: false };
     let own = if role.is_door { HERE } else { THERE };
@@ -267,7 +268,7 @@ fn plan(role: &Role) -> io::Result<Plan> {
 struct Way {
     door: OwnedFd,
     group: OwnedFd,
-    /// Whether there is somebody at the group's end.
+    /// Whether there is a process at the group's end.
     open: Arc<Board>,
     back: TurningBack,
 }
@@ -279,7 +280,7 @@ impl Way {
         let way = Way { door, group, open, back: TurningBack::default() };
         way.set_open(true);
         for (end, _) in [&way.door, &way.group].into_iter().zip(is_full).filter(|(_, is_full)| *is_full) {
-            // Clients that have gone.
+            // The passage is filled with clients that have gone.
             let (client, _) = socket::pair()?;
             let passenger = Passenger { peer: None, listener: 0, hops: 1, has_missed: false };
             let seal = passenger.seal(&key(), &client)?;
@@ -297,7 +298,7 @@ impl Way {
         self.open.cells().iter().all(|cell| cell.load(Ordering::Relaxed) == 1)
     }
 
-    /// Whether something waits for the group.
+    /// Whether a connection waits for the group.
     fn is_knocked_at(&self) -> io::Result<bool> {
         Ok(self.back.holds_one() || socket::wait(&self.group, socket::Until::Readable, 0)?)
     }
@@ -318,7 +319,7 @@ struct Client {
 }
 
 impl Client {
-    /// The answers so far; each comes whole.
+    /// Returns the answers so far; each comes whole.
     fn answers(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.received).into_owned();
         let word = |answer: &str| {
@@ -328,7 +329,7 @@ impl Client {
         text.split("HTTP/1.1 ").skip(1).map(word).collect()
     }
 
-    /// Reads what has come.
+    /// Reads the bytes that have come.
     fn read(&mut self) {
         let mut buffer = [0; 4096];
         while let Some(socket) = &self.socket {
@@ -343,7 +344,7 @@ impl Client {
 
 struct World {
     scenario: &'static Scenario,
-    /// Nothing in the place of a passage of a version that is no more.
+    /// The passages; `None` in the place of one whose version is no more.
     ways: Vec<Option<Way>>,
     processes: Vec<Option<Process>>,
     /// Whether each process was told to stop.
@@ -384,14 +385,14 @@ impl World {
         Ok(world)
     }
 
-    /// The world after these events.
+    /// Returns the world after these events.
     fn replayed(scenario: &'static Scenario, events: &[Event]) -> io::Result<World> {
         let mut world = World::new(scenario)?;
         events.iter().try_for_each(|event| world.happen(*event))?;
         Ok(world)
     }
 
-    /// The processes at the group's end of a passage.
+    /// Returns the processes at the group's end of a passage.
     fn group_of(&self, way: usize) -> Vec<usize> {
         let of = |role: &Role| !role.is_door && role.passages[0] == way;
         (0..self.processes.len()).filter(|&process| of(&self.scenario.processes[process])).collect()
@@ -409,7 +410,7 @@ impl World {
         self.is_leaving(way) && self.group_of(way).iter().all(|&process| self.processes[process].is_none())
     }
 
-    /// Whether the supervisor has something to give back.
+    /// Whether the supervisor has a connection to give back, or a passage to end.
     fn turns_back(&self, number: usize) -> io::Result<bool> {
         let Some(way) = &self.ways[number] else { return Ok(false) };
         Ok(self.is_over(number) || (!way.is_open() && way.is_knocked_at()?))
@@ -424,7 +425,7 @@ impl World {
             && (role.is_door || way.is_some_and(serves))
     }
 
-    /// Events that may happen now.
+    /// Returns the events that may happen now.
     fn events(&self) -> io::Result<Vec<Event>> {
         let can_ask = |client: &Client| {
             client.socket.is_some()
@@ -532,7 +533,7 @@ impl World {
 
     fn start(&mut self, number: usize) -> io::Result<()> {
         let role = &self.scenario.processes[number];
-        // With others there are processes that listen in its place, but for the end of the whole server, or of a group.
+        // Other processes listen in its place, except at the end of the whole server, or of a group.
         let ending = Ending { is_patient: true, takes_queue: self.scenario.is_end || !role.is_door };
         self.processes[number] = Some(Process::start(role, &self.ways, ending)?);
         Ok(())
@@ -567,7 +568,7 @@ impl World {
         Ok(())
     }
 
-    /// State of this world, as far as it is seen.
+    /// Returns the visible part of the world's state.
     fn seen(&self) -> io::Result<String> {
         let mut seen = format!("{} ", self.faults_left);
         for client in &self.clients {
@@ -590,7 +591,7 @@ impl World {
         Ok(seen)
     }
 
-    /// The processes that have a client's connection, and how it stands there.
+    /// Returns the processes that have a client's connection, and its phase there.
     fn places(&self, client: &Client) -> io::Result<Vec<(usize, &'static str)>> {
         let mut places = Vec::new();
         for (number, process) in self.processes.iter().enumerate() {
@@ -601,7 +602,7 @@ impl World {
         Ok(places)
     }
 
-    /// Checks the invariants that hold at any time. `told`: the events that led here.
+    /// Checks the invariants that hold at any time. `told`: the events that led here, in words.
     fn check(&self, told: &str) -> io::Result<()> {
         let mut asked = 0;
         for client in &self.clients {
@@ -621,7 +622,7 @@ impl World {
         Ok(())
     }
 
-    /// Number of times that the processes that run have passed connections on.
+    /// Returns how often the running processes have passed connections on.
     fn moves(&self) -> u64 {
         self.running().map(|process| process.driven.shared.tally.get(Cell::PassedOn)).sum()
     }
@@ -630,7 +631,8 @@ impl World {
         self.processes.iter().flatten()
     }
 
-    /// Without further faults all that was asked is answered, whatever has happened; and nothing is left of clients that leave.
+    /// Checks that without further faults every request is answered, whatever has happened, and that nothing is left of
+    /// clients that leave.
     fn settle(mut self, told: &str) -> io::Result<()> {
         self.go_on(told)?;
         self.check(told)?;
@@ -647,7 +649,7 @@ impl World {
         Ok(())
     }
 
-    /// Everybody does what is to be done, until there is nothing.
+    /// Has every process do its work, until nothing is left to do.
     fn go_on(&mut self, told: &str) -> io::Result<()> {
         for _ in 0..ROUNDS_MAX {
             let before = (self.seen()?, self.moves());
@@ -671,7 +673,7 @@ impl World {
     }
 }
 
-/// Tries everything that may happen in a scenario; the number of its states.
+/// Tries everything that may happen in a scenario. Returns the number of its states.
 fn explore(scenario: &'static Scenario) -> io::Result<usize> {
     let mut known = HashSet::new();
     let mut ahead = VecDeque::from([Vec::new()]);
@@ -692,7 +694,7 @@ fn explore(scenario: &'static Scenario) -> io::Result<usize> {
     Ok(known.len())
 }
 
-/// Wherever a connection is when something happens to somebody: it ends answered, or closed because the process that had it was
+/// Wherever a connection is when an event happens, it ends answered, or closed because the process that had it was
 /// killed, or because its client has left.
 #[test]
 fn every_order() -> io::Result<()> {

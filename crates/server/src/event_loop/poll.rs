@@ -1,4 +1,4 @@
-//! What the kernel has told a loop, and what of that is still to be looked at.
+//! Events that the kernel has told a loop, and the ones that are still to be looked at.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -19,21 +19,21 @@ pub(crate) const ROOMS: u64 = LISTENERS + (1 << 32);
 /// The token of the wake-up: by a signal, or by a thread that has something for the loop.
 const WAKE: u64 = u64::MAX;
 
-/// Something that the kernel has told.
+/// An event that the kernel has told.
 pub(crate) enum Told {
     /// The loop was woken.
     Wake,
     /// A connection waits at the listener of this number.
     Listener(usize),
-    /// There may be room in the passage of this number.
+    /// The passage of this number may have room again.
     Room(usize),
-    /// Something has come for the connection with this key.
+    /// Something has come for the connection of this key.
     Connection {
         key: usize,
-        /// Its peer has ended its side.
+        /// Whether the peer has ended its side.
         ending: bool,
     },
-    /// The script with this number has something to say.
+    /// The script of this number has something to say.
     Script { number: usize, part: Part },
 }
 
@@ -49,41 +49,41 @@ impl Poll {
     ///
     /// # Errors
     ///
-    /// Those of `epoll_create1(2)` and `epoll_ctl(2)`.
+    /// Errors of `epoll_create1(2)` and `epoll_ctl(2)`.
     pub(crate) fn new(wake: impl AsFd) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         epoll.add(wake, WAKE, Interest::Level)?;
         Ok(Self { epoll, events: Events::new(), next: 0 })
     }
 
-    /// Watches a part of a script. Its output makes an event once, for it is read only as its client takes it.
+    /// Watches a part of a script. The output makes an event once, since it is read only as the client takes it.
     ///
     /// # Errors
     ///
-    /// Those of `epoll_ctl(2)`.
+    /// Errors of `epoll_ctl(2)`.
     pub(crate) fn watch_script(&self, fd: impl AsFd, number: usize, part: Part) -> io::Result<()> {
         let token = SCRIPTS + (number * Part::ALL.len() + part as usize) as u64;
         let interest = if part == Part::Output { Interest::Edge } else { Interest::Level };
         self.epoll.add(fd, token, interest)
     }
 
-    /// Waits for the kernel, for ever if `timeout_ms` is `None`. Returns whether it has told anything.
+    /// Waits for events, for ever if `timeout_ms` is `None`. Returns whether there are any.
     ///
     /// # Errors
     ///
-    /// Those of `epoll_wait(2)`.
+    /// Errors of `epoll_wait(2)`.
     pub(crate) fn wait(&mut self, timeout_ms: Option<u32>) -> io::Result<bool> {
         self.next = 0;
         self.epoll.wait(&mut self.events, timeout_ms)?;
         Ok(!self.events.is_empty())
     }
 
-    /// Whether something is still to be looked at.
+    /// Whether an event is still to be looked at.
     pub(crate) fn has_next(&self) -> bool {
         self.events.at(self.next).is_some()
     }
 
-    /// The next thing to look at.
+    /// Returns the next event to look at.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Told> {
         let ready = self.events.at(self.next)?;
@@ -102,7 +102,7 @@ impl Poll {
     }
 }
 
-/// A token as a number: every one that is given out is one.
+/// Converts a token to a number, which every token that was given out fits.
 fn number(token: u64) -> usize {
     usize::try_from(token).unwrap_or(usize::MAX)
 }

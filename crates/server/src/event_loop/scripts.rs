@@ -1,4 +1,4 @@
-//! The scripts that run for a loop's connections, or still do.
+//! The scripts that run for a loop's connections, or go on without them.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,28 @@ use slab::Slab;
 
 use crate::cgi::Script;
 
-/// Something whose time has come: the key of a connection with the tick of its deadline, or from [`FIRST_SCRIPT`] on the number of a
-/// script.
+/// A timer that has fired: the key of a connection with the tick of its deadline, or from [`FIRST_SCRIPT`] on the
+/// number of a script.
 pub(crate) type Due = (usize, u64);
 
-/// What is added to the numbers of scripts that are due, beyond all keys of connections.
+/// The offset of the numbers of scripts among timers: beyond all keys of connections.
 pub(crate) const FIRST_SCRIPT: usize = 1 << (usize::BITS - 2);
 
-/// The scripts of a loop, by their numbers, which are given again once they are forgotten.
+/// The scripts of a loop by their numbers, which are used again once their scripts are forgotten.
 #[derive(Default)]
 pub(crate) struct Scripts {
     all: Slab<Script>,
-    /// By the keys of the connections whose requests they answer.
+    /// Numbers of scripts, by the keys of the connections whose requests they answer.
     of_clients: HashMap<usize, usize>,
 }
 
 impl Scripts {
-    /// The number that the next one gets.
+    /// Returns the number that the next script gets.
     pub(crate) fn next_number(&self) -> usize {
         self.all.vacant_key()
     }
 
-    /// Keeps one that answers the request of this connection.
+    /// Keeps a script that answers the request of connection `key`.
     pub(crate) fn insert(&mut self, mut script: Script, key: usize) {
         script.client = Some(key);
         let number = self.all.insert(script);
@@ -38,19 +38,19 @@ impl Scripts {
         self.all.get_mut(number)
     }
 
-    /// The number of the one that answers the request of this connection.
+    /// Returns the number of the script that answers the request of connection `key`.
     pub(crate) fn of_client(&self, key: usize) -> Option<usize> {
         self.of_clients.get(&key).copied()
     }
 
-    /// A connection needs its script no more, which goes on by itself.
+    /// Releases a connection's script, which goes on by itself.
     pub(crate) fn release(&mut self, key: usize, now_ms: u64) {
         if let Some(script) = self.of_clients.remove(&key).and_then(|number| self.all.get_mut(number)) {
             script.release(now_ms);
         }
     }
 
-    /// A connection is forgotten: what runs for it ends.
+    /// Ends the script of a connection that is forgotten.
     pub(crate) fn leave(&mut self, key: usize) {
         if let Some(script) = self.of_clients.remove(&key).and_then(|number| self.all.get_mut(number)) {
             script.release(0);
@@ -58,7 +58,7 @@ impl Scripts {
         }
     }
 
-    /// Forgets one.
+    /// Forgets a script.
     pub(crate) fn remove(&mut self, number: usize) -> Option<Script> {
         let script = self.all.try_remove(number)?;
         if let Some(key) = script.client {
@@ -67,7 +67,7 @@ impl Scripts {
         Some(script)
     }
 
-    /// When the next one is due, in ms of the monotonic clock.
+    /// Returns when the next script is due, in ms of the monotonic clock.
     #[inline]
     pub(crate) fn due_ms(&self) -> Option<u64> {
         if self.all.is_empty() { None } else { self.first_due_ms() }
@@ -78,7 +78,7 @@ impl Scripts {
         self.all.iter().filter_map(|(_, script)| script.due_ms()).min()
     }
 
-    /// Adds those that are due.
+    /// Adds the scripts that are due.
     #[inline]
     pub(crate) fn take_due(&self, now_ms: u64, due: &mut Vec<Due>) {
         if !self.all.is_empty() {

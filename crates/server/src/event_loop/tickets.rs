@@ -1,4 +1,4 @@
-//! Requests whose answers come later than their calls, and those whose credentials are verified.
+//! Requests that wait with a loop, such as for an answer that comes after the call, or for the verdict on credentials.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::threads::checker::Check;
 pub(crate) struct Waiting {
     pub(crate) exchange: Box<Exchange>,
     pub(crate) awaits: Awaited,
-    /// Since when, in ms of the monotonic clock.
+    /// When it began to wait, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// When its time is over, in ms of the monotonic clock; `None`: never.
+    /// When its time is over, in ms of the monotonic clock; `None` if never.
     pub(crate) due_ms: Option<u64>,
 }
 
-/// What an exchange waits for.
+/// The event for which an exchange waits.
 pub(crate) enum Awaited {
-    /// Its answer.
+    /// An answer that comes after its call.
     Ticket(Claim),
-    /// What comes of its credentials.
+    /// The verdict on its credentials.
     Check(Arc<Check>),
     /// A place for its script.
     Place(Arc<Seat>, Box<WantedScript>),
@@ -37,7 +37,7 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
-    /// Whether it is there.
+    /// Whether the event has come.
     pub(crate) fn is_there(&self) -> bool {
         match self {
             Awaited::Ticket(claim) => claim.is_redeemed(),
@@ -47,7 +47,7 @@ impl Awaited {
         }
     }
 
-    /// What its client hears when that does not come in time.
+    /// Returns the refusal for the client if the event does not come in time.
     pub(crate) fn refusal(&self) -> Refusal {
         match self {
             Awaited::Place(..) => SCRIPTS_FULL,
@@ -56,12 +56,12 @@ impl Awaited {
     }
 }
 
-/// Requests of a loop whose answers come later than their calls.
+/// Requests of a loop that wait.
 #[derive(Default)]
 pub(crate) struct Tickets {
     /// Their exchanges, by the keys of their connections.
     pub(crate) waiting: HashMap<usize, Waiting>,
-    /// Connections for which it is there.
+    /// Connections for which the event may have come.
     pub(crate) redeemed: Vec<usize>,
 }
 

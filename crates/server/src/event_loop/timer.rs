@@ -1,17 +1,17 @@
 //! Deadlines of many connections: a timer wheel that is cheap to be late with.
 //!
-//! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it
-//! later is a plain store into the connection: the wheel's entry stays where it is, and when it
-//! fires early it is put where the deadline is by then. Only an earlier deadline makes a new entry.
-//! An entry counts only if its tick is the one that the connection remembers.
+//! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it later is a plain
+//! store into the connection's timer: the wheel's entry stays where it is, and when it fires early it is put where the
+//! deadline is by then. Only an earlier deadline makes a new entry. An entry counts only if its tick is the one that
+//! the connection's timer remembers.
 
-/// The wheel's resolution: deadlines are seconds, and a tenth is more than they promise.
+/// The wheel's resolution: deadlines are seconds, and a tenth of a second is more exact than they promise.
 const TICK_MS: u64 = 100;
 
 /// Slots of the wheel; a later deadline waits at the horizon (51 s) and is put again from there.
 const SLOTS: u64 = 512;
 
-/// A connection's place in time.
+/// A connection's deadline, and its entry on the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     /// When the connection has waited long enough, in ms of the monotonic clock; [`NEVER`] when it has gone.
@@ -26,8 +26,8 @@ const UNSET: Timer = Timer { deadline_ms: NEVER, tick: 0 };
 
 /// Timers of connections, known by their keys.
 ///
-/// A key has one entry that counts at most, also when connections come and go under it: the next one takes over
-/// the entry of the one before.
+/// A key has at most one entry that counts, even when connections come and go under it: the next one takes over the
+/// entry of the one before.
 pub(crate) struct Wheel {
     timers: Vec<Timer>,
     slots: Vec<Vec<(usize, u64)>>,
@@ -61,12 +61,12 @@ impl Wheel {
         }
     }
 
-    /// When a connection's deadline is, in ms of the monotonic clock.
+    /// Returns a connection's deadline, in ms of the monotonic clock.
     pub(crate) fn deadline_ms(&self, key: usize) -> u64 {
         self.timers.get(key).map_or(NEVER, |timer| timer.deadline_ms)
     }
 
-    /// The connection has gone.
+    /// Removes the deadline of a connection that has gone, or that needs none.
     pub(crate) fn clear(&mut self, key: usize) {
         if let Some(timer) = self.timers.get_mut(key) {
             timer.deadline_ms = NEVER;
@@ -81,7 +81,7 @@ impl Wheel {
         self.filled[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Milliseconds until the next entry may fire; `None` when there are none.
+    /// Returns the milliseconds until the next entry may fire; `None` if there are no entries.
     pub(crate) fn next_ms(&self, now_ms: u64) -> Option<u64> {
         let first = usize_of(self.now_tick % SLOTS);
         let words = self.filled.len();
@@ -115,8 +115,8 @@ impl Wheel {
         self.now_tick = self.now_tick.max(until + 1);
     }
 
-    /// Says what a fired entry of `tick` means for its connection: `true` when its deadline has
-    /// come. A deadline that has moved on is put where it is now.
+    /// Returns whether the deadline of the connection `key` has come, whose entry of `tick` has fired. If the deadline
+    /// has moved on, its entry is put where it is now.
     pub(crate) fn fired(&mut self, key: usize, tick: u64, now_ms: u64) -> bool {
         let timer = &mut self.timers[key];
         if timer.tick != tick {

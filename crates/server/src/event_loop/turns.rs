@@ -1,4 +1,4 @@
-//! Whose turn it is, and for how long: no client has the loop to itself.
+//! Turns of connections, and how long they last: no client has the loop to itself.
 
 use std::collections::VecDeque;
 
@@ -6,27 +6,27 @@ use adyton_sys::clock;
 
 use crate::client::connection::Connection;
 
-/// How long one connection with requests in a row has its turn while others wait for theirs. Each sends its answers
-/// together: shorter turns cost a client of quick requests more system calls.
+/// Time of a turn of a connection with requests in a row, while others wait for theirs. The answers of a turn are sent
+/// together: shorter turns would cost a client of quick requests more system calls.
 const TURN_US: u64 = 250;
 
-/// The same while no other is known to wait: the kernel has not been asked meanwhile.
+/// Time of a turn while no other connection is known to wait: the kernel has not been asked meanwhile.
 const TURN_ALONE_US: u64 = 10_000;
 
-/// How long connections that could go on have their turns, one at least, before the kernel is asked for others: so many
-/// busy clients are no longer ahead of a quick one than few of them.
+/// Time in which connections that could go on have their turns, at least one of them, before the kernel is asked for
+/// others: so many busy clients do not delay a quick one longer than few of them do.
 const AGAIN_US: u64 = 2_000;
 
-/// Connections that can go on without an event, but gave the others a turn.
+/// Connections that can go on without an event, but give the others a turn first.
 #[derive(Default)]
 pub(crate) struct Turns {
     queue: VecDeque<usize>,
     /// How many of them have their turn before the next wait, and since when they have had it.
     left: usize,
     since_us: Option<u64>,
-    /// The clock as it was read last.
+    /// The clock, as it was last read.
     seen_us: u64,
-    /// When the connection that is worked on got its turn.
+    /// When the present connection got its turn.
     turn_since_us: u64,
 }
 
@@ -36,23 +36,23 @@ impl Turns {
         self.queue.is_empty()
     }
 
-    /// A connection has its turn after all that wait for theirs.
+    /// Has a connection wait for its turn, after all that wait already.
     pub(crate) fn push(&mut self, key: usize) {
         self.queue.push_back(key);
     }
 
-    /// The kernel was asked: those that wait now have their turn before it is asked again.
+    /// Begins a round, after the kernel was asked: connections that wait now have their turn before it is asked again.
     pub(crate) fn begin_round(&mut self, now_us: u64) {
         (self.seen_us, self.since_us, self.left) = (now_us, None, self.queue.len());
     }
 
-    /// All of these connections have their turn before the kernel is asked again.
+    /// Has all of these connections get their turn before the kernel is asked again.
     pub(crate) fn take_all(&mut self, keys: impl Iterator<Item = usize>) {
         self.queue = keys.collect();
         self.left = self.queue.len();
     }
 
-    /// The next one, if there is one and it has its turn before the next wait.
+    /// Takes the next connection, if one has its turn before the next wait.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.left == 0 {
@@ -67,13 +67,13 @@ impl Turns {
         self.queue.pop_front()
     }
 
-    /// The time in us of the monotonic clock. Turns are measured by what is read here.
+    /// Reads the monotonic clock, in us. Turns are measured by the times read here.
     pub(crate) fn read_clock(&mut self) -> u64 {
         self.seen_us = clock::monotonic_us();
         self.seen_us
     }
 
-    /// A connection gets its turn.
+    /// Begins a connection's turn.
     pub(crate) fn begin(&mut self) {
         self.turn_since_us = self.seen_us;
     }

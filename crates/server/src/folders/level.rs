@@ -1,4 +1,4 @@
-//! One folder: what its files say, and whether they say it still.
+//! One folder: the rules in its files, and whether these files are still the same.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
@@ -14,21 +14,20 @@ use adyton_sys::fs::{Fault, Kind, Location, Meta, Root, Symlinks, open_regular, 
 
 use super::rules::{FolderFile, FolderReader, FolderRules, Form, FormFiles};
 
-/// No file of a folder is larger.
+/// Largest file of settings in a folder, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// A file that has changed within this time before it was read may change again and have the same time: two ticks of the
-/// kernel's coarsest clock.
+/// Age of a file below which another change may leave it the same time stamp: two ticks of the kernel's coarsest clock.
 const TICK_NS: i128 = 20_000_000;
-/// The same where times have whole seconds.
+/// Age like [`TICK_NS`], where time stamps have whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
 
-/// The time that an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
+/// Time that an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
 const WRITING_NS: i128 = 5_000_000_000;
 
-/// What stands at a path.
+/// The kind of thing that stands at a path.
 pub(super) enum Seen {
-    /// A folder, with what it says; `Err`: it is wrong.
+    /// A folder, with its rules; `Err`: one of its files is wrong.
     Folder(Says),
     /// A file.
     File,
@@ -36,18 +35,18 @@ pub(super) enum Seen {
     Nothing,
 }
 
-/// What the files of a folder say, each of them; `Err`: one of them is wrong.
+/// The rules in each file of a folder; `Err`: one of the files is wrong.
 pub(super) type Says = Result<Vec<Arc<FolderRules>>, ()>;
 
-/// What was found in a folder.
+/// The state of a folder as it was found.
 pub(super) struct Level {
     pub(super) says: Says,
-    /// When it was found so last.
+    /// When the folder was last found in this state.
     pub(super) looked_ms: u64,
     folder: (Location, Option<Meta>),
     files: Vec<(Location, Option<Meta>)>,
     others: Vec<(PathBuf, Option<Meta>)>,
-    /// Whether another change could be told from the last one.
+    /// Whether a later change could be told from the last one.
     is_settled: bool,
     mistakes: Vec<String>,
     /// Redirects that lead back to themselves.
@@ -56,22 +55,22 @@ pub(super) struct Level {
 
 /// A folder that is looked at.
 struct Here<'h> {
-    /// Its path beneath the root.
+    /// The path beneath the root.
     own: &'h [u8],
     path: &'h Path,
-    /// Its path for clients.
+    /// The path for clients.
     url: &'h [u8],
-    /// Whether its files may have others run.
+    /// Whether its files may have other files run.
     is_wary: bool,
 }
 
 impl Level {
-    /// Looks at a folder, by its path beneath the root, and reads its files; `before`: what was found there before. `is_wary`: its
-    /// files may have others run, whose text would be sent if they were taken not to.
+    /// Looks at a folder, by its path beneath the root, and reads its files. `before`: the state found before.
+    /// `is_wary`: its files may have other files run, whose text would be sent if the rules were missed.
     ///
     /// # Errors
     ///
-    /// What stands there, if it is no folder.
+    /// The path leads to no folder; the error is what stands there instead.
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
@@ -109,7 +108,7 @@ impl Level {
             level.take(Err(vec![format!("{}: it cannot be looked at: {error}", path.display())]));
         }
         for files in forms.iter().filter(|_| meta.is_some()) {
-            // Of several names the first that is there counts.
+            // Of several names, the first one that exists counts.
             for name in &files.names {
                 let here = Here { own, path: &path, url: &url, is_wary };
                 if level.read_file((files.form, name), root, &here, reader) {
@@ -121,7 +120,7 @@ impl Level {
         Ok(level)
     }
 
-    /// Reads one file of the folder, if it is there; whether it is.
+    /// Reads one file of the folder; returns whether it exists.
     fn read_file(
         &mut self,
         (form, name): (Form, &str),
@@ -149,19 +148,19 @@ impl Level {
         true
     }
 
-    /// Whether all of it is as it was, as far as another change could be told from the last one.
+    /// Whether the folder and its files are unchanged, and a change could not have gone unnoticed.
     pub(super) fn is_current(&self, root: &Root) -> bool {
         self.is_settled && self.is_same(root)
     }
 
-    /// Whether nothing has changed that can be told.
+    /// Whether the folder and its files look unchanged.
     pub(super) fn is_same(&self, root: &Root) -> bool {
         let look = |place: &Location| root.stat_held(place, Symlinks::Refuse);
         let is_same = |(place, meta): &(Location, Option<Meta>)| match look(place) {
             Ok(found) => *meta == Some(found),
             Err(error) => Fault::of(&error) == Fault::Absent && meta.is_none(),
         };
-        // What else lies in it does not matter: only that it is this one.
+        // The other entries of the folder do not matter, only that it is the one that was looked at.
         let (place, meta) = &self.folder;
         let it = |meta: Meta| (meta.device, meta.inode, meta.kind);
         look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))
@@ -169,7 +168,7 @@ impl Level {
             && self.others.iter().all(|(path, meta)| *meta == look_at(path))
     }
 
-    /// Adds what one of its files says.
+    /// Adds the rules of one of the folder's files.
     fn take(&mut self, read: Result<FolderRules, Vec<String>>) {
         match read {
             Ok(rules) => {
@@ -182,13 +181,13 @@ impl Level {
             Err(mistakes) => {
                 self.mistakes.extend(mistakes);
                 self.says = Err(());
-                // It may be that something else was wrong that it names.
+                // The mistake may lie in another file that this one names, whose changes are not watched.
                 self.is_settled = false;
             }
         }
     }
 
-    /// Tells what is wrong, unless it was told of this version.
+    /// Logs what is wrong, unless it was logged for this version of the files.
     fn tell(&self, before: Option<&Level>) {
         let metas = |level: &Level| level.files.iter().map(|(_, meta)| *meta).collect::<Vec<_>>();
         let told = |level: &Level| (level.mistakes.clone(), level.loops.clone(), metas(level));
@@ -210,7 +209,7 @@ pub(super) fn is_file(root: &Root, path: &[u8]) -> bool {
     root.stat_held(&root.locate(&name), Symlinks::Refuse).is_ok_and(|meta| meta.kind == Kind::File)
 }
 
-/// A file's text, and what tells this version of it from others; nothing, if there is none.
+/// Reads a file: its metadata, which tell this version from others, and its text; `None` if there is no file.
 fn read(root: &Root, name: &CStr) -> (Option<Meta>, Result<Option<String>, String>) {
     let meta = match root.stat_held(&root.locate(name), Symlinks::Refuse) {
         Err(error) if Fault::of(&error) == Fault::Absent => return (None, Ok(None)),
@@ -235,7 +234,7 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
     if length as u64 > FILE_BYTES_MAX {
         return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
     }
-    // Programs that write a file in its place empty it first.
+    // A program that writes a file in place empties it first.
     if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
@@ -244,12 +243,12 @@ fn is_young(meta: &Meta) -> bool {
     age_ns(meta) < if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS }
 }
 
-/// Whether whoever has emptied a file may be about to write it.
+/// Whether the program that has emptied a file may be about to write it.
 fn is_new(meta: &Meta) -> bool {
     age_ns(meta) < WRITING_NS
 }
 
-/// The time since a file has changed.
+/// Returns the time since the last change of a file.
 fn age_ns(meta: &Meta) -> i128 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     i128::try_from(now_ns).unwrap_or_default() - i128::from(meta.ctime_ns)

@@ -1,17 +1,18 @@
 //! Folders that say themselves how they are served: which settings count for a path, and since when.
 //!
-//! A folder beneath that of a route may have a file of settings. What it says counts for the folder and all beneath it, beside what
-//! stands around it: to be let in, a client has to be let in by the route and by each folder on the way. Which folders those are is
-//! said by the path as routes are found, decoded once: the names in it are those that the kernel is given. Links are not followed
-//! where folders say anything, so no path leads around one.
+//! A folder beneath that of a route may have a file of settings. Its rules count for the folder and all beneath it,
+//! beside the rules around it: to be let in, a client has to be let in by the route and by each folder on the way. The
+//! path that routes are found by, decoded once, says which folders are on the way: the kernel is given the same names.
+//! Links are not followed where folders have rules, so no path leads around a folder.
 //!
-//! What was found for a path counts for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at, one by one,
-//! and those that have changed are read again. A path that leads to nothing is looked for each time, and no file answers it: what is
-//! put there later is never served as if its folder said nothing, nor is what a link leads to that stands in the place of a folder.
+//! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
+//! one by one, and changed ones are read again. A path that leads to nothing is looked for each time, and no file
+//! answers it: a file put there later is never served as if its folder had no rules, nor is the target of a link that
+//! stands in the place of a folder.
 //!
-//! A file that is opened to be sent may have come after that look, and with it the rules that protect it. Therefore, whenever an
-//! answer is made of something that was opened for it, the folders are looked at once more behind it ([`Folders::says_still`]): an
-//! answer has the rules and the content of one moment.
+//! A file that is opened to be sent may have come after that look, and with it the rules that protect it. Therefore,
+//! whenever an answer is made of a file that was opened for it, the folders are looked at once more afterwards
+//! ([`Folders::says_still`]): an answer has the rules and the content of one moment.
 
 mod level;
 mod place;
@@ -44,45 +45,46 @@ pub(crate) use self::place::Place;
 pub use self::rules::{FolderAnswer, FolderFile, FolderPage, FolderReader, FolderRules, Form, FormFiles};
 pub use self::runs::{PageRule, ProgramRule, RunRules};
 
-/// For how long what was found counts. A change counts within a second, with some time to spare for a loop that is busy.
+/// Time for which found rules count. A change then counts within a second, with some time to spare for a busy loop.
 const LOOK_EVERY_MS: u64 = 500;
 
-/// Paths and folders that are remembered, each, in each of two generations; others are found again as they are asked for. Each path
-/// that is remembered exists.
+/// Maximum number of paths, and of folders, that are remembered in each of two generations; others are found again when
+/// they are asked for. Each remembered path exists.
 const REMEMBERED_MAX: usize = 4096;
 
-/// The folders beneath that of a route, of which each may say how it is served.
+/// The folders beneath that of a route, each of which may say how it is served.
 pub struct Folders {
     /// The number of the folder among those of [`crate::Parts`].
     pub(crate) number: usize,
     /// The path of the route, in its one spelling, without a slash at its end.
     url: Box<[u8]>,
-    /// Which files are looked for.
+    /// The files of settings that are looked for.
     forms: Vec<FormFiles>,
-    /// What its route changes in answers.
+    /// The changes that the route makes to answers.
     changes: Option<Arc<Changes>>,
     reader: Arc<dyn FolderReader>,
-    /// The programs of these folders, if these may say that some are run.
+    /// The programs of these folders, if the folders may say that some files are run.
     cgi: Option<Arc<Cgi>>,
-    /// Whether they may say which files answer for them.
+    /// Whether the folders may say which files answer for them.
     names_indexes: bool,
-    /// Their Python pages, if they may say that files are such.
+    /// The Python pages of these folders, if the folders may say that files are pages.
     pages: Option<Pages>,
     known: Mutex<Known>,
 }
 
-/// What is known of the folders of a route.
+/// The remembered state of the folders of a route.
 struct Known {
     root: Root,
     levels: Remembered<Level>,
-    /// Each as old as what it is made of: a level that changes, or is forgotten, has all of them forgotten.
+    /// Places by path, each as old as the levels it is made of: when a level changes or is forgotten, all places are
+    /// forgotten.
     places: Remembered<(Arc<Place>, u64)>,
-    /// Pages of which the log says that they are run, by their paths beneath the root.
+    /// Pages that are run, as the log was told, by their paths beneath the root.
     told: Remembered<()>,
 }
 
 impl Known {
-    /// Looks for the root; another one has all forgotten.
+    /// Looks for the root; if another folder has taken its place, all is forgotten.
     fn follow(&mut self) {
         if self.root.follow() == Whereabouts::Replaced {
             self.levels.clear();
@@ -91,16 +93,16 @@ impl Known {
     }
 }
 
-/// Which levels are looked at.
+/// The levels that are due for a look.
 #[derive(Clone, Copy)]
 struct Due {
     now_ms: u64,
-    /// All of them, and not only those that were looked at too long ago.
+    /// Whether all levels are due, and not only those that were looked at too long ago.
     is_all: bool,
 }
 
 impl Due {
-    /// All levels, now.
+    /// Makes all levels due, now.
     fn now() -> Due {
         Due { now_ms: clock::monotonic_ms(), is_all: true }
     }
@@ -111,7 +113,7 @@ impl Due {
 }
 
 impl Folders {
-    /// Those beneath `root`, which is the folder with this number, for the paths beneath `url`.
+    /// Opens the folders beneath `root`, which is the folder with this number, for the paths beneath `url`.
     ///
     /// # Errors
     ///
@@ -138,14 +140,14 @@ impl Folders {
         })
     }
 
-    /// The same, beneath what the route changes in its answers.
+    /// Sets the changes that the route makes to answers.
     #[must_use]
     pub(crate) fn beneath(mut self, changes: Option<Arc<Changes>>) -> Folders {
         self.changes = changes;
         self
     }
 
-    /// Lets folders say that programs in them are run, as `cgi` says.
+    /// Lets folders say that programs in them are run, as `cgi` sets out.
     #[must_use]
     pub fn running(mut self, cgi: Arc<Cgi>) -> Folders {
         self.cgi = Some(cgi);
@@ -159,7 +161,7 @@ impl Folders {
         self
     }
 
-    /// Lets folders say that Python files in them are pages: `files` finds these, and `app` is all of them.
+    /// Lets folders say that Python files in them are pages: `files` finds them, and `app` runs them all.
     #[must_use]
     pub fn with_pages(mut self, files: Scripts, app: Arc<dyn App>) -> Folders {
         self.pages = Some(Pages { files, app });
@@ -181,7 +183,7 @@ impl Folders {
         self.cgi.as_ref()
     }
 
-    /// What counts for a path, without that of the route and in its one spelling; `terms` are those of the site.
+    /// Returns the place of a path in its one spelling, without the route's own part; `terms` are those of the site.
     pub(crate) fn place_of(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         let path = beneath(rest);
         let mut known = lock(&self.known);
@@ -190,13 +192,13 @@ impl Folders {
         {
             return Arc::clone(place);
         }
-        // A program may have come with the file that says that it is one.
+        // A program may have come together with the file that says so.
         let due = Due { now_ms, is_all: self.has_files_run() };
         self.look(&mut known, path, terms, due)
     }
 
-    /// Whether a program may answer a path: a file on its way is one, or there is none, and a program may be the index, be it one of
-    /// another route.
+    /// Whether a program may answer a path: a file on its way is a program, or no file is on its way and the index may
+    /// be a program, perhaps of another route.
     pub(crate) fn may_run_at(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> bool {
         if self.cgi.is_none() && !self.names_indexes {
             return false;
@@ -208,13 +210,13 @@ impl Folders {
         }
     }
 
-    /// The place of a path after a look at its folders now, whenever they were looked at last.
+    /// Returns the place of a path after a look at its folders now, whenever they were looked at last.
     pub(crate) fn place_now(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         self.look(&mut lock(&self.known), beneath(rest), terms, Due { now_ms, is_all: true })
     }
 
-    /// Whether the folders on the way of a path say what they said when this place was found for it; `root` is the folder in which
-    /// something was opened since.
+    /// Whether the folders on the way of a path still say what they said when this place was found for it; `root` is
+    /// the folder in which a file was opened since.
     pub(crate) fn says_still(&self, rest: &[u8], place: &Place, root: &Root) -> bool {
         let path = beneath(rest);
         let mut known = lock(&self.known);
@@ -241,7 +243,7 @@ impl Folders {
     fn look(&self, known: &mut Known, path: &[u8], terms: &Arc<Terms>, due: Due) -> Arc<Place> {
         known.follow();
         let mut rules = Vec::new();
-        // It counts for as long as what it is made of.
+        // The place is as old as the oldest level that it is made of.
         let (mut exists, mut since_ms, mut levels) = (true, due.now_ms, 0);
         let mut file_bytes = None;
         for end in ends(path) {
@@ -252,7 +254,7 @@ impl Folders {
                     levels += 1;
                 }
                 Seen::Folder(Err(())) => return Arc::new(Place::wrong(self.changes.clone())),
-                // What a client writes behind the name of a file may be anything.
+                // A client may write anything behind the name of a file.
                 Seen::File => {
                     exists = end == path.len();
                     file_bytes = Some(end);
@@ -274,7 +276,8 @@ impl Folders {
         place
     }
 
-    /// The pages for errors that the folders on the way of a path have, without those that are run: their texts are for nobody.
+    /// Returns the error pages of the folders on the way of a path, without those that are run: nobody gets their
+    /// texts.
     fn pages_of(
         &self,
         known: &mut Known,
@@ -298,13 +301,13 @@ impl Folders {
         pages.into_iter().map(|(_, FolderPage { page, .. })| page.clone()).collect()
     }
 
-    /// Whether the file at a path beneath that of the route is one that is run, as the folders on its way say now. Those that are
-    /// wrong have nothing sent.
+    /// Whether the file at a path beneath the route's folder is run, as the folders on its way say now. In a wrong
+    /// folder all files count as run, so that none is sent.
     pub fn run_file(&self, path: &[u8]) -> bool {
         self.is_run(&mut lock(&self.known), path, Due::now())
     }
 
-    /// Whether the page for what is missing, at this path, is run; the log says that once.
+    /// Whether the page for missing files, at this path, is run; the log says that once.
     pub(crate) fn run_page(&self, path: &[u8]) -> bool {
         self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
     }
@@ -342,7 +345,7 @@ impl Folders {
         runs.is_program(path)
     }
 
-    /// What a folder says itself; `since_ms` is at most when it was looked at.
+    /// Returns the rules of a folder itself; lowers `since_ms` to when it was looked at.
     fn level(&self, known: &mut Known, folder: &[u8], (due, since_ms): (Due, &mut u64)) -> Seen {
         let before = known.levels.take(folder);
         let kept = before.as_ref().is_some_and(|level| !due.has(level) || level.is_current(&known.root));
@@ -373,13 +376,13 @@ impl Folders {
     }
 }
 
-/// A path beneath the folder of a route, without a slash at either end.
+/// Returns a path beneath the folder of a route, without a slash at either end.
 fn beneath(rest: &[u8]) -> &[u8] {
     let path = rest.strip_prefix(b"/").unwrap_or(rest);
     path.strip_suffix(b"/").unwrap_or(path)
 }
 
-/// Where each folder on the way of a path ends, from the outermost on, and the path itself.
+/// Returns where each folder on the way of a path ends, from the outermost on, and then the path itself.
 fn ends(path: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
     std::iter::once(0).chain(slashes).chain([path.len()].into_iter().filter(|&end| end > 0))

@@ -1,31 +1,32 @@
-//! Values remembered by path, with a bound: those not asked for lately are forgotten first.
+//! Values remembered by path, with a bound: values not asked for lately are forgotten first.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-/// Two generations. What is asked for is in the younger one; when that is full it becomes the older one, and what was there is
-/// forgotten. So a client that asks for many paths once does not drive out those that are asked for all the time.
+/// Two generations of values. A value that is asked for is in the younger one; when that is full, it becomes the older
+/// one, and the former older one is forgotten. A client that asks for many paths once thus does not drive out paths
+/// that are asked for all the time.
 pub(super) struct Remembered<T> {
     young: HashMap<Box<[u8]>, T, RandomState>,
     old: HashMap<Box<[u8]>, T, RandomState>,
-    /// Entries of one generation.
+    /// Maximum number of entries in a generation.
     entries_max: usize,
 }
 
 impl<T> Remembered<T> {
-    /// Nothing, and at most so many entries in each generation.
+    /// Makes an empty memory, with at most `entries_max` in each generation.
     pub(super) fn new(entries_max: usize) -> Remembered<T> {
         Remembered { young: HashMap::default(), old: HashMap::default(), entries_max }
     }
 
-    /// An entry of the younger generation: one look into a table.
+    /// Finds an entry of the younger generation: one look into a table.
     #[inline]
     pub(super) fn recent(&self, path: &[u8]) -> Option<&T> {
         self.young.get(path)
     }
 
-    /// An entry of any generation; it stays where it is.
+    /// Finds an entry of either generation, and leaves it where it is.
     pub(super) fn find(&self, path: &[u8]) -> Option<&T> {
         self.young.get(path).or_else(|| self.old.get(path))
     }
@@ -35,7 +36,7 @@ impl<T> Remembered<T> {
         self.young.remove(path).or_else(|| self.old.remove(path))
     }
 
-    /// Puts an entry into the younger generation; whether an older one was forgotten for it.
+    /// Puts an entry into the younger generation; returns whether the older one was forgotten for it.
     pub(super) fn put(&mut self, path: &[u8], entry: T) -> bool {
         let is_full = self.young.len() >= self.entries_max;
         if is_full {

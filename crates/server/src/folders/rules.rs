@@ -1,4 +1,4 @@
-//! What the file of a folder says, and what reads it.
+//! The rules in the file of a folder, and the reader of such files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub enum Form {
 pub struct FormFiles {
     /// The language.
     pub form: Form,
-    /// Their names: the first that is there is read, and no other.
+    /// The names of the files: the first one that exists is read, and no other.
     pub names: Vec<String>,
 }
 
@@ -33,61 +33,62 @@ pub struct FolderFile<'f> {
     pub form: Form,
     /// Its name.
     pub name: &'f str,
-    /// The folder that it stands in.
+    /// The folder that the file stands in.
     pub folder: &'f Path,
-    /// The folder of the route, which that one is or is beneath.
+    /// The folder of the route: `folder` itself, or one above it.
     pub root: &'f Path,
     /// The path of the folder for clients, decoded, without a slash at its end.
     pub url: &'f [u8],
-    /// What it says.
+    /// The text of the file.
     pub text: &'f str,
 }
 
-/// What reads the files of folders. It is asked by the loop, which waits for it.
+/// A reader of the files of folders. The loop calls it, and waits for it.
 pub trait FolderReader: Send + Sync + 'static {
     /// Reads a file.
     ///
     /// # Errors
     ///
-    /// What is wrong in it, for the log: a sentence for each mistake, with its place.
+    /// The file is wrong: a sentence for the log about each mistake, with its place.
     fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>>;
 }
 
-/// What a folder says.
+/// The rules of a folder.
 #[derive(Clone, Default)]
 pub struct FolderRules {
-    /// Which clients are let in there, if not all that are let in around it.
+    /// The clients that are let in, if not all that are let in around the folder.
     pub admission: Option<Box<Admission>>,
-    /// Who they have to be, beside what is asked around it.
+    /// The guard that clients have to pass, beside the guards around the folder.
     pub guard: Option<Arc<Guard>>,
-    /// What is changed in answers.
+    /// Changes to the head of answers.
     pub edits: HeadEdits,
-    /// Pages for errors.
+    /// Error pages.
     pub pages: Vec<FolderPage>,
-    /// Statuses for which pages of the folders around it do not count.
+    /// Statuses for which pages of the folders around this one do not count.
     pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
-    /// Which of its files are run, and by what.
+    /// The rules that say which of its files are run, and by what.
     pub runs: RunRules,
-    /// Names of files that answer for the folder and for those inside, the first one that is there, if the folder says that.
+    /// Names of files that answer for the folder and for those inside it, if it sets them; the first one that exists
+    /// answers.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
-    /// Other files that were read: if they change, so does this.
+    /// Other files that were read: if they change, so do these rules.
     pub others: Vec<PathBuf>,
     /// Redirects that lead back to themselves, for the log: a sentence for each, with its place.
     pub loops: Vec<String>,
 }
 
-/// A page of a folder for an error.
+/// An error page of a folder.
 #[derive(Clone)]
 pub struct FolderPage {
     /// The page, read.
     pub page: StatusPage,
-    /// The path of its file beneath the folder; nothing, if it has none.
+    /// The path of its file beneath the folder; `None` if the page has no file.
     pub path: Option<Box<[u8]>>,
 }
 
-/// What answers in the place of a file.
+/// An answer in place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderAnswer {
     /// Another place, with the status of the redirect.

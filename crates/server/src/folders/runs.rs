@@ -7,48 +7,49 @@ use adyton_files::scripts::Scripts;
 
 use crate::app::App;
 
-/// The rules that say which files of a folder are run, and by what: those of one folder, or those of all on the way to a file.
+/// The rules that say which files of a folder are run, and by what: those of one folder, or of all folders on the way
+/// to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunRules {
-    /// Which files are programs.
+    /// The rule that says which files are programs.
     pub programs: ProgramRule,
-    /// Which Python files are pages. A file that is both is a page.
+    /// The rule that says which Python files are pages. A file that is both is a page.
     pub pages: PageRule,
 }
 
 /// The rule of a folder about programs in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProgramRule {
-    /// The folder says nothing: as around it, and at the top no file is run.
+    /// The folder has no rule: the rule around it counts, and at the top no file is run.
     #[default]
     AsAround,
-    /// No file is run, whatever is said around the folder.
+    /// No file is run, whatever the rules around the folder say.
     Off,
-    /// These are run, beside those of which that is said around the folder.
+    /// The files of these rules are run, beside those that the rules around the folder name.
     On(Arc<Runs>),
 }
 
 /// The Python pages of the folders of a route.
 pub(crate) struct Pages {
-    /// Which file a path names.
+    /// The finder of the file that a path names.
     pub(crate) files: Scripts,
-    /// All of them, as one application.
+    /// All pages, as one application.
     pub(crate) app: Arc<dyn App>,
 }
 
-/// Which Python files are pages, by the ends of their names; nothing: as around the folder.
+/// Rule about which Python files are pages, by the ends of their names; `None`: as around the folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRule {
-    /// `.py`.
+    /// Whether `.py` files are pages.
     pub py: Option<bool>,
-    /// `.wsgi`.
+    /// Whether `.wsgi` files are pages.
     pub wsgi: Option<bool>,
-    /// Whether they answer only where programs may run.
+    /// Whether pages answer only where programs may run.
     pub asks_for_programs: bool,
 }
 
 impl RunRules {
-    /// The rules in a folder that says `own`, beneath the rules around it.
+    /// Returns the rules in a folder that says `own`, beneath the rules around it.
     #[must_use]
     pub(super) fn followed_by(self, own: &RunRules) -> RunRules {
         let programs = match (self.programs, &own.programs) {
@@ -88,7 +89,7 @@ impl RunRules {
 }
 
 impl PageRule {
-    /// The rules in a folder that says `own`, beneath the rules around it.
+    /// Returns the rules in a folder that says `own`, beneath the rules around it.
     #[must_use]
     fn followed_by(self, own: PageRule) -> PageRule {
         let says = own.py.is_some() || own.wsgi.is_some();

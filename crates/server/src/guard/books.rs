@@ -12,22 +12,22 @@ use adyton_log::{self as log, messages};
 
 use super::Scheme;
 
-/// How often a file is looked at, while requests ask for it.
+/// Shortest time between two looks at the files, while requests ask for them.
 const LOOK_EVERY_MS: u64 = 1_000;
 
-/// No file of passwords is larger: some hundred thousand users.
+/// Largest file of passwords, in bytes: some hundred thousand users.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
-/// Why a guard cannot be.
+/// Reason why a guard cannot be opened.
 #[derive(Debug)]
 pub enum GuardError {
     /// A file cannot be read.
     Read(PathBuf, io::Error),
     /// A file has mistakes.
     Wrong(PathBuf, Vec<Wrong>),
-    /// What the password is for cannot be said so.
+    /// The realm is not valid.
     Realm(RealmError),
-    /// There is nothing that nobody can guess.
+    /// The kernel gives no random bytes for a secret.
     Secret(io::Error),
 }
 
@@ -50,20 +50,20 @@ impl fmt::Display for GuardError {
 
 impl std::error::Error for GuardError {}
 
-/// What passwords are compared with.
+/// The secrets that passwords are compared with.
 #[derive(Clone)]
 pub(super) enum Secrets {
     Basic(Arc<Passwords>),
     Digest(Arc<DigestPasswords>),
-    /// Nothing that is here: a program says whether they are right.
+    /// No secrets here: a program says whether passwords are right.
     BasicProgram,
-    /// The same, but it knows digests of them.
+    /// No secrets here: a program knows digests of passwords.
     DigestProgram,
-    /// Nothing: none are asked for.
+    /// No secrets: no passwords are asked for.
     Nothing,
 }
 
-/// What says whether a file is still the same: device, inode, size, and change of its inode in ns.
+/// Version of a file: device, inode, size, and the last change of its inode, in s and ns.
 type Stamp = (u64, u64, u64, i64, i64);
 
 /// The files of a guard.
@@ -89,7 +89,8 @@ impl Books {
         Ok(Books { scheme, group_file, stamps, looked_ms: now_ms, secrets, groups })
     }
 
-    /// Reads them again if they have changed, and says whether they have. With mistakes, what was right before stays.
+    /// Reads the files again if they have changed, and says whether they have. If they have mistakes, the former
+    /// secrets and groups stay.
     pub(super) fn refresh(&mut self, now_ms: u64) -> bool {
         if now_ms.saturating_sub(self.looked_ms) < LOOK_EVERY_MS {
             return false;
@@ -151,7 +152,7 @@ fn read(file: &Path) -> Result<String, GuardError> {
     let refused = |error| GuardError::Read(file.to_owned(), error);
     let meta = fs::metadata(file).map_err(refused)?;
     if !meta.is_file() {
-        // To read a FIFO would be to wait for somebody who writes.
+        // Reading a FIFO would wait for somebody who writes.
         return Err(refused(io::Error::other("it is no regular file")));
     }
     let size = meta.len();

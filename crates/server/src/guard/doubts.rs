@@ -1,4 +1,4 @@
-//! Who cannot come in, though a route seems to let them: what its rules name, and its files do not have.
+//! Users and groups that cannot come in although a route's rules name them, because its files do not have them.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::{Guard, GuardRules};
 use crate::lock::lock;
 
 impl Guard {
-    /// A sentence about each user and group of the rules that this guard was opened with who cannot come in, and about each
-    /// user of its file whom some clients cannot let in.
+    /// Returns a sentence about each user and group of the rules that this guard was opened with who cannot come in,
+    /// and about each user of its file who cannot come in with some clients.
     pub fn shut_out(&self, rules: &GuardRules) -> Vec<String> {
         let books = lock(&self.books);
         let file = rules.scheme.file().map(|file| file.display().to_string()).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Who may use a route: what a request says of its client is compared with a file of passwords.
+//! Guards of routes: a request's credentials are compared with a file of passwords.
 //!
-//! What a loop can tell at once it tells ([`Guard::judge`]): no credentials, a digest, a password that was verified before. A
-//! password that is seen for the first time is verified on a thread of its own (`threads/checker.rs`). What a program knows it is
-//! asked like an application (`site/asking.rs`).
+//! A loop decides the quick cases itself ([`Guard::judge`]): no credentials, a digest, a password that was verified
+//! before. A password that is seen for the first time is verified on a thread of its own (`threads/checker.rs`). A
+//! program that knows clients is asked like an application (`site/asking.rs`).
 
 mod books;
 mod doubts;
@@ -31,22 +31,23 @@ use crate::lock::lock;
 pub use self::books::GuardError;
 use self::books::{Books, Secrets};
 
-/// What was verified is remembered for an hour: a file that changes has all forgotten sooner.
+/// Limits of remembered verdicts: right passwords are remembered for an hour; a file that changes has all forgotten
+/// sooner.
 const VERDICTS: VerdictLimits =
     VerdictLimits { good_ms: 60 * 60_000, bad_ms: BAD_MS, entries_max: VERDICTS_MAX };
 
-/// How clients prove who they are, and with which file that is compared.
+/// The way in which clients prove who they are, and the file or program that knows their passwords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// With their password, as it is (RFC 7617); a file that `htpasswd` has made.
+    /// A password in plain text (RFC 7617); a file that `htpasswd` has made.
     Basic(PathBuf),
-    /// With a digest of it (RFC 7616); a file that `htdigest` has made.
+    /// A digest of a password (RFC 7616); a file that `htdigest` has made.
     Digest(PathBuf),
-    /// With their password, which this program knows.
+    /// A password in plain text, which this program knows.
     BasicProgram(String),
-    /// With a digest of it, which this program knows.
+    /// A digest of a password, which this program knows.
     DigestProgram(String),
-    /// They need not.
+    /// Clients need not prove who they are.
     Anyone,
 }
 
@@ -60,31 +61,31 @@ impl Scheme {
     }
 }
 
-/// What a guard asks for.
+/// The rules of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardRules {
-    /// How clients prove who they are.
+    /// The way in which clients prove who they are.
     pub scheme: Scheme,
-    /// What for, as browsers show it.
+    /// The realm, which browsers show.
     pub realm: String,
-    /// Users that are let in; if neither they nor groups are named, all are.
+    /// Users that are let in; if neither users nor groups are named, all users are.
     pub users: Vec<String>,
     /// Groups whose members are let in, too.
     pub groups: Vec<String>,
-    /// Who is in which group, as Apache's `AuthGroupFile` says it.
+    /// The file that says who is in which group, as Apache's `AuthGroupFile` does.
     pub group_file: Option<PathBuf>,
-    /// The program that says it instead.
+    /// The program that says who is in which group instead.
     pub group_program: Option<String>,
     /// The program that says which requests are let in at all.
     pub access_program: Option<String>,
-    /// How long who has been let in by a program's word on a password is, without its being asked again.
+    /// Time in ms for which a program's word on a password counts without its being asked again.
     pub remember_ms: u64,
 }
 
-/// What lets in those who prove who they are.
+/// A guard, which lets in clients that prove who they are.
 #[expect(clippy::struct_excessive_bools, reason = "each says something else of what is asked")]
 pub struct Guard {
-    /// Its number among all that there ever were.
+    /// The number of the guard among all that ever existed in this process.
     pub(crate) number: u64,
     realm: Realm,
     rule: Rule,
@@ -93,21 +94,21 @@ pub struct Guard {
     programs: Authorities,
     /// Whether programs have to be asked.
     asks: bool,
-    /// Whether groups are, too.
+    /// Whether a program has to be asked for groups, too.
     asks_groups: bool,
-    /// Whether they are asked of every request, whoever sends it.
+    /// Whether programs are asked about every request, whoever sends it.
     asks_of_all: bool,
-    /// Whether it is remembered whom a program has known.
+    /// Whether users whom a program has known are remembered.
     remembers: bool,
 }
 
-/// How many guards there ever were in this process.
+/// The number of guards that ever existed in this process.
 static GUARDS: AtomicU64 = AtomicU64::new(0);
 
-/// The number of none.
+/// Stands for no guard.
 const NO_GUARD: u64 = u64::MAX;
 
-/// What a guard has seen.
+/// A guard's memory of what it has seen.
 struct Memory {
     verdicts: Verdicts,
     digest: Digest,
@@ -117,23 +118,23 @@ struct Memory {
 /// A request that wants to pass a guard.
 #[derive(Clone, Copy)]
 pub(crate) struct Attempt<'a> {
-    /// As its client has sent it.
+    /// The request as its client has sent it.
     pub(crate) request: Request<'a>,
-    /// Where it comes from; `None` is a unix socket.
+    /// The address that it comes from; `None` is a unix socket.
     pub(crate) client: Option<IpAddr>,
-    /// What has come of its credentials, if they were verified.
+    /// The verdict on its credentials, if they were verified.
     pub(crate) verdict: Option<&'a Verdict>,
-    /// Whether the guard has let it in before, on its way to the path that it is for now: its digest is no replay of itself.
+    /// Whether the guard has let the request in before, on the way to its present path: its digest is then no replay.
     pub(crate) is_again: bool,
 }
 
-/// What a loop knows of the credentials of a request.
+/// A loop's judgement on the credentials of a request.
 pub(crate) enum Judgement {
-    /// They are right.
+    /// The credentials are right.
     Pass(Option<Arc<User>>),
-    /// They are not, or there are none.
+    /// The credentials are wrong, or there are none.
     Refuse(Refused),
-    /// They have to be verified, which takes too long for a loop, or is for a program to say.
+    /// The credentials have to be verified, which takes too long for a loop, or is for a program to say.
     Check(Box<Credentials>),
 }
 
@@ -143,38 +144,38 @@ impl From<Result<Option<Arc<User>>, Refused>> for Judgement {
     }
 }
 
-/// What a client says who it is, which is not known to be right or wrong.
+/// A client's claim who it is, not known to be right or wrong yet.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
     claim: Claim,
     client: Option<IpAddr>,
     /// Whether a program is to be asked now.
     is_asked: bool,
-    /// As in [`Attempt`].
+    /// Whether the guard has let the request in before, as in [`Attempt`].
     is_again: bool,
-    /// What other guards on the way have said.
+    /// The verdicts of other guards on the way.
     pub(crate) before: Option<Box<Verdict>>,
 }
 
-/// How a client says it.
+/// The form of a client's claim.
 enum Claim {
-    /// With a name and a password.
+    /// A name and a password.
     Password(adyton_auth::Credentials, VerdictKey),
-    /// With a digest, which is in the request.
+    /// A digest, which is in the request.
     Digest,
-    /// Not at all.
+    /// No claim.
     Nothing,
 }
 
 /// A program that knows clients. It is asked like an application, on a thread that may enter one.
 ///
-/// What it cannot tell it has told the log, and it comes to the outcome that it returns instead.
+/// If it cannot tell, it has logged the reason, and returns the outcome of the request as an error.
 pub trait Authority: Send + Sync + 'static {
-    /// What a user is called from here on whose password this is; nothing, if it is not.
+    /// Returns the name that the user with this password has from here on; `None` if the password is wrong.
     ///
     /// # Errors
     ///
-    /// It failed, or was interrupted.
+    /// The program failed, or was interrupted.
     fn check_password(
         &self,
         call: &mut Call<'_>,
@@ -182,41 +183,41 @@ pub trait Authority: Send + Sync + 'static {
         password: &str,
     ) -> Result<Option<String>, Outcome>;
 
-    /// What Digest wants to know of a user's password in a realm: its MD5 as RFC 7616 has it, in hexadecimal.
+    /// Returns the hash that Digest needs of a user's password in a realm: MD5 as in RFC 7616, in hexadecimal.
     ///
     /// # Errors
     ///
-    /// It failed, or was interrupted.
+    /// The program failed, or was interrupted.
     fn realm_hash(&self, call: &mut Call<'_>, user: &str, realm: &str) -> Result<Option<String>, Outcome>;
 
-    /// The groups that a user is in.
+    /// Returns the groups that a user is in.
     ///
     /// # Errors
     ///
-    /// It failed, or was interrupted.
+    /// The program failed, or was interrupted.
     fn groups(&self, call: &mut Call<'_>, user: &str) -> Result<Vec<String>, Outcome>;
 
-    /// Whether a request is let in, from this address; empty if it has none.
+    /// Whether a request from this address is let in; the address is empty if the client has none.
     ///
     /// # Errors
     ///
-    /// It failed, or was interrupted.
+    /// The program failed, or was interrupted.
     fn allows(&self, call: &mut Call<'_>, client: &str) -> Result<bool, Outcome>;
 }
 
 /// The programs of a guard whose rules name some.
 #[derive(Clone, Default)]
 pub struct Authorities {
-    /// What knows passwords.
+    /// The program that knows passwords.
     pub users: Option<Arc<dyn Authority>>,
-    /// What knows groups.
+    /// The program that knows groups.
     pub groups: Option<Arc<dyn Authority>>,
-    /// What knows which requests are let in.
+    /// The program that knows which requests are let in.
     pub access: Option<Arc<dyn Authority>>,
 }
 
 impl Guard {
-    /// A guard with what its files say now, and the programs that its rules name.
+    /// Opens a guard with the present content of its files, and the programs that its rules name.
     ///
     /// # Errors
     ///
@@ -252,21 +253,22 @@ impl Guard {
         Ok(Guard { number, realm, rule, books, memory, programs, asks, asks_groups, asks_of_all, remembers })
     }
 
-    /// Passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its user.
+    /// Returns passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its
+    /// user.
     pub fn weak(&self) -> Vec<(usize, String)> {
         let Secrets::Basic(passwords) = &lock(&self.books).secrets else { return Vec::new() };
         let shown = |(user, line): (&[u8], usize)| (line, String::from_utf8_lossy(user).into_owned());
         passwords.weak().into_iter().map(shown).collect()
     }
 
-    /// What is known of the credentials of a request.
+    /// Judges the credentials of a request, as far as a loop can.
     pub(crate) fn judge(self: &Arc<Self>, attempt: Attempt<'_>) -> Judgement {
         let Attempt { request, client, verdict, is_again } = attempt;
         if let Some(verdict) = verdict.and_then(|verdict| verdict.of_guard(self.number)) {
             return verdict.outcome.clone().into();
         }
         let mut fields = request.all(Known::Authorization);
-        // Of two, another server may take the other one.
+        // Of two fields, another server may take the other one.
         let field = match (fields.next(), fields.next()) {
             (Some(field), None) => field,
             _ if self.asks_of_all => {
@@ -294,7 +296,7 @@ impl Guard {
         self.asks
     }
 
-    /// Whether they are asked of every request, even of one that does not say who sends it.
+    /// Whether programs are asked about every request, even one that does not say who sends it.
     pub(crate) fn asks_of_all(&self) -> bool {
         self.asks_of_all
     }
@@ -304,7 +306,7 @@ impl Guard {
         Credentials { guard: Arc::clone(self), claim, client, is_asked: self.asks, is_again, before: None }
     }
 
-    /// What is known before a program is asked.
+    /// Judges credentials as far as possible before a program is asked.
     fn judge_by_asking(
         self: &Arc<Self>,
         field: &[u8],
@@ -331,18 +333,18 @@ impl Guard {
             && memory.verdicts.look(key, now_ms) == Some(true)
             && let Ok(name) = str::from_utf8(&said.user)
         {
-            // It was let in by this very rule.
+            // This very rule has let the user in before.
             return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
         }
         let mut credentials = self.credentials(claim, attempt);
         if let (Claim::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
-            // Its hash is computed first, where that holds up no program.
+            // The password's hash is computed first, where that holds up no program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
         }
         Judgement::Check(Box::new(credentials))
     }
 
-    /// What the files say.
+    /// Returns the content of the files, read again if they have changed.
     fn books(&self, now_ms: u64) -> (Secrets, Arc<Groups>) {
         let mut books = lock(&self.books);
         if books.refresh(now_ms) {
@@ -359,7 +361,8 @@ impl Guard {
     ) -> Judgement {
         let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
         let memory = lock(&self.memory);
-        // Even what is known: else an address that has to wait could tell right passwords from wrong ones.
+        // Remembered passwords have to wait, too: else an address that has to wait could tell right passwords from
+        // wrong ones.
         if let Some(wait_ms) = memory.throttle.wait_ms(attempt.client, now_ms) {
             return Judgement::Refuse(Refused::Throttled(wait_ms));
         }
@@ -374,7 +377,7 @@ impl Guard {
         }
     }
 
-    /// Whose digest it is. It costs so little that the loop compares it.
+    /// Returns the user whose digest it is. Comparing a digest costs so little that the loop does it.
     fn name_by_digest(
         &self,
         (authorization, request): (&[u8], Request<'_>),
@@ -404,7 +407,7 @@ impl Guard {
         }
     }
 
-    /// Lets a user in whose password was right, if the route is for that one.
+    /// Lets a user in whose password was right, if the rule allows that user.
     fn admit(&self, name: &[u8], scheme: &'static str, groups: &Groups) -> Result<Arc<User>, Refused> {
         match std::str::from_utf8(name) {
             Ok(text) if self.rule.allows(name, groups) => Ok(Arc::new(User { name: text.into(), scheme })),
@@ -412,7 +415,7 @@ impl Guard {
         }
     }
 
-    /// A client has proved nothing.
+    /// Notes that a client has proved nothing.
     fn note_failure(&self, client: Option<IpAddr>, now_ms: u64) {
         let mut memory = lock(&self.memory);
         memory.throttle.failed(client, now_ms);
@@ -426,7 +429,7 @@ impl Guard {
         }
     }
 
-    /// What is answered to a client that is not let in.
+    /// Returns the answer to a client that is not let in.
     pub(crate) fn denial(&self, refused: Refused) -> Denial {
         if let Refused::Throttled(wait_ms) = refused {
             let seconds = wait_ms.div_ceil(1000).to_string().into_bytes();
@@ -439,7 +442,7 @@ impl Guard {
             Secrets::Basic(_) | Secrets::BasicProgram => vec![basic_challenge(&self.realm)],
             Secrets::Digest(digests) => self.digest_challenges(&digests.algorithms(&self.realm), refused),
             Secrets::DigestProgram => self.digest_challenges(&[Algorithm::Md5], refused),
-            // Who need not say it is not asked to.
+            // A client that need not prove who it is gets no challenge.
             Secrets::Nothing => return Denial { status: 403, detail: NOT_ALLOWED, fields: Vec::new() },
         };
         let fields = challenges.into_iter().map(|value| (&b"WWW-Authenticate"[..], value)).collect();
@@ -452,7 +455,7 @@ impl Guard {
     }
 }
 
-/// The answer to a client that is not let in: what to say, and the fields beside it.
+/// The answer to a client that is not let in: status, text, and the fields beside it.
 pub(crate) struct Denial {
     pub(crate) status: u16,
     pub(crate) detail: &'static str,
@@ -460,16 +463,18 @@ pub(crate) struct Denial {
 }
 
 impl Credentials {
-    /// Whether programs have to be asked, which [`Credentials::ask`] does; else [`Credentials::verify`] has a say.
+    /// Whether programs have to be asked, by [`Credentials::ask`]; else the password has to be compared, by
+    /// [`Credentials::verify`].
     pub(crate) fn are_asked(&self) -> bool {
         self.is_asked
     }
 
-    /// Compares the password with the file; this takes as long as its hash wants.
+    /// Compares the password with the file, which takes as long as its hash needs.
     pub(crate) fn verify(&self) -> Verdict {
         let compared = self.compare();
         if self.guard.asks && compared.is_ok() {
-            // That is not all: it is known now, and what is asked next is seen when the request is looked at again.
+            // A right password is not all. It is remembered now, and the programs are asked when the request is judged
+            // again.
             return Verdict { guard: NO_GUARD, ..self.verdict(Err(Refused::Unknown)) };
         }
         self.verdict(compared)
@@ -479,7 +484,7 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// What a program comes to that cannot say it.
+    /// The outcome of a program that cannot answer.
     pub(crate) fn ask(&self, call: &mut Call<'_>) -> Result<Verdict, Outcome> {
         if self.guard.asks_of_all && !self.is_allowed(call)? {
             return Ok(self.verdict(Err(Refused::Forbidden)));
@@ -496,16 +501,16 @@ impl Credentials {
         Ok(self.verdict(admitted))
     }
 
-    /// What has come of it, if that cannot be said.
+    /// Returns the verdict for credentials that cannot be judged.
     pub(crate) fn refused(&self) -> Verdict {
         self.verdict(Err(Refused::Unknown))
     }
 
-    /// Remembers that a program has let in who this is, if it is to be.
+    /// Remembers the user that a program has let in, if users are remembered.
     fn remember(&self, admitted: Option<&Option<Arc<User>>>) {
         let Credentials { guard, claim: Claim::Password(said, key), .. } = self else { return };
         let Some(Some(user)) = admitted else { return };
-        // Another name than the client's own is not what is remembered.
+        // Only a user under the client's own name is remembered, and a program may give another name.
         if guard.remembers && user.name.as_bytes() == said.user {
             lock(&guard.memory).verdicts.note(key, true, clock::monotonic_ms());
         }
@@ -532,7 +537,7 @@ impl Credentials {
         if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
     }
 
-    /// Whether it is the password of the file, as far as this client may still know.
+    /// Compares the password with that of the file, unless this client has to wait.
     fn compare_with(
         &self,
         passwords: &Passwords,
@@ -540,7 +545,7 @@ impl Credentials {
     ) -> Result<(), Refused> {
         let Credentials { guard, client, .. } = self;
         let now_ms = clock::monotonic_ms();
-        // Others that came before may have brought the same, or been wrong too often.
+        // Earlier requests may have brought this password, or been wrong too often.
         let known = {
             let memory = lock(&guard.memory);
             if let Some(wait_ms) = memory.throttle.wait_ms(*client, now_ms) {
@@ -560,11 +565,11 @@ impl Credentials {
         if is_right { Ok(()) } else { Err(Refused::Unknown) }
     }
 
-    /// The name of the client, and the scheme by which it is proved.
+    /// Returns the name of the client, and the scheme that proves it.
     fn name(&self, call: &mut Call<'_>) -> Result<Result<(String, &'static str), Refused>, Outcome> {
         let guard = &self.guard;
         let now_ms = clock::monotonic_ms();
-        // Others that came before may have been wrong too often.
+        // Earlier requests may have been wrong too often.
         if let Some(wait_ms) = lock(&guard.memory).throttle.wait_ms(self.client, now_ms) {
             return Ok(Err(Refused::Throttled(wait_ms)));
         }
@@ -581,7 +586,7 @@ impl Credentials {
                 let known = self.ask_digest(call)?;
                 (self.by_digest(call, &known), "Digest")
             }
-            // Nothing is said; the guard's scheme is what it was when the claim was read.
+            // The client claims nothing; the guard's scheme is still the one by which the claim was read.
             _ => (Err(Refused::Unknown), "Basic"),
         };
         let name = name.and_then(|name| String::from_utf8(name).map_err(|_| Refused::Unknown));
@@ -595,7 +600,7 @@ impl Credentials {
         said: &adyton_auth::Credentials,
     ) -> Result<Result<String, Refused>, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
-        // What is not UTF-8, as it was asked for, is no text for a program.
+        // Bytes that are not UTF-8, which was asked for, are no text for a program.
         let texts = (str::from_utf8(&said.user), str::from_utf8(&said.password));
         let known = match texts {
             (Ok(user), Ok(password)) => program.check_password(call, user, password)?,
@@ -607,7 +612,7 @@ impl Credentials {
         }))
     }
 
-    /// Asks the program what it knows of the user of a digest; nothing, if it knows no such user.
+    /// Asks the program for the hash of a digest's user; returns no passwords if it knows no such user.
     fn ask_digest(&self, call: &mut Call<'_>) -> Result<DigestPasswords, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
         let user = call.request.all(Known::Authorization).next().and_then(digest_user);
@@ -616,12 +621,12 @@ impl Credentials {
         };
         let realm = self.guard.realm.as_str();
         let hash = program.realm_hash(call, &user, realm)?;
-        // Names that no file could have are nobody's.
+        // A name that no file could have is nobody's.
         let one = hash.and_then(|hash| DigestPasswords::of_one(&user, realm, &hash).ok());
         Ok(one.unwrap_or_default())
     }
 
-    /// Whose digest it is.
+    /// Returns the user whose digest it is.
     fn by_digest(&self, call: &Call<'_>, digests: &DigestPasswords) -> Result<Vec<u8>, Refused> {
         let mut first = Head::new();
         let proved = call.reply.request_as_sent(&mut first).unwrap_or(call.request);
@@ -630,7 +635,7 @@ impl Credentials {
         self.guard.name_by_digest((field, proved), (digests, self.is_again), (self.client, now_ms))
     }
 
-    /// Lets in who is meant, by groups that a program knows if one does.
+    /// Lets a user in, by groups that a program knows, if one does.
     fn admit(
         &self,
         call: &mut Call<'_>,
@@ -652,7 +657,7 @@ impl Credentials {
     }
 }
 
-/// Who is let in.
+/// Makes the rule that says which users are let in.
 fn rule(users: Vec<String>, groups: Vec<String>) -> Rule {
     if users.is_empty() && groups.is_empty() {
         return Rule::ValidUser;

@@ -1,4 +1,5 @@
-//! What a guard's program is asked: an application as far as loops and threads know, which answers nothing but who a client is.
+//! The question to a guard's program: for loops and threads it is an application, which answers nothing but who a
+//! client is.
 
 use std::sync::Arc;
 
@@ -19,13 +20,13 @@ impl App for Asking {
             Ok(verdict) => verdict,
             Err(outcome) => return outcome,
         };
-        // What was lent is for who answers the request.
+        // The body was only lent: it is for the application that answers the request.
         let body = OwnedBody::returned(std::mem::replace(&mut call.body, Body::Empty));
         Outcome::Judged(Box::new(Judged { verdict, body }))
     }
 }
 
-/// What an exchange is for while that is asked.
+/// Returns the site that an exchange is for while these credentials are asked about.
 pub(crate) fn site_of(credentials: Box<Credentials>) -> Site {
     Site::of_app(Arc::new(Asking(credentials)), SiteLimits::default())
 }

@@ -1,4 +1,4 @@
-//! What a client has to do to use a route, or what is in a folder.
+//! The condition on which a client may use a route, or the content of a folder.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use adyton_route::{Admission, Door as Opens};
 
 use crate::guard::Guard;
 
-/// What a client has to do.
+/// The condition for a client.
 pub(crate) enum Door<'r> {
-    /// Nothing.
+    /// The client may come in.
     Open,
-    /// To say who it is.
+    /// The client has to prove who it is.
     Guarded(&'r Arc<Guard>),
-    /// It may not.
+    /// The client may not come in.
     Closed,
 }
 
 impl<'r> Door<'r> {
-    /// What a client with this address has to do; `None` is a client of a unix socket.
+    /// Returns the condition for a client with this address; `None` is a client of a unix socket.
     #[inline]
     pub(crate) fn of(
         admission: Option<&'r Admission>,

@@ -1,4 +1,4 @@
-//! How many requests a client may send in a time: a token bucket for each address.
+//! Rate limits on the requests of a client: a token bucket for each address.
 
 use std::collections::HashMap;
 use std::mem;
@@ -10,12 +10,12 @@ use adyton_sys::clock;
 
 use crate::lock::lock;
 
-/// So many requests in a time, and so many at once.
+/// A limit on the rate of requests, and on requests at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// The time between two requests that are sent evenly, in µs; at least 1.
     pub interval_us: u64,
-    /// How many may come at once after a pause; at least 1.
+    /// Requests that may come at once after a pause; at least 1.
     pub burst: u32,
 }
 
@@ -26,32 +26,32 @@ pub struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// When the next request of each address would be even, in µs of the clock: a bucket in one number (GCRA). Of addresses in
-/// neither map the bucket is full.
+/// Time at which the next request of each address would be even, in µs of the clock: a bucket in one number (GCRA). An
+/// address in neither map has a full bucket.
 #[derive(Debug, Default)]
 struct Buckets {
     young: HashMap<Place, u64>,
-    /// Those of before, which are forgotten when the young ones are too many.
+    /// Older addresses, which are forgotten when the young ones are too many.
     old: HashMap<Place, u64>,
 }
 
-/// Addresses in each of the two maps; some 40 bytes each. A client that has more addresses than this is not slowed down by
-/// any such table.
+/// Maximum number of addresses in each of the two maps; some 40 bytes each. A client that has more addresses than this
+/// is not slowed down by any such table.
 const PLACES_MAX: usize = 8192;
 
 impl Limiter {
-    /// All buckets are full.
+    /// Makes a limiter whose buckets are all full.
     pub fn new(limit: RateLimit) -> Limiter {
         Limiter { limit, buckets: Mutex::default() }
     }
 
-    /// What it allows.
+    /// Returns the limit.
     pub fn limit(&self) -> RateLimit {
         self.limit
     }
 
-    /// A client with this address asks now: for how many seconds it has to wait, if it has to. Clients of unix sockets,
-    /// which have no address, never have.
+    /// Takes a request of a client with this address; returns for how many seconds the client has to wait instead, if
+    /// it has to. Clients of unix sockets, which have no address, never have to.
     pub(crate) fn wait_s(&self, client: Option<IpAddr>) -> Option<u64> {
         let place = Place::of(client?);
         let wait_us = lock(&self.buckets).take(place, self.limit, clock::monotonic_us())?;
@@ -60,7 +60,7 @@ impl Limiter {
 }
 
 impl Buckets {
-    /// Takes a token out of a bucket, or says in how many µs there is one again.
+    /// Takes a token out of a bucket, or returns in how many µs there is one again.
     fn take(&mut self, place: Place, limit: RateLimit, now_us: u64) -> Option<u64> {
         let known = self.young.get(&place).or_else(|| self.old.get(&place)).copied();
         let even_us = known.unwrap_or(0).max(now_us);
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(None, buckets.take(place(2), LIMIT, 9000));
     }
 
-    /// Memory is bounded; who has asked lately is known still.
+    /// Memory is bounded; addresses that have asked lately are still known.
     #[test]
     fn many_addresses() {
         let mut buckets = Buckets::default();

@@ -1,4 +1,4 @@
-//! What the clients of one site may do, and for how long; the settings that fill it have their reasons.
+//! Limits and timeouts for the clients of one site; the settings that fill them have their reasons.
 
 /// The limits and timeouts of a site. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +9,13 @@ pub struct SiteLimits {
     pub body_idle_timeout_ms: u64,
     /// The slowest body, once `body_rate_grace_ms` has passed; 0 allows any.
     pub body_rate: u64,
-    /// How long a body may be slower.
+    /// How long a body may be slower than `body_rate`.
     pub body_rate_grace_ms: u64,
     /// The longest time without the client taking a byte.
     pub write_idle_timeout_ms: u64,
     /// The slowest reader, once `write_rate_grace_ms` has passed; 0 allows any.
     pub write_rate: u64,
-    /// How long a reader may be slower.
+    /// How long a reader may be slower than `write_rate`.
     pub write_rate_grace_ms: u64,
     /// How long a connection may idle between two requests.
     pub keep_alive_timeout_ms: u64,
@@ -23,7 +23,7 @@ pub struct SiteLimits {
     pub keep_alive_requests_max: u32,
     /// Whether the application reads bodies as they come.
     pub stream_body: bool,
-    /// How long its application may take.
+    /// How long the application may take.
     pub call: CallLimits,
 }
 
@@ -37,14 +37,14 @@ pub struct CallLimits {
 }
 
 impl CallLimits {
-    /// The soonest that a call which has just begun can be overdue; `None` if it never is.
+    /// Returns the shortest time after which a call can be overdue; `None` if it never is.
     pub(crate) fn first_ms(self) -> Option<u64> {
         [self.silence_ms, self.total_ms].into_iter().filter(|&ms| ms > 0).min()
     }
 }
 
 impl Default for SiteLimits {
-    /// What no client reaches that does its part.
+    /// Returns limits that a client that does its part never reaches.
     fn default() -> SiteLimits {
         SiteLimits {
             body_bytes_max: 1 << 30,
@@ -62,5 +62,5 @@ impl Default for SiteLimits {
     }
 }
 
-/// Far longer than a client takes that does its part.
+/// Timeout in ms that a client which does its part is far from reaching.
 pub(crate) const LONG_MS: u64 = 60_000;

@@ -1,24 +1,25 @@
-//! Paths that are answered by what another path names: a folder by its index, a missing file by a fallback, what stands behind
-//! the name of a script by the script.
+//! Paths that are answered by the file of another path: a folder by its index, a missing file by a fallback, a path
+//! behind the name of a script by the script.
 //!
-//! Such a request has to do with the rules of both paths. Those of its own it has met when this is asked; here it meets those
-//! of the other one. A route that other rules cannot tell apart from the request's own is not asked at all
+//! The rules of both paths count for such a request. The rules of its own path have been met before; here it meets the
+//! rules of the other path. A route whose other paths no rule can tell apart from the request's own is not asked at all
 //! ([`crate::Route::names_others`]).
 
 use crate::site::plan::{Action, Route, SCRIPT_ENDS};
 
-/// What a path has around it that another one has not.
+/// The route of another path, as far as it differs from the request's own.
 pub(crate) enum Other<'p> {
-    /// Nothing.
+    /// The other path has the request's own route.
     Nothing,
-    /// A route of its own.
+    /// The other path has a route of its own.
     Route(&'p Route),
-    /// No route is for it.
+    /// The other path has no route.
     Nowhere,
 }
 
-/// The names of scripts that may answer a path of a folder of scripts, whose first `prefix_bytes` are the route's own: those of
-/// each segment that may be a script, and that of an index. Which of them does is known only to whoever looks at the disk.
+/// Returns the names of scripts that may answer a path of a folder of scripts, whose first `prefix_bytes` are the
+/// route's own: the name at each segment that may be a script, and the name of an index. Only a look at the disk tells
+/// which of them answers.
 pub(crate) fn scripts_of(path: &[u8], prefix_bytes: usize, index: &[u8]) -> Vec<Vec<u8>> {
     let is_script = |name: &&[u8]| SCRIPT_ENDS.iter().any(|end| name.ends_with(end));
     let slashes = memchr::memchr_iter(b'/', path).filter(|&at| at > prefix_bytes);
@@ -30,7 +31,7 @@ pub(crate) fn scripts_of(path: &[u8], prefix_bytes: usize, index: &[u8]) -> Vec<
     names
 }
 
-/// The same of whatever scripts a route has, of which not all may be told by their names.
+/// Returns names like [`scripts_of`] for a route with any kind of scripts, not all of which can be told by their names.
 pub(crate) fn names_of(route: &Route, path: &[u8], prefix_bytes: usize) -> Vec<Vec<u8>> {
     match (&route.action, &route.scripts_index) {
         (Action::Cgi(_), _) => {

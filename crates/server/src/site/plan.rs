@@ -1,4 +1,4 @@
-//! What a server serves, compiled once and swapped as a whole: host → site → route → action.
+//! The plan of all that a server serves, compiled once and swapped as a whole: host → site → route → action.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,12 +27,13 @@ use crate::site::limiter::Limiter;
 use crate::site::limits::SiteLimits;
 use crate::site::terms::{SharedLog, StatusPage, Terms};
 
-/// What answers the requests that take a route. What comes next (gateways) is one more of these, and
-/// an arm in `Loop::route`.
+/// The part that answers the requests that take a route. The next kind (gateways) is one more variant, and an arm in
+/// `Loop::route`.
 pub enum Action {
-    /// A folder, by its number among those of [`crate::Parts`], whose folders are answered with files of the name [`INDEX`].
+    /// A folder, by its number among those of [`crate::Parts`]. Folders inside it are answered with files of the name
+    /// [`INDEX`].
     ///
-    /// A file that one lacks which falls through is a question for the next route that is none of a folder.
+    /// If the folder lacks the file and falls through, the next route that is not a folder answers.
     Files(usize),
     /// A folder whose folders say themselves how they are served. Set by [`Route::with_folders`].
     Folders(Arc<Folders>),
@@ -50,13 +51,13 @@ pub enum Action {
     Elsewhere {
         /// The passage to it, by its number among those of [`crate::Parts`].
         passage: usize,
-        /// Whether a folder answers there: a folder is not asked for what another one has not.
+        /// Whether a folder answers there: a folder is not asked for a file that another one lacks.
         is_folder: bool,
     },
 }
 
 impl Action {
-    /// Whether a folder answers: it is not asked for what another one has not.
+    /// Whether a folder answers: a folder is not asked for a file that another one lacks.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. })
     }
@@ -72,7 +73,7 @@ impl Action {
         }
     }
 
-    /// Whether it may run scripts.
+    /// Whether scripts may answer.
     fn runs_scripts(&self) -> bool {
         match self {
             Action::Cgi(_) => true,
@@ -92,28 +93,30 @@ pub struct Fixed {
     pub body: Box<[u8]>,
 }
 
-/// Requests of a path: which of them, for which clients, what answers them, and what is changed in the answers.
+/// A route for the requests of a path: its conditions, its clients, the part that answers, and the changes to answers.
 pub struct Route {
-    /// What a request has to be beside its path, if anything; others are for the next route.
+    /// Conditions on a request beside its path, if any; other requests are for the next route.
     pub when: Option<Box<When>>,
-    /// How many requests a client may send it in a time; more are answered 429.
+    /// The limit on a client's requests in a time; more are answered 429.
     pub limiter: Option<Arc<Limiter>>,
-    /// Which clients it is for, if not for all; others are answered 403.
+    /// The clients that the route is for, if not all; others are answered 403.
     pub admission: Option<Box<Admission>>,
-    /// Who they have to be, if anyone; others are answered 401.
+    /// The guard that clients have to pass, if any; others are answered 401.
     pub guard: Option<Arc<Guard>>,
-    /// What is changed in its answers.
+    /// The changes to its answers.
     pub changes: Option<Arc<Changes>>,
-    /// What few routes have.
+    /// Properties that few routes have.
     pub apart: Option<Box<Apart>>,
-    /// Which answers of its application are compressed. Set by [`Route::compressing`]: such a route has changes, if only empty
-    /// ones, so that others have one question less.
+    /// The rules that say which answers of its application are compressed. Set by [`Route::compressing`]: such a route
+    /// has changes, if only empty ones, so that other routes have one question less.
     pub compress: Option<Arc<Rules>>,
-    /// How its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route has changes, too.
+    /// The rules by which its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route
+    /// has changes, too.
     pub cache: Option<CacheRules>,
-    /// How many bytes of its path are where its application stands, which sees what is behind them as its own.
+    /// Length of the part of its path at which its application is mounted; the application sees the rest as its own
+    /// path.
     pub mount_bytes: usize,
-    /// The file beneath its folder that answers for those that are not there, if one does.
+    /// The file beneath its folder that answers for missing files, if one does.
     pub fallback: Option<Box<[u8]>>,
     /// The name of the script that answers for a folder, if its application is a folder of scripts.
     pub scripts_index: Option<Box<[u8]>>,
@@ -121,20 +124,20 @@ pub struct Route {
     pub action: Action,
 }
 
-/// What few routes have; others have one question less.
+/// Properties that few routes have, so that other routes have one question less.
 #[derive(Default)]
 pub struct Apart {
-    /// Whether it is only for requests that an application has sent on.
+    /// Whether the route is only for requests that an application has sent on.
     pub(crate) is_internal: bool,
-    /// How its clients are treated, in place of its site's terms.
+    /// The terms for its clients, in place of its site's terms.
     pub(crate) terms: Option<Arc<Terms>>,
-    /// Whether what answers one of its paths may have another path, which another rule of the site is about. Set by
-    /// [`Site::with_one_spelling`].
+    /// Whether the file that answers one of its paths may have another path, which another rule of the site is about.
+    /// Set by [`Site::with_one_spelling`].
     pub(crate) names_others: bool,
 }
 
 impl From<Action> for Route {
-    /// A route for all requests of its path.
+    /// Makes a route for all requests of its path.
     fn from(action: Action) -> Route {
         Route {
             when: None,
@@ -154,7 +157,7 @@ impl From<Action> for Route {
 }
 
 impl Route {
-    /// The same, but answers of its application are compressed.
+    /// Has answers of the application compressed.
     #[must_use]
     pub fn compressing(mut self, rules: Arc<Rules>) -> Route {
         self.changes.get_or_insert_default();
@@ -162,14 +165,14 @@ impl Route {
         self
     }
 
-    /// The same, but it is answered by a folder whose folders say how they are served.
+    /// Has the route answered by a folder whose folders say how they are served.
     #[must_use]
     pub fn with_folders(mut self, folders: Folders) -> Route {
         self.action = Action::Folders(Arc::new(folders.beneath(self.changes.clone())));
         self
     }
 
-    /// The same, but answers of its application, or of its scripts, are kept for other clients.
+    /// Has answers of the application, or of the scripts, kept for other clients.
     #[must_use]
     pub fn caching(mut self, rules: CacheRules) -> Route {
         self.changes.get_or_insert_default();
@@ -177,7 +180,7 @@ impl Route {
         self
     }
 
-    /// The same, but calls for it may take as long as these limits say, which are those of its site else, the one with these
+    /// Gives the route limits of its own on the time of calls, in place of those of its site, which has these host
     /// names.
     #[must_use]
     pub fn timed(
@@ -192,21 +195,21 @@ impl Route {
         self
     }
 
-    /// The same, but it is only for requests that an application has sent on.
+    /// Restricts the route to requests that an application has sent on.
     #[must_use]
     pub fn internal(mut self) -> Route {
         self.apart.get_or_insert_default().is_internal = true;
         self
     }
 
-    /// Whether it is only for requests that an application has sent on.
+    /// Whether the route is only for requests that an application has sent on.
     pub(crate) fn is_internal(&self) -> bool {
         self.apart.as_ref().is_some_and(|apart| apart.is_internal)
     }
 
-    /// What a request has met that has come into it from this address.
+    /// Returns the guard and the limiter that a request from this address has met when it comes into the route.
     pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
-        // Where its address was enough, it was asked for nothing.
+        // A client whose address was enough was asked for nothing.
         let guard = match self.door(client) {
             Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
             _ => None,
@@ -214,7 +217,7 @@ impl Route {
         Met { guard, limiter: self.limiter.clone() }
     }
 
-    /// What of it a request has met before.
+    /// Returns which parts of this route a request has met before.
     pub(crate) fn past(&self, met: &Met) -> Past {
         let guard = self.guard.as_ref().map(|guard| guard.number);
         let limiters = (&met.limiter, &self.limiter);
@@ -222,12 +225,13 @@ impl Route {
         Past { is_let_in: guard.is_some() && guard == met.guard, is_counted }
     }
 
-    /// Whether what answers one of its paths may have another path, which another rule of the site is about.
+    /// Whether the file that answers one of its paths may have another path, which another rule of the site is about.
     pub(crate) fn names_others(&self) -> bool {
         self.apart.as_ref().is_some_and(|apart| apart.names_others)
     }
 
-    /// Whether a request takes it; if only its method keeps it from that, `methods` gets those with which it would.
+    /// Whether a request takes the route; if only its method keeps it from that, `methods` gets the methods with which
+    /// it would.
     #[inline]
     pub(crate) fn takes<'r>(
         &'r self,
@@ -243,13 +247,13 @@ impl Route {
         taken == Taken::Yes
     }
 
-    /// What a client with this address has to do to use it; `None` is a client of a unix socket.
+    /// Returns the condition for a client with this address; `None` is a client of a unix socket.
     #[inline]
     pub(crate) fn door(&self, client: Option<IpAddr>) -> Door<'_> {
         Door::of(self.admission.as_deref(), self.guard.as_ref(), client)
     }
 
-    /// Whether it has nothing around its action.
+    /// Whether the route has nothing around its action.
     #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
     #[inline(always)]
     pub(crate) fn is_bare(&self) -> bool {
@@ -261,13 +265,14 @@ impl Route {
             && self.changes.is_none()
     }
 
-    /// Whether it is an application's, with nothing around it.
+    /// Whether the route is an application's, with nothing around it.
     pub(crate) fn is_app(&self) -> bool {
         self.is_bare() && matches!(self.action, Action::App(_))
     }
 }
 
-/// Whether a path of this pattern may stand behind the name of a script of which it has nothing: then any route may be that one's.
+/// Whether a path of this pattern may stand behind the name of a script that is no part of the pattern's prefix: then
+/// the script may belong to any route.
 fn reaches_others(pattern: &PathPattern) -> bool {
     let has_script = |path: &[u8]| {
         memchr::memchr_iter(b'/', path).any(|at| SCRIPT_ENDS.iter().any(|end| path[..at].ends_with(end)))
@@ -279,52 +284,53 @@ fn reaches_others(pattern: &PathPattern) -> bool {
     }
 }
 
-/// How the names of scripts end.
+/// The ends of the names of scripts.
 pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = adyton_files::scripts::ENDS;
 
-/// How many sites there ever were in this process.
+/// The number of sites that ever existed in this process.
 static SITES: AtomicU64 = AtomicU64::new(0);
 
-/// What is served under some host names.
+/// A site: the routes and the terms under some host names.
 pub struct Site {
-    /// Its number among all that there ever were: what is kept for it is kept for no other, nor for the next version of it.
+    /// The number of the site among all that ever existed in this process: answers kept for it are kept for no other
+    /// site, nor for its next version.
     pub(crate) number: u64,
     hosts: Vec<HostPattern>,
     pub(crate) terms: Arc<Terms>,
     pub(crate) routes: Routes<Route>,
-    /// Whether its one route is that of an application, for all paths: then there is nothing to look for.
+    /// Whether its only route is that of an application, for all paths: then no route has to be looked for.
     pub(crate) is_one_app: bool,
     /// Whether its routes are found by [`spelled`] paths.
     has_one_spelling: bool,
     /// Whether any of its applications is mounted beneath a path.
     has_mounts: bool,
-    /// What comes before its routes, if anything does.
+    /// The rules that come before its routes, if there are any.
     pub(crate) ahead: Option<Box<Ahead>>,
 }
 
-/// What a site does with paths before routes are looked for.
+/// The rules of a site that apply to paths before routes are looked for.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// Those that nobody gets.
+    /// Paths that nobody gets.
     denied: DeniedPaths,
-    /// How others are changed.
+    /// Rewrites of other paths.
     rewrites: Rewrites,
 }
 
-/// What a site with these names is called in logs: by its first one.
+/// Returns the name of a site in logs: the first of these host names.
 fn name_of(hosts: &[HostPattern]) -> Option<Box<str>> {
     hosts.first().map(|host| host.to_string().into())
 }
 
 impl Site {
-    /// A site that is one application.
+    /// Makes a site that is one application.
     pub fn of_app(app: Arc<dyn App>, limits: SiteLimits) -> Site {
         let everything = (PathPattern::Prefix(Box::default()), Action::App(app).into());
         Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
     }
 
-    /// A site with these names, of which the first one of a plan needs none; with these routes, limits for its clients, and
-    /// a log for its answers.
+    /// Makes a site with these names, of which the first site of a plan needs none; with these routes, limits for its
+    /// clients, and a log for its answers.
     pub fn new(
         hosts: Vec<HostPattern>,
         routes: Routes<Route>,
@@ -340,8 +346,8 @@ impl Site {
         Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
     }
 
-    /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
-    /// segments is refused: so what a route protects stays protected. Without it, paths are compared as they were sent.
+    /// Has routes found by the decoded path with single slashes, whatever was sent, and paths with dot segments
+    /// refused: the paths that a route protects stay protected. Without this, paths are compared as they were sent.
     #[must_use]
     pub fn with_one_spelling(mut self) -> Site {
         self.has_one_spelling = true;
@@ -349,8 +355,8 @@ impl Site {
         self
     }
 
-    /// The same, but some paths are for nobody, whatever its routes and folders say, and others are changed before its routes
-    /// are looked for. Its routes are found by the new path in its one spelling.
+    /// Denies some paths to everybody, whatever routes and folders say, and changes others before routes are looked
+    /// for. Routes are then found by the new path in its one spelling.
     #[must_use]
     pub fn with_paths(mut self, denied: DeniedPaths, rewrites: Rewrites) -> Site {
         if !denied.is_empty() || !rewrites.is_empty() {
@@ -361,7 +367,7 @@ impl Site {
         self
     }
 
-    /// Marks the routes of which what answers may have another path, which another rule is about: they alone have to ask.
+    /// Marks the routes whose answering file may have another path, which another rule is about: only they have to ask.
     fn mark_names(&mut self) {
         let all = self.routes.iter().enumerate();
         let marks: Vec<bool> =
@@ -385,7 +391,7 @@ impl Site {
             self.denies(&path) || self.routes.first(&path).is_none_or(|(first, ..)| first != number)
         };
         match (&route.action, &route.scripts_index) {
-            // A fallback is a file that a folder may have a say about.
+            // A folder may have rules about the file of a fallback.
             (Action::Folders(_), _) if route.fallback.is_some() => true,
             (Action::App(_), Some(_)) if reaches_others(pattern) => true,
             (Action::Files(_) | Action::Folders(_), _) => {
@@ -405,19 +411,19 @@ impl Site {
         self.ahead.as_ref().is_some_and(|ahead| ahead.denied.find(path).is_some())
     }
 
-    /// Whether a path has dot segments, and is to have none. An application sees most of them as they were sent, so that those
-    /// without a dot or an escape are not looked at any closer.
+    /// Whether a path has dot segments and must not have any. An application sees most paths as they were sent, so
+    /// paths without a dot or an escape are not looked at any closer.
     #[inline]
     pub(crate) fn refuses(&self, path: &[u8]) -> bool {
         self.has_one_spelling && path.iter().any(|byte| matches!(byte, b'.' | b'%')) && spelled(path).is_err()
     }
 
-    /// The target that stands in the place of that of a request whose path this is, in its one spelling.
+    /// Returns the target that replaces that of a request with this path in its one spelling, if there is one.
     pub(crate) fn rewritten(&self, path: &[u8], request: Request<'_>) -> Option<Vec<u8>> {
         self.ahead.as_ref()?.rewrites.target(path, request.query())
     }
 
-    /// The same, with pages of its own.
+    /// Gives the site pages of its own.
     #[must_use]
     pub fn with_pages(mut self, pages: Vec<StatusPage>) -> Site {
         let Terms { name, limits, log, .. } = &*self.terms;
@@ -425,20 +431,21 @@ impl Site {
         self
     }
 
-    /// The path by which its routes are found.
+    /// Returns the path by which the site's routes are found.
     #[inline]
     pub(crate) fn spelled<'p>(&self, path: &'p [u8]) -> Result<Cow<'p, [u8]>, DotSegment> {
         if self.has_one_spelling { spelled(path) } else { Ok(Cow::Borrowed(path)) }
     }
 
-    /// How much of a path as it was sent is the part of a route whose own part has so many bytes.
+    /// Returns how many bytes of a path as it was sent are the route's own part, which has `prefix_bytes` in the
+    /// pattern.
     #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
     #[inline(always)]
     pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
         if self.has_one_spelling { raw_bytes(path, prefix_bytes) } else { prefix_bytes }
     }
 
-    /// The application of one of its routes.
+    /// Returns the application of one of the routes.
     pub(crate) fn app(&self, route: usize) -> Option<&Arc<dyn App>> {
         match &self.routes.action(route)?.action {
             Action::App(app) => Some(app),
@@ -447,8 +454,8 @@ impl Site {
         }
     }
 
-    /// Where the application of this route stands in a path: that path, decoded, and how many bytes of the path as it was
-    /// sent are that.
+    /// Returns where the application of this route is mounted in a path: the decoded mount path, and its length in the
+    /// path as it was sent.
     #[inline]
     pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
         if self.has_mounts { self.found_mount(route, path) } else { (b"", 0) }
@@ -465,7 +472,8 @@ impl Site {
         }
     }
 
-    /// What becomes of a request, as far as that is known before its body is here; `has_missed`: a folder was asked already.
+    /// Returns the fate of a request, as far as it is known before the body is here; `has_missed`: a folder was asked
+    /// already.
     pub(crate) fn fate(
         &self,
         request: Request<'_>,
@@ -489,7 +497,7 @@ impl Site {
             match route.door(client) {
                 _ if route.is_internal() => return Fate::Here,
                 Door::Open => {}
-                // To verify what it says may take longer than to read the body.
+                // Verifying the credentials may take longer than reading the body.
                 Door::Guarded(guard) if guard.asks_of_all() || request.has(Known::Authorization) => {
                     return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
                 }
@@ -499,7 +507,7 @@ impl Site {
                 // As in `Loop::route`.
                 Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
                     if has_missed => {}
-                // Its fallback may be a program, too.
+                // The fallback of the folder may be a program, too.
                 Action::Folders(ref own)
                     if (own.cgi().is_some() && route.fallback.is_some())
                         || own.may_run_at(rest(), &self.terms, now_ms) =>
@@ -507,7 +515,7 @@ impl Site {
                     return Fate::Script;
                 }
                 Action::Folders(ref own) if own.pages().is_some() => return Fate::App,
-                // A folder in it may ask who the client is, which may take longer than to read the body.
+                // A folder inside may ask who the client is, which may take longer than reading the body.
                 Action::Folders(_) if request.has(Known::Authorization) => {
                     return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
                 }
@@ -530,7 +538,7 @@ impl Site {
         Fate::Here
     }
 
-    /// What becomes of a request whose target is another one, as far as its path alone says it.
+    /// Returns the fate of a request whose target was rewritten, as far as the new path alone tells it.
     fn fate_at(&self, target: &[u8], has_missed: bool) -> Fate {
         let path = target.split(|&byte| byte == b'?').next().unwrap_or_default();
         let Ok(path) = self.spelled(path) else { return Fate::App };
@@ -543,16 +551,16 @@ impl Site {
         }
     }
 
-    /// Whether a script may answer a path, which wants all of a body before it begins.
+    /// Whether a script may answer a path; a script wants all of a body before it begins.
     fn leads_to_script(&self, path: &[u8]) -> bool {
         self.routes.of(path).any(|(_, _, route)| route.action.runs_scripts())
     }
 }
 
-/// What becomes of a request.
+/// The fate of a request: who can answer it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nothing but a folder, or the server itself, can answer it.
+    /// Only a folder, or the server itself, can answer it.
     Here,
     /// The application may be asked.
     App,
@@ -577,16 +585,16 @@ pub struct Plan {
     logs: Vec<SharedLog>,
 }
 
-/// Why sites make no plan.
+/// Reason why sites make no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// There is none.
+    /// The plan has no site.
     NoSite,
-    /// Two have the same host name.
+    /// Two sites have the same host name.
     Host(HostError),
-    /// A route is for a folder that there is not: its number, and how many there are.
+    /// A route is for a folder that does not exist: its number, and how many folders there are.
     NoFolder(usize, usize),
-    /// A route is for a passage that there is not: its number, and how many there are.
+    /// A route is for a passage that does not exist: its number, and how many passages there are.
     NoPassage(usize, usize),
 }
 
@@ -608,11 +616,11 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// The plan of these sites. What no host name matches is for the first one.
+    /// Makes the plan of these sites. A request whose host no site names goes to the first one.
     ///
     /// # Errors
     ///
-    /// There is no site, or two have the same host name.
+    /// No site is given, or two have the same host name.
     pub fn new(sites: Vec<Site>) -> Result<Plan, PlanError> {
         if sites.is_empty() {
             return Err(PlanError::NoSite);
@@ -637,7 +645,7 @@ impl Plan {
         })
     }
 
-    /// The number of the site that a request is for; `last` is what this plan was asked last.
+    /// Returns the number of the site that a request is for; `last` is the host that this plan was asked for last.
     #[inline]
     pub(crate) fn number_of(&self, request: Request<'_>, last: &mut LastHost) -> usize {
         if self.sites.len() == 1 {
@@ -663,7 +671,7 @@ impl Plan {
         self.sites.iter().position(|other| Arc::ptr_eq(other, site))
     }
 
-    /// The site of a client that has not said which it wants.
+    /// Returns the site for a client that has not said which one it wants.
     pub(crate) fn first(&self) -> &Arc<Site> {
         &self.sites[0]
     }
@@ -686,7 +694,7 @@ impl Plan {
         routes.any(|(_, route)| route.action.runs_scripts())
     }
 
-    /// Whether all of its folders are among `count`.
+    /// Checks that the folders of all routes are among `count`.
     pub(crate) fn check_folders(&self, count: usize) -> Result<(), PlanError> {
         let routes = self.sites.iter().flat_map(|site| site.routes.iter());
         let sent = |route: &Route| {
@@ -703,7 +711,7 @@ impl Plan {
         }
     }
 
-    /// Whether all of its passages are among `count`.
+    /// Checks that the passages of all routes are among `count`.
     pub(crate) fn check_passages(&self, count: usize) -> Result<(), PlanError> {
         let routes = self.sites.iter().flat_map(|site| site.routes.iter());
         let numbers = routes.filter_map(|(_, route)| match route.action {

@@ -1,4 +1,4 @@
-//! How a site treats its clients, whatever answers them.
+//! The terms on which a site treats its clients, whatever answers them.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use crate::site::limits::SiteLimits;
 /// A log that several sites may share.
 pub type SharedLog = Arc<Mutex<AccessLog>>;
 
-/// A page of a site's own for a status that the server itself answers with.
+/// A page of a site's own, for a status that the server itself answers with.
 #[derive(Clone, Debug)]
 pub struct StatusPage {
     /// The status.
@@ -23,20 +23,20 @@ pub struct StatusPage {
 
 /// The limits of a site, its log, and its pages.
 pub(crate) struct Terms {
-    /// What the site is called in logs: its first name, if it has one.
+    /// The name of the site in logs: its first one, if it has any.
     pub(crate) name: Option<Box<str>>,
     /// How much its clients may send, and how long everything may take.
     pub(crate) limits: SiteLimits,
-    /// Where its answers are logged, by all loops: the lines are in the order in which the answers were finished.
+    /// The log of its answers, for all loops: lines are in the order in which the answers were finished.
     pub(crate) log: Option<SharedLog>,
-    /// What stands in the place of the server's own pages; of two for a status the last counts.
+    /// Pages in place of the server's own; of two for one status the last counts.
     pub(crate) pages: Vec<StatusPage>,
     /// Row of the tally in which its answers are counted.
     row: AtomicU8,
 }
 
 impl Terms {
-    /// Terms that are counted nowhere until they have a row.
+    /// Makes terms that are counted nowhere until they have a row.
     pub(crate) fn new(
         name: Option<Box<str>>,
         limits: SiteLimits,
@@ -58,14 +58,14 @@ impl Terms {
         self.row.store(row, Ordering::Relaxed);
     }
 
-    /// The same, with more pages, which count in place of others.
+    /// Returns these terms with more pages, which count in place of earlier ones.
     pub(crate) fn with_more_pages(&self, pages: Vec<StatusPage>) -> Terms {
         let pages = self.pages.iter().cloned().chain(pages).collect();
         let row = AtomicU8::new(self.row.load(Ordering::Relaxed));
         Terms { row, ..Terms::new(self.name.clone(), self.limits, self.log.clone(), pages) }
     }
 
-    /// Terms of a client of no site that is known here: neither the name nor the pages of the site.
+    /// Returns the terms for a client whose site is not known here: without the name and the pages of the site.
     pub(crate) fn of_no_site(&self) -> Terms {
         Terms::new(None, self.limits, self.log.clone(), Vec::new())
     }

@@ -1,4 +1,4 @@
-//! The thread that verifies passwords: a good hash takes milliseconds to be compared, and no loop waits for that.
+//! The thread that verifies passwords: to compare a good hash takes milliseconds, and no loop waits for that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,7 +12,8 @@ use crate::answering::verdict::Verdict;
 use crate::guard::Credentials;
 use crate::threads::home::Home;
 
-/// Passwords that wait to be verified; more are answered 503. At 50 ms for each the last waits for some seconds.
+/// Passwords that may wait to be verified; requests with further ones are answered 503. At 50 ms for each, the last one
+/// waits for some seconds.
 const WAITING_MAX: usize = 128;
 
 /// Credentials of a request that waits with its loop until they are verified.
@@ -24,12 +25,13 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The credentials of the request of this connection, whose loop hears at `home` that they are verified.
+    /// Makes a check of the credentials of the request of connection `key`, whose loop hears at `home` that they are
+    /// verified.
     pub(crate) fn new(key: usize, home: Arc<dyn Home>, credentials: Box<Credentials>) -> Arc<Check> {
         Arc::new(Check { key, home, credentials, verdict: OnceLock::new() })
     }
 
-    /// What has come of it, as soon as it is known.
+    /// Returns the verdict, as soon as it is known.
     pub(crate) fn verdict(&self) -> Option<&Verdict> {
         self.verdict.get()
     }
@@ -44,21 +46,21 @@ impl Check {
             );
             self.credentials.refused()
         });
-        // It is set once: here.
+        // The verdict is set once: here.
         let _ = self.verdict.set(verdict);
         self.home.redeemed(self.key);
     }
 }
 
-/// The thread, from the first password on.
+/// The thread that verifies passwords; it runs from the first password on.
 #[derive(Default)]
 pub(crate) struct Checker {
     queue: OnceLock<Option<SyncSender<Arc<Check>>>>,
 }
 
 impl Checker {
-    /// Has credentials verified; `false` if too many wait already, or there can be no thread. `nice` is how much lower
-    /// than that of the loops its priority is.
+    /// Has credentials verified; `false` if too many wait already, or the thread cannot be started. `nice` is how much
+    /// lower the thread's priority is than that of the loops.
     pub(crate) fn submit(&self, check: Arc<Check>, nice: u8) -> bool {
         let queue = self.queue.get_or_init(|| {
             let (sender, receiver) = sync_channel(WAITING_MAX);
@@ -70,7 +72,7 @@ impl Checker {
     }
 }
 
-/// Verifies until the server ends.
+/// Verifies credentials until the server ends.
 fn run(queue: &Receiver<Arc<Check>>, nice: u8) {
     if nice > 0 {
         process::give_way(nice);

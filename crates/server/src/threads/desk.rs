@@ -1,4 +1,4 @@
-//! What a thread works with while it drives a loop, and while it calls the application.
+//! Buffers of a thread that drives a loop, or calls the application.
 
 use adyton_http1::Head;
 
@@ -6,7 +6,7 @@ use crate::answering::exchange::Exchange;
 use crate::config::Config;
 use crate::threads::endpoints::LastEndpoint;
 
-/// What a driver needs for one connection at a time.
+/// A driver's buffers for one connection at a time.
 pub(crate) struct Desk {
     pub(crate) buffer: Box<[u8]>,
     pub(crate) head: Head,
@@ -18,7 +18,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// The buffer holds a whole head of the largest size, and what usually follows it.
+    /// Makes a desk whose buffer holds a whole head of the largest size, and the bytes that usually follow it.
     pub(crate) fn new(config: &Config) -> Self {
         let bytes = config.head.head_bytes_max + (64 << 10);
         Self {
@@ -30,12 +30,12 @@ impl Desk {
         }
     }
 
-    /// The exchange whose request is to be asked of the application.
+    /// Takes the exchange whose request the application is to answer.
     pub(crate) fn take_exchange(&mut self) -> Box<Exchange> {
         self.exchange.take().unwrap_or_else(Exchange::empty)
     }
 
-    /// Keeps the place of a request that is answered for the next one.
+    /// Keeps the exchange of an answered request for the next one.
     pub(crate) fn keep_exchange(&mut self, mut exchange: Box<Exchange>) {
         exchange.clear();
         self.exchange = Some(exchange);

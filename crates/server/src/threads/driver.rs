@@ -1,4 +1,4 @@
-//! A thread of the server: drives a loop, runs its errands, or those that wait in the queue.
+//! A thread of the server: it drives a loop and runs its errands, or runs errands that wait in the queue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -33,10 +33,10 @@ use crate::threads::shared::{Http, Own, Shared};
 use crate::threads::task::{NO_KEY, Task, What};
 use crate::threads::waiter::set_waiter;
 
-/// Late answers up to this size are left to the loop.
+/// Late answers up to this size are sent by the loop.
 const LOOP_SENDS_BYTES_MAX: u64 = 16 << 10;
 
-/// A request that has used the CPU for so long computes.
+/// CPU time from which on a request counts as one that computes.
 const COMPUTES_US: u64 = 10_000;
 
 /// One thread of the server.
@@ -46,9 +46,9 @@ pub(crate) struct Driver {
     hand: Hand,
     /// The loop that the errand at hand came from.
     home: usize,
-    /// Whether it runs at a lower priority, or never shall.
+    /// Whether it runs at a lower priority already, or never shall.
     gives_way: bool,
-    /// Where it notes the request that it is in, for the case that the process dies of it.
+    /// Notes the request that the thread is in, for the case that the process dies of it.
     trace: Option<Trace>,
 }
 
@@ -57,7 +57,7 @@ impl Driver {
         let post = shared.crew.join(enters, Own::new(thread));
         set_waiter(Some(Rc::new(Employment { shared: Arc::clone(shared), post: Arc::clone(&post) })));
         let hand = Hand::new(Arc::clone(shared), post);
-        // With one slot this thread is the loop's driver, too.
+        // With one slot this thread also drives the loop, so it keeps its priority.
         let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
         let desk = Desk::new(&shared.config);
         Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, trace: shared.tally.trace() }
@@ -67,7 +67,7 @@ impl Driver {
         &self.shared.crew
     }
 
-    /// Works until the crew needs this thread no more.
+    /// Works until the crew no longer needs this thread.
     pub(crate) fn work(mut self) {
         loop {
             self.take_along();
@@ -86,11 +86,11 @@ impl Driver {
         set_waiter(None);
     }
 
-    /// Runs the quick requests that have queued while this thread waited for the interpreter, and lets go of it then.
+    /// Runs the quick requests that have queued while this thread waited for the interpreter, and then lets go of it.
     fn take_along(&mut self) {
         if std::mem::take(&mut self.hand.takes_along) {
             self.crew().begin_taking();
-            // Not those that come now: while clients ask again at once there would be no end of it.
+            // Requests that come from now on are left out: with clients that ask again at once there would be no end.
             for _ in 0..self.crew().waiting() {
                 let Some(job) = self.crew().withdraw(|job| job.is_quick) else { break };
                 self.crew().note_back(&self.hand.post);
@@ -102,7 +102,7 @@ impl Driver {
         self.call_up_rest();
     }
 
-    /// Calls up other threads for the requests that were left to this one.
+    /// Calls up other threads for requests that were left to this one.
     fn call_up_rest(&mut self) {
         if std::mem::take(&mut self.hand.leaves_rest) {
             self.crew().call_up_rest(clock::monotonic_ms());
@@ -132,7 +132,7 @@ impl Driver {
                     driven.called.wake();
                     self.call_up_rest();
                     if self.should_give_back(&post) {
-                        // The next driver takes one if it needs it; this thread may have a use for it now.
+                        // The next driver takes a slot if it needs one; this thread may need the slot now.
                         self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
                         self.crew().offer(driven);
                         return;
@@ -158,13 +158,13 @@ impl Driver {
         crew.should_give_up(post) || (self.shared.change.load(Ordering::Relaxed) && asked())
     }
 
-    /// Goes on errands until the loop can go on (it comes back), or has gone on without this thread.
+    /// Runs errands until the loop can go on. Returns the loop, or `None` if it has gone on without this thread.
     fn run_errands(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<Box<Loop>> {
         let mut next = Some(errand);
         while let Some(errand) = next {
             (driven, next) = self.run_errand(driven, errand)?;
             if self.hand.leaves_rest {
-                // The loop takes back what has queued of it.
+                // The loop takes its own queued requests back.
                 self.hand.takes_along = false;
                 if !driven.has_queued {
                     self.call_up_rest();
@@ -174,7 +174,7 @@ impl Driver {
         Some(driven)
     }
 
-    /// Goes on an errand; comes back with the loop and its next errand, or not at all.
+    /// Runs an errand. Returns the loop and its next errand, or `None` if the loop has gone on without this thread.
     fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
         self.hand.post.begin_errand();
         let date = driven.date;
@@ -187,7 +187,7 @@ impl Driver {
                 self.hand.give_up();
             }
             HandOver::Never => {
-                // No other thread would, however long this takes.
+                // No other thread takes the loop over, however long this call takes, so no other would wake them.
                 driven.called.wake();
                 self.hand.driven = Some(driven);
             }
@@ -284,8 +284,8 @@ impl Driver {
         }
     }
 
-    /// Runs what has waited in the queue. After its first request that computes, a thread has a lower priority than the
-    /// loop, for good (an ordinary user cannot take that back).
+    /// Runs an errand from the queue. After its first request that computes, a thread has a lower priority than the
+    /// loop, for good (an ordinary user cannot raise it again).
     fn work_on(&mut self, job: Job) {
         let begun = Mark::now();
         self.run_job(job, begun);
@@ -336,12 +336,12 @@ impl Driver {
         left
     }
 
-    /// Has an answer given that comes later than its call.
+    /// Has an answer given that comes after its call.
     fn redeem(&mut self, exchange: &mut Exchange, made: Made, date: &[u8; 29]) -> Left {
         let Exchange { request, answer, .. } = exchange;
         let Desk { buffer, head, .. } = &mut self.desk;
         let bytes = request.head_bytes(buffer);
-        // What follows the answer looks at the desk's head.
+        // The steps after the answer look at the desk's head.
         parse_again(head, bytes, &self.shared.config.head);
         enter(self.trace.as_ref(), &answer.id, bytes);
         let mut reply = Reply::of_application(answer, &self.shared, date, &mut self.hand);
@@ -351,7 +351,7 @@ impl Driver {
         left
     }
 
-    /// Asks the application for the next pieces of an answer; returns what it still has to give.
+    /// Asks the application for the next pieces of an answer. Returns the stream, unless it has ended.
     fn pull(
         &mut self,
         exchange: &mut Exchange,
@@ -371,7 +371,7 @@ impl Driver {
         (pulled == Pull::More).then_some(stream)
     }
 
-    /// Closes what is left of an answer.
+    /// Drops the rest of an answer.
     fn discard(&mut self, stream: Box<dyn Stream>) {
         self.hand.lend_loop();
         self.hand.take_interpreter();
@@ -381,20 +381,21 @@ impl Driver {
                 format_args!("the server itself failed while it closed an answer"),
             );
         }
-        // What it has begun to say is not the next request's.
+        // A log line that the application has begun here must not go on in the next request.
         request::leave();
         if !self.hand.late {
             let nothing = self.hand.reclaim_loop();
             debug_assert!(nothing.is_none(), "no outbox was lent");
         }
         if self.hand.late {
-            // It is over, if it was handed over: no exchange comes home to say so.
+            // No exchange comes home to tell that a late errand of this kind is over.
             self.end_task();
             self.shared.inboxes[self.home].discards.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
-    /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
+    /// Brings an answer home to a loop that has gone on: sends as much as the client takes, and leaves the rest to the
+    /// loop.
     fn come_late(&mut self, mut exchange: Box<Exchange>, left: Left, pace: Option<Pace>) {
         if matches!(left, Left::Later(_) | Left::Onward | Left::Judged(_)) {
             if let Some(rest) = exchange.leave_desk(&self.desk.buffer) {
@@ -422,9 +423,9 @@ impl Driver {
             self.hand.detach();
         }
         let outbox = exchange.outbox();
-        // A loop that is awake sends small answers, many in a row: each wakes a client, and while one is awake to take the
-        // first the next cost less. For large ones it has no time, and one that sleeps need not be woken. An error shows
-        // again when it sends the rest.
+        // A loop that is awake sends small answers, many in a row: each wakes a client, and while a client is awake to
+        // take the first, the next cost less. A loop has no time for large answers, and a sleeping loop need not be
+        // woken. An error shows again when the loop sends the rest.
         let sends = outbox.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
             || self.shared.inboxes[self.home].asleep.load(Ordering::Relaxed);
         if sends && matches!(outbox.flush(), Ok(Flushed::All)) {
@@ -433,7 +434,7 @@ impl Driver {
         self.put_into_inbox(Return { exchange, left, is_departed: false, learned });
     }
 
-    /// What the thread was in is over: if its time was, too, whatever is left of the interruption ends with it.
+    /// Ends the thread's task. If the task was interrupted, takes back whatever is left of the interruption.
     fn end_task(&mut self) {
         let task = lock(&self.hand.post.own.task).take();
         if task.is_some_and(|task| task.is_interrupted())
@@ -444,11 +445,11 @@ impl Driver {
         }
     }
 
-    /// The request is over for this thread.
+    /// Puts a request that is over for this thread into the inbox of its loop.
     fn put_into_inbox(&mut self, mut back: Return) {
         let is_disowned = back.exchange.outbox().disowned;
         if is_disowned {
-            // What is left of a stream is dropped while attached.
+            // The rest of a stream is dropped while attached.
             self.hand.take_interpreter();
         }
         self.end_task();
@@ -459,11 +460,11 @@ impl Driver {
     }
 }
 
-/// Ends an answer as the outcome of its call demands; returns what is left of it.
+/// Ends an answer as the outcome of its call demands. Returns the rest of the answer.
 fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
     if reply.goes_on() {
         if !matches!(outcome, Outcome::Failed | Outcome::TimedOut) {
-            // What is left of a stream is dropped here, while attached.
+            // The rest of a stream is dropped here, while attached.
             drop(outcome);
             reply.outbox();
             return Left::Onward;
@@ -479,7 +480,7 @@ fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
             reply.fail(504, "The application took too long.");
             Left::Nothing
         }
-        // What has begun cannot be answered later.
+        // An answer that has begun cannot be given later.
         Outcome::Failed | Outcome::TimedOut | Outcome::Later(_) | Outcome::Judged(_) => {
             reply.abort();
             Left::Nothing
@@ -492,7 +493,7 @@ fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
     left
 }
 
-/// The thread is in a request from here on: what it logs is about it, and what it dies of, too.
+/// Notes that the thread is in a request from here on: its log lines are about that request, and so is a crash.
 fn enter(trace: Option<&Trace>, id: &RequestId, head: &[u8]) {
     request::enter(id);
     if let Some(trace) = trace {
@@ -500,7 +501,7 @@ fn enter(trace: Option<&Trace>, id: &RequestId, head: &[u8]) {
     }
 }
 
-/// The thread of this trace has come back from a request.
+/// Notes that the thread of this trace has come back from a request.
 fn leave(trace: Option<&Trace>) {
     request::leave();
     if let Some(trace) = trace {

@@ -1,37 +1,37 @@
-//! Which endpoints are mostly slow: their requests go to the queue instead of the loop's thread.
+//! Scores of endpoints: requests of endpoints that are mostly slow go to the queue instead of the loop's thread.
 //!
-//! An endpoint is a method and a path in which segments with a digit are all the same: they name a thing, and not what is
-//! done with it. A call during which another thread takes over the loop, or that the loop has timed because its batch
-//! took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it back. So the
-//! quick path writes nothing and reads no clock.
+//! An endpoint is a method and a path in which all segments with a digit count as equal: they name a thing, and not
+//! what is done with it. A call during which another thread takes over the loop, or that the loop has timed because its
+//! batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it
+//! back. So the quick path writes nothing and reads no clock.
 //!
-//! What waits in the queue's threads may have waited for the interpreter alone, which the others of them had: each would
-//! keep the others slow. So of a slow endpoint whose calls are brief the loop's thread makes one in a while, where such a
-//! wait is rare. If that is quick, so is the endpoint.
+//! A call on a thread of the queue may have waited only for the interpreter, which another of these threads had: so
+//! they would keep each other slow. On the loop's thread such a wait is rare. So that thread makes one call in a while
+//! of a slow endpoint whose calls are brief; if that call is quick, so is the endpoint.
 //!
-//! Where things are named by words, each path may be met once. So a call of an endpoint that nothing is known of moves
-//! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go
-//! to the queue until something is known of them.
+//! Where things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
+//! score of its *family*, too: of the endpoints that differ in the last segment alone. Endpoints of a slow family go to
+//! the queue until they have a score of their own.
 
 use adyton_http::Request;
 
 use crate::threads::pace::Pace;
 
-/// Endpoints that are remembered; what is not is taken for quick.
+/// Endpoints that are remembered; others are taken for quick.
 const SCORES: usize = 1024;
 
-/// Of a slow endpoint whose calls are brief, the loop's thread makes one of so many.
+/// Calls of a slow but brief endpoint among which the loop's thread makes one.
 const TRIED: u8 = 64;
 
 /// The score of an endpoint whose last calls were all slow.
 const SCORE_MAX: u8 = 255;
 
-/// From this score on an endpoint is slow, until it falls below [`QUICK`].
+/// From this score on, an endpoint is slow, until its score falls below [`QUICK`].
 const SLOW: u8 = 100;
 
 const QUICK: u8 = 40;
 
-/// So many bytes of a path tell endpoints apart.
+/// Bytes of a path that tell endpoints apart; the rest is not looked at.
 const PATTERN_BYTES: usize = 128;
 
 /// A name for an endpoint and one for its family: hashes, never 0.
@@ -42,13 +42,13 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// That of requests which teach nothing.
+    /// The endpoint of requests from which nothing is learned.
     pub(crate) const NONE: Self = Self { own: 0, family: 0 };
 
-    /// The endpoint of a method and a path.
+    /// Returns the endpoint of a method and a path.
     pub(crate) fn of(method: &[u8], path: &[u8]) -> Self {
         let path = &path[..path.len().min(PATTERN_BYTES)];
-        // Without a branch for each byte.
+        // A fold has no branch for each byte, unlike `any`.
         if path.iter().fold(false, |found, byte| found | byte.is_ascii_digit()) {
             let mut buffer = [0; PATTERN_BYTES];
             return Self::of_pattern(method, pattern(path, &mut buffer));
@@ -65,12 +65,12 @@ impl Endpoint {
     }
 }
 
-/// The endpoint of the last head: the same head has the same one.
+/// The endpoint of the last head, which is found again for that head.
 #[derive(Default)]
 pub(crate) struct LastEndpoint(Option<(u64, Endpoint)>);
 
 impl LastEndpoint {
-    /// The endpoint of a head that was parsed from `bytes`.
+    /// Returns the endpoint of the head that was parsed as number `reads`.
     pub(crate) fn of(&mut self, reads: u64, request: Request<'_>) -> Endpoint {
         match self.0 {
             Some((last, endpoint)) if last == reads => endpoint,
@@ -93,7 +93,7 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     hash ^ hash >> 32 | 1
 }
 
-/// A path with one `0` for each segment that has a digit; it is no longer than the path.
+/// Returns a path with `0` for each segment that has a digit, which is no longer than the path.
 fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
     let mut length = 0;
     for (number, segment) in path.split(|&byte| byte == b'/').enumerate() {
@@ -108,28 +108,29 @@ fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
     &buffer[..length]
 }
 
-/// How slow the calls of an endpoint, or of a family, were.
+/// The score of an endpoint, or of a family: how slow its calls were.
 #[derive(Clone, Copy)]
 struct Score {
     name: u64,
     points: u8,
     slow: bool,
-    /// Whether what was slow was brief.
+    /// Whether the last slow call was brief.
     is_brief: bool,
-    /// How many calls went to the queue since one was tried.
+    /// Calls that went to the queue since the last trial.
     queued: u8,
 }
 
 impl Score {
-    /// Nothing is known.
+    /// Makes the score of a name about which nothing is known.
     fn new(name: u64) -> Self {
         Self { name, points: 0, slow: false, is_brief: false, queued: 0 }
     }
 
-    /// Makes it the score of this name, unless it is that of another which is met more often; tells whether it is.
+    /// Makes it the score of this name, unless another name has it that is met more often. Returns whether it is the
+    /// score of this name now.
     fn becomes(&mut self, name: u64) -> bool {
         if self.name != name {
-            // The one that is there gives way when it is met as often.
+            // The present name gives way when the new one is met as often.
             self.points -= self.points.div_ceil(4);
             if self.points > QUICK {
                 return false;
@@ -151,13 +152,13 @@ impl Score {
     }
 }
 
-/// What has been learned, in a table of fixed size: a client that sends many paths makes it forget, and no more.
+/// Scores in a table of fixed size: a client that sends many paths makes it forget, and no more.
 pub(crate) struct Endpoints {
     scores: Box<[Score]>,
 }
 
 impl Endpoints {
-    /// Nothing is known.
+    /// Makes a table that knows nothing yet.
     pub(crate) fn new() -> Self {
         Self { scores: vec![Score::new(0); SCORES].into() }
     }
@@ -166,12 +167,12 @@ impl Endpoints {
         &mut self.scores[index(name)]
     }
 
-    /// What is known of it, if anything.
+    /// Returns the score of this name, if there is one.
     fn known(&self, name: u64) -> Option<&Score> {
         Some(&self.scores[index(name)]).filter(|score| score.name == name)
     }
 
-    /// Whether the next request for this endpoint had better wait in the queue.
+    /// Whether the next request for this endpoint should wait in the queue.
     pub(crate) fn is_slow(&mut self, endpoint: Endpoint) -> bool {
         let name = if self.known(endpoint.own).is_some() { endpoint.own } else { endpoint.family };
         if !self.known(name).is_some_and(|score| score.slow) {
@@ -187,7 +188,7 @@ impl Endpoints {
         self.known(endpoint.own).is_some_and(|score| score.slow)
     }
 
-    /// The loop's thread has made a call.
+    /// Learns from a call that the loop's thread has made.
     pub(crate) fn made(&mut self, endpoint: Endpoint, pace: Pace) {
         if pace == Pace::Quick
             && let Some(score) = self.known(endpoint.own)
@@ -199,7 +200,7 @@ impl Endpoints {
         }
     }
 
-    /// A call was so.
+    /// Learns the pace of a call.
     pub(crate) fn took(&mut self, endpoint: Endpoint, pace: Pace) {
         if pace != Pace::Quick {
             self.note_slow(endpoint, pace == Pace::Brief);
@@ -211,7 +212,7 @@ impl Endpoints {
         }
     }
 
-    /// A call was slow.
+    /// Learns that a call was slow.
     pub(crate) fn slow(&mut self, endpoint: Endpoint) {
         self.note_slow(endpoint, false);
     }
@@ -242,7 +243,7 @@ mod tests {
         Endpoint::of(b"GET", path.as_bytes())
     }
 
-    /// The method and all segments tell endpoints apart, but for what the numbers in them are.
+    /// The method and all segments tell endpoints apart, except by the numbers in them.
     #[test]
     fn endpoints_are_patterns() {
         assert_eq!(get("/users/17/posts"), get("/users/18/posts"));
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(get(&long), get(&format!("{long}a")), "what is beyond the bound is not looked at");
     }
 
-    /// A slow endpoint makes no quick one beside it wait, and none that is known to be quick.
+    /// A slow endpoint makes no other endpoint beside it wait.
     #[test]
     fn neighbours_stay_quick() {
         let mut endpoints = Endpoints::new();
@@ -267,7 +268,8 @@ mod tests {
         assert!(!endpoints.is_slow(get("/api/v1/ping")));
     }
 
-    /// Pages that are named by words, each met once: the family is learned, and a quick one of it after one call.
+    /// For pages that are named by words, and each met once, the family is learned; a quick page of it is known after
+    /// one call.
     #[test]
     fn families_are_learned() {
         let word = |number: u8| get(&format!("/pages/{}", char::from(b'a' + number)));
@@ -287,7 +289,7 @@ mod tests {
         assert!(!endpoints.is_slow(word(21)), "most of them are quick");
     }
 
-    /// Once is no habit; a few times are. Quick calls undo it.
+    /// One slow call is no habit, a few are, and quick calls undo that.
     #[test]
     fn learns_and_forgets() {
         let (slow, other) = (get("/report"), get("/"));
@@ -321,7 +323,8 @@ mod tests {
         assert!(queued < 2_000, "{queued} of 10000 were queued");
     }
 
-    /// What is brief is tried again and again, and one quick call of the loop's thread is enough; what is long never is.
+    /// A brief endpoint is tried again and again, and one quick call of the loop's thread is enough; a long one is
+    /// never tried.
     #[test]
     fn brief_calls_are_tried() {
         let (brief, long) = (get("/brief"), get("/long"));
@@ -341,7 +344,7 @@ mod tests {
         assert_eq!(640, tried(&mut endpoints, brief));
     }
 
-    /// Any number of endpoints fits.
+    /// The table takes any number of endpoints.
     #[test]
     fn many_endpoints() {
         let mut endpoints = Endpoints::new();

@@ -1,4 +1,4 @@
-//! A thread's hold on the loop that it drives, or on nothing but a request; and how it lets other threads have that.
+//! A thread's hold on the loop that it drives, or on a request alone, and how the thread lets others have them.
 
 use std::io;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use crate::threads::pace::Waited;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::waiter::Waiter;
 
-/// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
+/// Threads that may wait for their clients without a slot, beside those inside the application; further ones keep their
+/// slots.
 const PARKED_MAX: usize = 1024;
 
-/// Items of a stream that come faster than this, one after the other, are sent together.
+/// Time between two items of a stream: items that come faster are sent together.
 const QUICK_ITEM_US: u64 = 100;
 
-/// A thread's hold on its loop, or on nothing but a request.
+/// A thread's hold on its loop, or on a request alone.
 #[expect(clippy::struct_excessive_bools, reason = "each says something else, and all combinations occur")]
 pub(crate) struct Hand {
     pub(crate) shared: Arc<Shared>,
@@ -34,22 +35,22 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     pub(crate) slot: bool,
     attached: bool,
-    /// When it last lent an outbox while it was late.
+    /// When it last lent an outbox while late.
     lent_us: u64,
-    /// How much of the answer's body there was then.
+    /// Bytes of the answer's body at that time.
     lent_body_bytes: u64,
-    /// How often something unsent was in it.
+    /// Number of outboxes lent with unsent bytes.
     lent_times: usize,
-    /// Whether it has waited so long for the interpreter that requests have queued, which it takes along.
+    /// Whether it also has to run the requests that have queued while it waited long for the interpreter.
     pub(crate) takes_along: bool,
-    /// Whether others are to be called up for requests that were left to it.
+    /// Whether other threads are to be called up for requests that were left to it.
     pub(crate) leaves_rest: bool,
-    /// How it has waited for the interpreter since its errand began.
+    /// Its wait for the interpreter since its errand began.
     pub(crate) waited: Waited,
 }
 
 impl Hand {
-    /// Empty: of a thread that has just come.
+    /// Makes the empty hand of a thread that has just come.
     pub(crate) fn new(shared: Arc<Shared>, post: Arc<Post<Http>>) -> Self {
         Self {
             shared,
@@ -74,8 +75,9 @@ impl Hand {
         }
     }
 
-    /// What is written so far must not wait for the application. But items that come one right after the other are sent
-    /// together: a system call for each would take ten times as long as the items.
+    /// Sends the bytes written so far, which must not wait for the application, and lends the outbox. But items that
+    /// come one right after the other are left to be sent together: a system call for each would take ten times as long
+    /// as the items.
     fn lend_late(&mut self, mut outbox: Box<Outbox>, body_bytes: u64) {
         let now_us = clock::monotonic_us();
         if std::mem::replace(&mut self.lent_body_bytes, body_bytes) != body_bytes {
@@ -92,7 +94,7 @@ impl Hand {
         }
     }
 
-    /// Takes the loop back with what was lent, or finds that this thread is late.
+    /// Takes the loop back with the lent outbox, or finds that this thread is late.
     pub(crate) fn reclaim_loop(&mut self) -> Option<Box<Outbox>> {
         let Some(mut driven) = self.post.reclaim() else {
             self.become_late();
@@ -103,7 +105,7 @@ impl Hand {
         outbox
     }
 
-    /// The loop's slot is this thread's from now on.
+    /// Leaves the loop's slot to this thread, which is late from now on.
     fn become_late(&mut self) {
         self.late = true;
         self.slot = true;
@@ -119,7 +121,7 @@ impl Hand {
         }
     }
 
-    /// Takes what the application's calls need.
+    /// Takes the interpreter, which the application's calls need.
     pub(crate) fn take_interpreter(&mut self) {
         if !self.attached
             && let Some(host) = &self.shared.host
@@ -203,7 +205,7 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-/// Waits for a client without a slot, unless `parked_max` other threads do.
+/// Waits for a client, without a slot unless `parked_max` other threads do so already.
 fn park(
     shared: &Shared,
     post: &Arc<Post<Http>>,
@@ -231,13 +233,13 @@ fn park(
     if let Some(task) = &mut *lock(&post.own.task) {
         let waited_ms = clock::monotonic_ms() - since_ms;
         task.unpark(waited_ms);
-        // No later than the task's own time, which has moved as far.
+        // The task's own time has moved as far, so this must not lag behind it.
         post.own.item_ms.fetch_add(waited_ms, Ordering::Relaxed);
     }
     waited
 }
 
-/// A server, and a thread's place there: what the thread needs in order to wait from deep inside the application.
+/// A server, and a thread's place there, which the thread needs in order to wait from deep inside the application.
 pub(crate) struct Employment {
     pub(crate) shared: Arc<Shared>,
     pub(crate) post: Arc<Post<Http>>,

@@ -1,7 +1,7 @@
-//! Where a loop hears of what its requests wait for.
+//! The place where a loop hears of events for which its requests wait.
 
-/// Where a loop hears that what a request waits for may be there.
+/// Tells a loop that the event for which a request waits may have come.
 pub(crate) trait Home: Send + Sync {
-    /// That of the request of this connection is.
+    /// Called when the event for which the request of connection `key` waits may have come.
     fn redeemed(&self, key: usize);
 }

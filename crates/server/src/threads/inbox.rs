@@ -17,11 +17,11 @@ use crate::threads::pace::Pace;
 /// An exchange on its way back to its loop.
 pub(crate) struct Return {
     pub(crate) exchange: Box<Exchange>,
-    /// What is left of the answer.
+    /// The rest of the answer.
     pub(crate) left: Left,
-    /// Whether nothing was asked, because the client has gone.
+    /// Whether the application was not called, because the client has gone.
     pub(crate) is_departed: bool,
-    /// The endpoint whose call was measured, and how that was.
+    /// The endpoint whose call was measured, and the pace of that call.
     pub(crate) learned: Option<(Endpoint, Pace)>,
 }
 
@@ -32,22 +32,22 @@ impl Return {
     }
 }
 
-/// Where a loop finds what other threads give back.
+/// The place where a loop finds exchanges that other threads give back.
 pub(crate) struct Inbox {
     returns: Mutex<Vec<Return>>,
     /// Connections whose tickets are redeemed.
     redeemed: Mutex<Vec<usize>>,
-    /// What is to be served from now on, with the loop's folders for it.
+    /// The plan to serve from now on, with the loop's folders for it.
     plan: Mutex<Option<(Arc<Plan>, Vec<Folder>)>>,
     pub(crate) filled: AtomicBool,
     /// Whether the loop waits for the kernel.
     pub(crate) asleep: AtomicBool,
-    /// Connections that are away while something has come for them.
+    /// Number of connections for which something has come while they are away.
     pub(crate) missed: AtomicUsize,
-    /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
+    /// Number of errands that drop the rest of an answer and wait in the queue, or are run by threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
-    /// Whether the loop has been woken, and says so, since it was asked for.
+    /// Whether the loop has said that it was woken since it was last asked.
     pub(crate) heard: AtomicBool,
 }
 
@@ -63,18 +63,19 @@ impl Inbox {
             missed: AtomicUsize::new(0),
             discards: AtomicUsize::new(0),
             wake,
-            // It was not asked for yet.
+            // A loop that was not asked yet does not count as silent.
             heard: AtomicBool::new(true),
         }
     }
 
-    /// Gives a connection back. One with nothing left to do can wait until the loop wakes for another reason: its
-    /// client's next request is one, and a switch of threads is saved.
+    /// Gives a connection back. A connection with nothing left to do can wait until the loop wakes for another reason,
+    /// such as its client's next request: that saves a switch of threads.
     pub(crate) fn put(&self, back: Return, stopping: bool) {
         let idle = !stopping && back.is_idle();
         lock(&self.returns).push(back);
         self.filled.store(true, Ordering::SeqCst);
-        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep, and what it missed.
+        // SeqCst on both sides: either the loop sees that the inbox is filled, or this thread sees the loop asleep, and
+        // the count of `missed`.
         let urgent = !idle || self.missed.load(Ordering::SeqCst) > 0;
         if urgent && self.asleep.swap(false, Ordering::SeqCst) {
             self.wake.wake();
@@ -86,18 +87,18 @@ impl Inbox {
         std::mem::take(&mut *lock(&self.returns))
     }
 
-    /// Has the loop serve something else from its next request on. The caller wakes it.
+    /// Has the loop serve another plan from its next request on. The caller wakes the loop.
     pub(crate) fn put_plan(&self, plan: Arc<Plan>, folders: Vec<Folder>) {
         *lock(&self.plan) = Some((plan, folders));
         self.filled.store(true, Ordering::SeqCst);
     }
 
-    /// What is to be served from now on, if that is something else. To be called after [`Inbox::take`].
+    /// Takes the plan to serve from now on, if it is a new one. To be called after [`Inbox::take`].
     pub(crate) fn take_plan(&self) -> Option<(Arc<Plan>, Vec<Folder>)> {
         lock(&self.plan).take()
     }
 
-    /// Connections whose tickets were redeemed since this was asked last. To be asked after [`Inbox::take`].
+    /// Takes the connections whose tickets were redeemed since the last call. To be called after [`Inbox::take`].
     pub(crate) fn take_redeemed(&self) -> Vec<usize> {
         std::mem::take(&mut *lock(&self.redeemed))
     }

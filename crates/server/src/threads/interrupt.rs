@@ -1,4 +1,4 @@
-//! The end of a call that takes too long.
+//! Interruption of a call that takes too long.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::lock::lock;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::task::{Limit, Stage, Task};
 
-/// Counted while it lives: an interpreter is not taken down meanwhile.
+/// Counts a thread that interrupts a call: the interpreter is not taken down while it lives.
 struct Interrupter(Arc<Shared>);
 
 impl Interrupter {
@@ -35,12 +35,12 @@ struct Late<'a> {
     shared: &'a Shared,
     post: &'a Post<Http>,
     task: &'a Task,
-    /// Which limit it had passed when it was ended, and when its last item had come.
+    /// The limit that it had passed when it was interrupted, and when its last item had come.
     passed: Option<(Limit, Option<u64>)>,
 }
 
 impl Late<'_> {
-    /// The task as it is now, if it is this one.
+    /// Returns the thread's task, if it is still this one and overdue.
     fn same<'t>(&self, now: &'t mut Option<Task>) -> Option<&'t mut Task> {
         now.as_mut().filter(|now| now.place() == self.task.place() && now.stage == Stage::Overdue)
     }
@@ -48,7 +48,7 @@ impl Late<'_> {
 
 impl LateCall for Late<'_> {
     fn while_in(&mut self, look: &mut dyn FnMut()) {
-        // Held meanwhile, so that the call cannot end.
+        // The lock is held meanwhile, so that the call cannot end.
         let mut now = lock(&self.post.own.task);
         if self.same(&mut now).is_some() {
             look();
@@ -65,13 +65,13 @@ impl LateCall for Late<'_> {
                 self.shared.tally.count(Cell::TimedOut);
                 strike();
             }
-            // Something has come meanwhile.
+            // A piece of the answer has come meanwhile.
             None => same.stage = Stage::Runs,
         }
     }
 }
 
-/// Interrupts the request of connection `key`, on a thread of its own: taking the interpreter may take long.
+/// Interrupts the request of a task, on a thread of its own: taking the interpreter may take long.
 ///
 /// # Errors
 ///

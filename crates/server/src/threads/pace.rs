@@ -1,40 +1,41 @@
-//! Which calls are slow: those that wait, and those that compute for long.
+//! The pace of calls: slow calls wait, or compute for long.
 //!
-//! To have another thread run a call costs some switches of threads, tens of microseconds. So a call is slow that computes a
-//! hundred times as long, or that waits so long that others could be served meanwhile. How long it takes by the clock says
-//! neither: on a busy machine other processes have the CPU for part of that.
+//! Having another thread run a call costs some switches of threads, tens of microseconds. So a call is slow if it
+//! computes a hundred times as long, or waits so long that others could be served meanwhile. The time by the clock
+//! tells neither: on a busy machine other processes have the CPU for part of it.
 
 use adyton_sys::clock;
 
-/// A call that uses so much of a CPU is slow.
+/// CPU time from which on a call is slow.
 const COMPUTES_US: u64 = 2_000;
 
-/// A call that waits for so long is slow, and none that takes less by the clock.
+/// Wait from which on a call is slow. A call that takes less by the clock has not waited so long.
 pub(crate) const WAITS_US: u64 = 200;
 
-/// A wait that is over by then may have been one for the interpreter, which another thread had.
+/// Time of a call below which its wait may have been one for the interpreter, which another thread had.
 const BRIEF_US: u64 = 4_000;
 
-/// A wait for the interpreter that is shorter than this had no switch of threads.
+/// Wait for the interpreter below which there was no switch of threads.
 const SWITCH_US: u64 = 5;
 
-/// How a call was.
+/// The pace of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// It computed for a short time.
+    /// The call computed for a short time.
     Quick,
-    /// It waited for a short time, for something of its own or for the interpreter.
+    /// The call waited for a short time, for something of its own or for the interpreter.
     Brief,
-    /// It waited, or computed, for a long time.
+    /// The call waited, or computed, for a long time.
     Slow,
 }
 
-/// How a thread has waited for the interpreter, which says nothing of what it takes that for.
+/// A thread's wait for the interpreter, which says nothing about the call that needs it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waited {
-    /// For how long, in us.
+    /// The length of the wait, in us.
     pub(crate) us: u64,
-    /// How often the thread had waited for anything when it first got the interpreter after a wait; 0 if it never waited.
+    /// How often the thread had waited for anything at the time when it first got the interpreter after a wait; 0 if it
+    /// never waited for that.
     pub(crate) waits: u64,
 }
 
@@ -55,23 +56,23 @@ pub(crate) struct Mark {
     pub(crate) us: u64,
     /// The thread's CPU time, in us.
     cpu_us: u64,
-    /// How often it has waited.
+    /// How often the thread has waited.
     waits: u64,
 }
 
 impl Mark {
-    /// Reads them: two system calls.
+    /// Reads the clocks: two system calls.
     pub(crate) fn now() -> Self {
         Self { us: clock::monotonic_us(), cpu_us: clock::thread_us(), waits: clock::thread_waits() }
     }
 
-    /// CPU time since then, in us: a system call.
+    /// CPU time of the thread since the mark, in us: a system call.
     pub(crate) fn computed_us(&self) -> u64 {
         clock::thread_us() - self.cpu_us
     }
 
-    /// How a call of this thread was that has lain between the marks, apart from how it has waited for the interpreter before
-    /// it began.
+    /// Returns the pace of this thread's call between the marks, without its wait for the interpreter before the call
+    /// began.
     pub(crate) fn pace_until(&self, end: &Mark, waited: Waited) -> Pace {
         let took_us = end.us.saturating_sub(self.us + waited.us);
         let computed_us = end.cpu_us.saturating_sub(self.cpu_us);
@@ -91,7 +92,7 @@ impl Mark {
 mod tests {
     use super::*;
 
-    /// What computes is slow after a while, what waits sooner, and what has no CPU never.
+    /// A call that computes is slow after a while, a call that waits is slow sooner, and a call without a CPU never is.
     #[test]
     fn kinds_of_slow() {
         let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };
@@ -101,7 +102,7 @@ mod tests {
             (150, 150, 0, (0, 0), Pace::Quick),
             (1_500, 1_500, 0, (0, 0), Pace::Quick),
             (2_100, 2_050, 0, (0, 0), Pace::Slow),
-            // It waits.
+            // Calls that wait.
             (400, 150, 1, (0, 0), Pace::Brief),
             (10_000, 150, 1, (0, 0), Pace::Slow),
             (300, 150, 1, (0, 0), Pace::Quick),

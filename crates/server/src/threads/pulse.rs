@@ -1,7 +1,8 @@
-//! Whether a server goes on: its loops, and the interpreter when a thread waits for it.
+//! A server's signs of life: whether its loops go on, and whether threads that wait for the interpreter get it.
 //!
-//! A thread outside asks from time to time, and writes the answer on the board, where another process can see it. Each loop
-//! is woken, also one that idles, and has to say by the next time that it was; that costs the path of a request nothing.
+//! A thread outside asks from time to time, and writes the answer on the board, where another process can see it. Each
+//! loop is woken, even an idle one, and has to say so before the thread asks again. The path of a request pays nothing
+//! for that.
 
 use std::sync::atomic::Ordering;
 
@@ -9,20 +10,20 @@ use crate::board::tally::{Cell, Histogram};
 use crate::config::HandOver;
 use crate::server::Server;
 
-/// What keeps a server from going on, as its board has it.
+/// A reason why a server does not go on, as its board tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Ailment {
-    /// Nothing that it knows of. If it gives no sign all the same, none of its threads runs.
+    /// No reason that the server knows of. If it gives no sign of life all the same, none of its threads runs.
     None,
     /// An event loop does not come to its next wait.
     Loop,
-    /// Threads wait for the interpreter, and none has got it since the last look.
+    /// Threads wait for the interpreter, and no thread has got it since the last look.
     Interpreter,
 }
 
 impl Ailment {
-    /// The one that a board tells of.
+    /// Returns the ailment that a cell of the board tells.
     pub fn of(cell: u64) -> Self {
         match cell {
             1 => Self::Loop,
@@ -33,14 +34,14 @@ impl Ailment {
 }
 
 impl Server {
-    /// Looks whether everything has gone on since the last look, and gives a sign of life on the board if it has. Memory that
-    /// was not needed meanwhile goes back to the kernel.
+    /// Checks whether everything has gone on since the last look, and gives a sign of life on the board if it has.
+    /// Returns memory that was not needed meanwhile to the kernel.
     pub fn beat(&self) {
         let shared = self.shared();
         let got = shared.tally.sample().histogram(Histogram::InterpreterWait).0.iter().sum::<u64>();
         let is_kept =
             shared.got_interpreter.swap(got, Ordering::Relaxed) == got && shared.crew.wants_interpreter();
-        // All are asked: each says it for itself.
+        // All inboxes are asked, because each loop answers only for itself.
         let heard = shared.inboxes.iter().filter(|inbox| inbox.heard.swap(false, Ordering::Relaxed)).count();
         let is_deaf = heard < shared.inboxes.len()
             && (shared.stop)().is_none()

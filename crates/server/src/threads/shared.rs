@@ -1,4 +1,4 @@
-//! What all threads of a server see.
+//! State that all threads of a server share.
 
 use std::io;
 use std::ops::Deref;
@@ -42,24 +42,25 @@ impl Duties for Http {
     type Own = Own;
 }
 
-/// What a thread has besides its place in the crew.
+/// State of one thread, besides its place in the crew.
 pub(crate) struct Own {
-    /// The way to the client whose request a late thread or a worker is in, while the application has the thread.
+    /// The way to the client of a late thread's or a worker's request, while the application has the thread.
     pub(crate) lent: Spot<Outbox>,
-    /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
+    /// The number of the loan, if the outbox is lent with unsent bytes that the watch sends if the loan lasts; else 0.
     pub(crate) unsent: AtomicUsize,
-    /// The request that a late thread or a worker is in.
+    /// The task of a late thread or a worker.
     pub(crate) task: Mutex<Option<Task>>,
-    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
+    /// When something of the answer's body came last, while the thread was late. If that is before the task began,
+    /// nothing came yet.
     pub(crate) item_ms: AtomicU64,
-    /// The thread, as the application knows it.
+    /// The thread's number, as the application knows it.
     pub(crate) thread: u64,
-    /// The same, as the kernel does.
+    /// The thread's id, as the kernel knows it.
     pub(crate) tid: Tid,
 }
 
 impl Own {
-    /// The things of the calling thread, which the application knows by this number.
+    /// Makes the state of the calling thread, which the application knows by this number.
     pub(crate) fn new(thread: u64) -> Self {
         Own {
             lent: Spot::empty(),
@@ -72,34 +73,34 @@ impl Own {
     }
 }
 
-/// What all threads of a server see.
+/// State that all threads of a server share.
 pub(crate) struct Shared {
     pub(crate) common: Common,
-    /// What applications run in; `None` where files are all there is.
+    /// The interpreter in which applications run; `None` where only files are served.
     pub(crate) host: Option<Arc<dyn Host>>,
-    /// What is served now; a loop may not have it yet.
+    /// The plan that is served now; a loop may not have it yet.
     pub(crate) plan: Mutex<Arc<Plan>>,
     pub(crate) crew: Crew<Http>,
     pub(crate) inboxes: Vec<Arc<Inbox>>,
-    /// The same, as tickets know them.
+    /// The inboxes, as tickets know them.
     pub(crate) homes: Vec<Arc<dyn Home>>,
     /// Starts scripts.
     pub(crate) spawner: Spawner,
-    /// How many run at once.
+    /// Places for scripts, which limit how many run at once.
     pub(crate) places: Arc<Places>,
     /// Verifies passwords.
     pub(crate) checker: Checker,
-    /// Bodies that the application reads from their connections.
+    /// Number of bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
-    /// Where lines of access logs are noted that are not written yet.
+    /// Pages in which lines of access logs are noted until they are written.
     pub(crate) pages: Pages,
-    /// Threads that interrupt a call.
+    /// Number of threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
-    /// How often threads had got the interpreter when the server's pulse was taken last.
+    /// How often threads had got the interpreter when the server's pulse was last taken.
     pub(crate) got_interpreter: AtomicU64,
     /// Whether each loop is to change hands at its next wait.
     pub(crate) change: AtomicBool,
-    /// Whether some thread has lent a connection with something unsent since the watch looked.
+    /// Whether some thread has lent an outbox with unsent bytes since the watch looked.
     pub(crate) unsent: AtomicBool,
     /// The watch's thread.
     pub(crate) watch: OnceLock<Thread>,
@@ -117,7 +118,7 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// State that the threads of a new server share, with a loop for each of `wakes`; see [`crate::Server::new`].
+    /// Makes the state of a new server, with a loop for each of `wakes`; see [`crate::Server::new`].
     pub(crate) fn new(
         config: Config,
         plan: Plan,
@@ -129,7 +130,7 @@ impl Shared {
         let loops = wakes.len();
         tally.set_single(loops == 1);
         let host = host.filter(|_| plan.has_app());
-        // Beside the driver of each loop one more is kept fresh, for when a driver is late.
+        // Beside the driver of each loop one more thread is kept fresh, to take over when a driver is late.
         let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
         let queue = (config.queue_max, config.queue_timeout_ms);
         let crew = Crew::new((loops, config.threads, reserve), queue);
@@ -167,7 +168,7 @@ impl Shared {
         }
     }
 
-    /// A loop has come to its end.
+    /// Takes a loop that has come to its end.
     pub(crate) fn end(&self, mut driven: Box<Loop>) {
         driven.called.wake();
         self.crew.give_slot(&mut driven.calls.slot, clock::monotonic_ms());
@@ -176,8 +177,9 @@ impl Shared {
         self.has_ended.notify_all();
     }
 
-    /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
-    /// the application there is none: while it waited for a client, no other would be served.
+    /// Takes a place for a body that the application reads from its connection, where the site asks for that. With one
+    /// thread for the application there is none: while that thread waited for a client, no other client would be
+    /// served.
     pub(crate) fn begin_reading(&self, limits: &SiteLimits) -> Option<Reading> {
         if !limits.stream_body || self.crew.slots() == 1 {
             return None;
@@ -185,35 +187,35 @@ impl Shared {
         Reading::begin(&self.readings, self.config.stream_body_threads_max)
     }
 
-    /// What is served now.
+    /// The plan that is served now.
     pub(crate) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&lock(&self.plan))
     }
 
-    /// Has what starts scripts ready, where a plan has any.
+    /// Has the spawner ready, if a plan has scripts.
     ///
     /// # Errors
     ///
-    /// It cannot be started.
+    /// The spawner cannot be started.
     pub(crate) fn begin_scripts(&self, plan: &Plan) -> io::Result<()> {
         if plan.has_scripts() { self.spawner.begin() } else { Ok(()) }
     }
 
-    /// Notes on the board what the logs of a plan have not written, so that it outlives this process.
+    /// Has the logs of a plan note unwritten lines on the board, so that the lines outlive this process.
     pub(crate) fn begin_logs(&self, plan: &Plan) {
         for log in plan.logs() {
             lock(log).leave_on(&self.pages, self.tally.counter(Cell::LinesLost));
         }
     }
 
-    /// Gives each site of a plan its row on the board; the answers of a single site are not counted apart.
+    /// Gives each site of a plan its row on the board. A single site gets none: its answers are all answers.
     pub(crate) fn begin_counts(&self, plan: &Plan) {
         for terms in plan.terms_of_several() {
             terms.set_row(self.tally.row_of_site(terms.name.as_deref()));
         }
     }
 
-    /// Says on the board how the threads stand.
+    /// Writes the state of the threads on the board.
     pub(crate) fn publish_threads(&self) {
         let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());
         self.tally.set(Cell::Threads, threads as u64);
@@ -221,19 +223,19 @@ impl Shared {
         self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
     }
 
-    /// A request's client has gone while it waited.
+    /// Counts a request whose client has gone while it waited.
     pub(crate) fn note_departed(&self) {
         self.tally.count(Cell::Departed);
         self.crew.note_departed();
     }
 
-    /// Publishes a driver's loop for the time of a call.
+    /// Publishes a driver's loop for the duration of a call.
     pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
         post.publish(driven);
         self.wake_watch();
     }
 
-    /// Lends a late thread's outbox for the time of a call: what is unsent leaves if the call lasts.
+    /// Lends a late thread's outbox for the duration of a call: its unsent bytes are sent if the call lasts.
     pub(crate) fn lend_unsent(&self, post: &Post<Http>, outbox: Box<Outbox>, number: usize) {
         post.own.lent.put(outbox);
         post.own.unsent.store(number, Ordering::Release);

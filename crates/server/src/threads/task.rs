@@ -1,4 +1,4 @@
-//! The request that a thread is in for long: what it is, how far the end of its time has come, and how that is told.
+//! A request that a thread is in for long: its limits, how far it is from being interrupted, and its line in the log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use adyton_log::{self as log, messages};
 
 use crate::site::limits::CallLimits;
 
-/// Instead of a connection's key, for what is done when its client has gone.
+/// Stands for a connection's key where there is none: in a call that drops the rest of an answer whose client has gone.
 pub(crate) const NO_KEY: usize = usize::MAX;
 
 /// A request that some thread is in for long.
@@ -18,33 +18,33 @@ pub(crate) struct Task {
     pub(crate) key: usize,
     pub(crate) since_ms: u64,
     pub(crate) what: What,
-    /// What the logs call it; `None` for the end of an answer whose client has gone.
+    /// The id by which the logs call the request; `None` for the end of an answer whose client has gone.
     pub(crate) id: Option<RequestId>,
-    /// How long it may take.
+    /// The time limits of the request.
     pub(crate) limits: CallLimits,
     pub(crate) stage: Stage,
-    /// It was answered in its place.
+    /// Whether the loop has given its thread up, and answered in its place.
     pub(crate) lost: bool,
 }
 
-/// How far the end of a task's time has come.
+/// How far a task is from being interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its time runs.
+    /// The task's time runs.
     Runs,
-    /// It waits for its client, which does not count.
+    /// The task waits for its client, which does not count as its own time.
     Parked,
-    /// Its time is over, and a thread is about to interrupt it.
+    /// The task's time is over, and a thread is about to interrupt it.
     Overdue,
     Interrupted,
 }
 
-/// Which limit a request has passed.
+/// A limit that a request has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// Nothing of its answer came for so long.
+    /// The time for which nothing of the answer came.
     Silence,
-    /// All of it takes too long.
+    /// The time of the whole request.
     Whole,
 }
 
@@ -59,7 +59,7 @@ impl Task {
         Self { home, key, since_ms, what, id, limits, stage: Stage::Runs, lost: false }
     }
 
-    /// Where it is: there is one there at a time.
+    /// Identifies the task: there is one task at a time for a loop, a key and a beginning.
     pub(crate) fn place(&self) -> (usize, usize, u64) {
         (self.home, self.key, self.since_ms)
     }
@@ -68,7 +68,7 @@ impl Task {
         self.stage == Stage::Interrupted
     }
 
-    /// Until when nothing needs to be done about it, and which limit it passes then; `None` if there is none.
+    /// Returns when the task passes its next limit, and which; `None` if it has no limit.
     pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
         let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
         let limits = [
@@ -80,26 +80,26 @@ impl Task {
             .min_by_key(|&(due_ms, _)| due_ms)
     }
 
-    /// When something of its answer's body came last.
+    /// Returns when something of the answer's body came last.
     pub(crate) fn last_item_ms(&self, item_ms: &AtomicU64) -> Option<u64> {
         Some(item_ms.load(Ordering::Relaxed)).filter(|&item_ms| item_ms > self.since_ms)
     }
 
-    /// Its time is over, unless it waits for its client by now.
+    /// Notes that the task's time is over, unless it waits for its client by now.
     pub(crate) fn expire(&mut self) {
         if self.stage == Stage::Runs {
             self.stage = Stage::Overdue;
         }
     }
 
-    /// Its time stands still.
+    /// Stops the task's time.
     pub(crate) fn park(&mut self) {
         if !self.is_interrupted() {
             self.stage = Stage::Parked;
         }
     }
 
-    /// Its time runs again, after so long.
+    /// Has the task's time run again, after a wait of `waited_ms`.
     pub(crate) fn unpark(&mut self, waited_ms: u64) {
         if self.stage == Stage::Parked {
             self.since_ms += waited_ms;
@@ -108,23 +108,23 @@ impl Task {
     }
 }
 
-/// What a thread is in: enough to know it again in the log, and so short that every call can note it.
+/// The description of a call in the log: enough to recognise the call, and so short that every call can note it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     /// The beginning of a request's head.
     Head { bytes: [u8; What::HEAD_BYTES_MAX], length: u8 },
-    /// Something that has none, in words.
+    /// A call without a head, in words.
     Named(&'static str),
 }
 
 impl What {
-    /// How much of a head is noted.
+    /// Bytes of a head that are noted.
     pub(crate) const HEAD_BYTES_MAX: usize = 96;
 
-    /// What follows in an answer that has begun, or its end.
+    /// The next pieces of an answer that has begun, or its end.
     pub(crate) const REST: Self = Self::Named("the rest of an answer");
 
-    /// Notes the beginning of a head in the place of what was noted before.
+    /// Notes the beginning of a head in the place of the last one.
     pub(crate) fn note(&mut self, head: &[u8]) {
         match self {
             Self::Head { bytes, length } => {
@@ -160,8 +160,8 @@ impl fmt::Display for What {
     }
 }
 
-/// Logs that a call does not end: it does not heed its interruption, or cannot be reached, because some call keeps what all
-/// of them need.
+/// Logs that a call does not end: it does not react to its interruption, or cannot be interrupted, because some call
+/// keeps the interpreter.
 pub(crate) fn log_stuck(task: &Task, waited_ms: u64, stacks: impl FnOnce() -> Option<String>) {
     let (what, seconds) = (task.what.to_string(), waited_ms / 1000);
     let text = if task.is_interrupted() {

@@ -1,34 +1,34 @@
-//! How a thread waits for a client from deep inside the application: its driver has said how.
+//! How a thread waits for a client from deep inside the application, as its driver has told it to.
 
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-/// Lets others have what a thread holds while it waits.
+/// Lets other threads have what a thread holds while it waits.
 pub(crate) trait Waiter {
-    /// Calls `wait`, which blocks, while others go on.
+    /// Calls `wait`, which blocks, while other threads go on.
     ///
     /// # Errors
     ///
-    /// Those of `wait`; or no thread is left to go on meanwhile, and `wait` was not called.
+    /// Errors of `wait`, or no thread is left to go on meanwhile, and `wait` was not called.
     fn wait(&self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
 thread_local! {
-    /// That of this thread, while it works for a server.
+    /// The waiter of this thread, while it works for a server.
     static WAITER: RefCell<Option<Rc<dyn Waiter>>> = const { RefCell::new(None) };
 }
 
-/// Leaves word for this thread, or takes it back.
+/// Sets the waiter of this thread, or removes it.
 pub(crate) fn set_waiter(waiter: Option<Rc<dyn Waiter>>) {
     WAITER.set(waiter);
 }
 
-/// Waits for a client inside a call of the application, detached: others have the loop and the slot meanwhile.
+/// Waits for a client inside a call of the application, detached: other threads have the loop and the slot meanwhile.
 ///
 /// # Errors
 ///
-/// Those of `wait`; or no thread is left to go on meanwhile.
+/// Errors of `wait`, or no thread is left to go on meanwhile.
 pub(crate) fn wait_for_client<R>(mut wait: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let Some(waiter) = WAITER.with_borrow(Clone::clone) else { return wait() };
     let mut made = None;

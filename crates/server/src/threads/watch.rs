@@ -1,17 +1,18 @@
-//! The watch: takes a loop from a driver whose call of the application takes too long.
+//! The watch: a thread that takes a loop from a driver whose call of the application takes too long.
 //!
-//! It looks from time to time, and only while some loop calls: a driver that it sees twice in a row on the same errand
-//! loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
-//! are quick, and frequent for a second after one was slow: then a slow call holds the others up for one to two
-//! milliseconds, and that only until its endpoint is known to be slow.
+//! The watch looks from time to time, and only while some loop calls the application: a driver that it sees twice in a
+//! row on the same errand loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So looks
+//! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds the others up
+//! for one to two milliseconds, and only until its endpoint is known to be slow.
 //!
-//! A call may last because its thread gets no CPU: other processes have it. Another thread would get none either, and
-//! to hand over costs, so such a call is excused for a while.
+//! A call may last because other processes have the CPU. Another thread would not get it either, and handing the loop
+//! over costs time, so such a call is excused for a while.
 //!
-//! A thread that gets the interpreter after a long wait takes along what has queued meanwhile; if its own request takes long,
-//! the watch calls up other threads for that.
+//! A thread that gets the interpreter after a long wait also runs the requests that have queued meanwhile; if its own
+//! request takes long, the watch calls up other threads for them.
 //!
-//! It also sends what streams that have lost the loop have written, when an item is slow after others that were quick.
+//! The watch also sends the bytes of streams that have lost the loop, when an item is slow after others that were
+//! quick.
 
 use std::io;
 use std::sync::Arc;
@@ -25,30 +26,31 @@ use adyton_sys::clock;
 
 use crate::threads::shared::{Http, Own, Shared};
 
-/// How often the watch looks after a slow call.
+/// Time between two looks after a slow call.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How often it looks when there was none for a while.
+/// Time between two looks when there was no slow call for a while.
 const CALM_TICK: Duration = Duration::from_millis(4);
 
-/// For so many ticks after a slow call others are expected.
+/// Ticks after a slow call during which others are expected.
 const TICKS_ALERT: u32 = 1_000;
 
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
 const TICKS_AWAKE: u32 = 20;
 
-/// How often in a row a call is excused: a thread that gets no CPU for so many ticks may be of a lower priority.
+/// Times in a row that a call is excused: a thread that gets no CPU for so many ticks may have a lower priority.
 const EXCUSES_MAX: u32 = 20;
 
-/// A call that gets a quarter of a CPU computes.
+/// The share of a CPU from which on a call computes, as a divisor: a quarter.
 const COMPUTES_SHARE: u64 = 4;
 
-/// Outboxes that late threads have lent with something unsent, because items came quickly until then.
+/// Outboxes that late threads have lent with unsent bytes, because items came quickly until then.
 #[derive(Default)]
 struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
 
 impl Unsent {
-    /// Sends for those whose next item has not come since the last look; says whether there are any others.
+    /// Sends for the threads whose next item has not come since the last look. Returns whether further threads have
+    /// unsent bytes.
     fn send(&mut self, shared: &Shared) -> bool {
         for (post, number) in self.0.drain(..) {
             let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);
@@ -69,17 +71,17 @@ impl Unsent {
     }
 }
 
-/// Why a call is not taken for slow although it lasts.
+/// The excuse of a call that lasts, and is not taken for slow.
 #[derive(Default)]
 struct Excuse {
-    /// The CPU time of its thread when it was excused last, and when that was.
+    /// The CPU time of its thread when the call was last excused, and when that was.
     given: Option<(u64, u64)>,
-    /// How often in a row.
+    /// Excuses in a row.
     times: u32,
 }
 
 impl Excuse {
-    /// Whether a call lasts because it waits or computes, and not because its thread waits for a CPU.
+    /// Whether a call lasts because it waits for something or computes, and not because its thread waits for a CPU.
     fn is_slow(&mut self, own: &Own) -> bool {
         let (used_us, now_us) = (own.tid.cpu_us(), clock::monotonic_us());
         let computes = self.given.is_some_and(|(before_us, then_us)| {
@@ -94,7 +96,7 @@ impl Excuse {
     }
 }
 
-/// Starts the watch of a server; the flag ends it.
+/// Starts the watch of a server. Setting the flag ends the watch.
 ///
 /// # Errors
 ///
@@ -105,7 +107,7 @@ pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandl
     let handle = std::thread::Builder::new()
         .name("adyton-watch".into())
         .spawn(move || run(&watched, &asked, loops))?;
-    // The first to set it is the only one.
+    // A server has one watch, so this is set once.
     let _ = shared.watch.set(handle.thread().clone());
     Ok((handle, stop))
 }
@@ -120,7 +122,7 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
         shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
         let (mut moved, mut in_doubt) = (false, unsent.send(shared));
         if std::mem::replace(&mut left, shared.crew.left_some()) {
-            // The thread to which they were left is not done with its own request.
+            // The thread to which the requests were left is not done with its own.
             shared.crew.call_up_rest(clock::monotonic_ms());
         }
         in_doubt |= left;
@@ -153,7 +155,7 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
     shared.crew.watch_sleeps(false);
 }
 
-/// Notices that work is left lying: the deadlock detector of debug builds.
+/// The deadlock detector of debug builds: it notices work that no thread does.
 #[cfg(debug_assertions)]
 #[derive(Default)]
 struct Alarm {
@@ -162,7 +164,7 @@ struct Alarm {
 
 #[cfg(debug_assertions)]
 impl Alarm {
-    /// Whether there is a complaint. Ends the process when it lasts: a test that hangs would not say why.
+    /// Whether there is a complaint. Ends the process if it lasts: a test that hangs would not say why.
     fn is_worried(&mut self, shared: &Shared) -> bool {
         const TICKS_MAX: u32 = 2_000;
 

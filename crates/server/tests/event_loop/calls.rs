@@ -54,7 +54,7 @@ fn a_panic_is_a_500() {
     server.stop();
 }
 
-/// The log says which request it was: the test above, run where its log can be read.
+/// The log says which request panicked: the test above, run where its log can be read.
 #[test]
 fn a_panic_is_logged_with_its_request() {
     let output = Command::new(std::env::current_exe().unwrap())
@@ -127,7 +127,7 @@ fn a_slow_call_keeps_no_earlier_answer() {
     server.stop();
 }
 
-/// What a call has written leaves while it waits, if it says so before.
+/// A call that says so before it waits has its output sent meanwhile.
 #[test]
 fn a_call_that_waits_has_its_output_sent() {
     let (go_on, told) = mpsc::channel();

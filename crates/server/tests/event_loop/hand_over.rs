@@ -109,8 +109,8 @@ fn slow_calls_do_not_stop_the_others() {
     server.stop();
 }
 
-/// When every thread is inside the application, the loop still accepts, reads and queues; what waits is served when
-/// one comes free.
+/// When every thread is inside the application, the loop still accepts, reads and queues; waiting requests are served
+/// when a thread comes free.
 #[test]
 fn all_threads_inside() {
     let gate = Gate::closed();
@@ -157,7 +157,7 @@ fn one_thread_only() {
         slow.send(get("/slow"));
         gate.wait();
         other.send(get("/other"));
-        // What needs no application is answered meanwhile.
+        // Requests that need no application are answered meanwhile.
         special.send("OPTIONS * HTTP/1.1\r\nHost: test\r\n\r\n");
         assert!(String::from_utf8(special.read_until("\r\n\r\n")).unwrap().starts_with("HTTP/1.1 204"));
         gate.open();
@@ -209,7 +209,8 @@ fn readers_hold_nobody_up() {
     server.stop();
 }
 
-/// Where no thread can be added, readers that do not read cannot take all that there are: one is left for the others.
+/// Where no thread can be added, clients that do not read cannot take all threads that there are: one is left for the
+/// others.
 #[test]
 fn readers_do_not_take_the_last_thread() {
     let server = Server::start(Config { threads: 2, ..config() }, move |call| {

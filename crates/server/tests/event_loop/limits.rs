@@ -34,7 +34,7 @@ fn connections() {
     busy.send(REST);
 
     assert_eq!("hello", busy.answer().text());
-    // Between two requests, it makes room.
+    // A connection between two requests makes room.
     busy.expect_end();
     assert_eq!("hello", third.answer().text());
     assert_eq!("hello", fresh.get("/").text());
@@ -80,7 +80,7 @@ fn idle_connections_make_room() {
         idle.last_mut().unwrap().get("/");
     }
     for client in &mut idle {
-        // In another millisecond than the last one.
+        // The next connection idles from another millisecond on than the last one.
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!("hello", client.get("/").text());
     }
@@ -139,7 +139,7 @@ fn requests_of_one_connection() {
     server.stop();
 }
 
-/// What a client sends behind a refusal is read up to a limit, and for a time; then it is not read.
+/// Bytes that a client sends behind a refusal are read up to a limit, and for a time; then they are not read.
 #[test]
 fn linger() {
     const DRAIN_BYTES: u64 = 64 << 10;
@@ -220,8 +220,8 @@ fn disk_space_for_bodies() {
     server.stop();
 }
 
-/// Memory for bodies is for all together. What finds none goes to a file, for which there is no room here; what is not
-/// read on, as its client has gone, is free again.
+/// Memory for bodies is for all together. A body that finds none goes to a file, for which there is no room here;
+/// memory of a body that is not read on, as its client has gone, is free again.
 #[test]
 fn memory_for_bodies() {
     const SENT: usize = 200_000;
@@ -251,8 +251,8 @@ fn memory_for_bodies() {
     server.stop();
 }
 
-/// A large body waits for memory that a stalled client has reserved, but not for ever: it goes to a file, and the stalled
-/// one goes on in memory. Those behind it get what is free by then.
+/// A large body waits for memory that a stalled client has reserved, but not for ever: it goes to a file, and the
+/// stalled one goes on in memory. Those behind it get what is free by then.
 #[test]
 fn stalled_bodies_are_passed() {
     const BYTES: usize = 600_000;

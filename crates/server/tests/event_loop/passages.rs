@@ -31,7 +31,7 @@ fn fixed(body: &'static str) -> Action {
 
 const ELSEWHERE: Action = Action::Elsewhere { passage: 0, is_folder: false };
 
-/// Says who has asked, and with which body.
+/// Answers with the client's address, and the body.
 fn says_peer() -> Arc<dyn App> {
     let answer = |call: &mut Call<'_>| {
         let peer = call.peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
@@ -60,7 +60,7 @@ fn ask(client: &mut Client, request: &str) -> String {
     answer.text().to_owned()
 }
 
-/// One connection asks both in turn, with bodies of every kind; who it is stays known.
+/// One connection asks both in turn, with bodies of every kind; its client stays known.
 #[test]
 fn there_and_back() {
     let (one, other) = pass::passage().unwrap();
@@ -104,8 +104,8 @@ fn pipelined() {
     group.stop();
 }
 
-/// What nobody takes waits in the passage, then with the door; those that wait too long are told so, and whoever comes later
-/// takes what is left.
+/// Connections that nobody takes wait in the passage, then with the door; clients that wait too long are told so, and a
+/// group that comes later takes the rest.
 #[test]
 fn full() {
     let (one, other) = pass::passage().unwrap();
@@ -137,7 +137,7 @@ fn full() {
     group.stop();
 }
 
-/// There is room again in time: all are answered, in a passage that is full again and again.
+/// Room comes again in time: all are answered, in a passage that is full again and again.
 #[test]
 fn room_again() {
     let (one, other) = pass::passage().unwrap();
@@ -157,7 +157,8 @@ fn room_again() {
     group.stop();
 }
 
-/// Two servers that each take a request for the other's tell the client, rather than pass it for ever; the connection goes on.
+/// Two servers that each take a request for the other's tell the client, rather than pass it for ever; the connection
+/// goes on.
 #[test]
 fn no_agreement() {
     let (one, other) = pass::passage().unwrap();
@@ -176,7 +177,8 @@ fn no_agreement() {
     group.stop();
 }
 
-/// A group cannot have its own sockets taken for clients of the door: they are dropped, unanswered, and others are served.
+/// A group cannot have its own sockets taken for clients of the door: they are dropped, unanswered, and others are
+/// served.
 #[test]
 fn strangers() {
     let (one, other) = pass::passage().unwrap();
@@ -191,7 +193,7 @@ fn strangers() {
     pass::send(&forger, b"without a descriptor", &[]).unwrap();
     drop(theirs);
 
-    // Its end, without an answer.
+    // The connection ends without an answer.
     let mut buffer = [0; 16];
     assert!(socket::wait(&mine, socket::Until::Readable, 20_000).unwrap());
     assert_eq!(Some(0), socket::recv(&mine, &mut buffer).unwrap());
@@ -204,8 +206,8 @@ fn strangers() {
     group.stop();
 }
 
-/// A group believes the door, but takes stream sockets only; one that listens or is not connected is closed at once. Neither
-/// stays open, and others are served.
+/// A group believes the door, but takes stream sockets only; one that listens or is not connected is closed at once.
+/// Neither stays open, and others are served.
 #[test]
 fn no_connections() {
     let (one, other) = pass::passage().unwrap();
@@ -261,8 +263,8 @@ fn ended() {
     door.stop();
 }
 
-/// A group that keeps a descriptor of a connection which it has passed back, and makes it wait: the door does not, when it
-/// receives or sends.
+/// A group keeps a descriptor of a connection which it has passed back, and makes it block: the door does not wait,
+/// when it receives or sends.
 #[test]
 fn made_to_wait() {
     const LARGE_BYTES: usize = 32 << 20;
@@ -295,7 +297,7 @@ fn made_to_wait() {
     door.stop();
 }
 
-/// What a folder of the door has not, the group is asked for, which does not send it back to that folder.
+/// A file that a folder of the door lacks is asked of the group, which does not send the request back to that folder.
 #[test]
 fn missed() {
     let (one, other) = pass::passage().unwrap();

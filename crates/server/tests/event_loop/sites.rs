@@ -33,7 +33,7 @@ impl TempFolder {
         Self(path)
     }
 
-    /// Served, with the other routes behind it.
+    /// The folder, served with the other routes behind it.
     fn falling(&self) -> Folder {
         Folder::open(Options { fall_through: true, ..Options::new(&self.0) }).unwrap()
     }
@@ -146,11 +146,11 @@ fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
         (prefix("/old"), Action::Redirect(308, Location::read("/new{rest}{query}").unwrap()).into()),
         (prefix("/fixed"), Action::Fixed(fixed).into()),
     ];
-    // Of two that are equally specific the first one counts.
+    // Of two routes that are equally specific the first one counts.
     routes.into_iter().rev().collect()
 }
 
-/// What is around an action counts, on one connection for all of them.
+/// Conditions, admission and edits around an action count, on one connection for all of them.
 #[test]
 fn around_actions() {
     let place = TempFolder::new();
@@ -232,7 +232,7 @@ fn one_application_alone() {
     }
 }
 
-/// Addresses of clients that there are none of here.
+/// A route for addresses that no client here has.
 fn nobody() -> Route {
     let mut allow = Networks::default();
     assert_eq!(Ok(()), allow.add("192.0.2.0/24"));
@@ -287,7 +287,7 @@ fn files_of_other_paths() {
     }
 }
 
-/// What a site denies is for nobody, in any spelling, before any route and any rule; nor is it as an index.
+/// A path that a site denies is for nobody, in any spelling, before any route and any rule, nor as an index.
 #[test]
 fn denied_paths() {
     let place = TempFolder::new();
@@ -384,7 +384,7 @@ fn limits_and_logs() {
     assert_eq!("200 lax.example\n200 lax.example\n", lines("lax.log"));
 }
 
-/// How long an application may take is said by its site.
+/// A site says how long its application may take.
 #[test]
 fn timeouts() {
     let later = || -> (Arc<dyn App>, Receiver<Ticket>) {
@@ -417,7 +417,7 @@ fn timeouts() {
     server.stop();
 }
 
-/// A request whose body has not come is for an application wherever one may answer it, and only there is the body read.
+/// A request whose body has not come is for an application wherever one may answer it, and the body is read only there.
 #[test]
 fn bodies() {
     let place = TempFolder::new();

@@ -1,4 +1,4 @@
-//! A clean stop: nothing new is taken, what runs may finish, and not for ever.
+//! A clean stop: nothing new is taken, running requests may finish, and not for ever.
 
 use std::net::TcpStream;
 use std::sync::mpsc;
@@ -30,7 +30,7 @@ fn idle_connections_are_closed() {
     for client in &mut clients {
         client.get("/");
     }
-    // And some that never asked for anything.
+    // Some clients never asked for anything.
     clients.extend((0..10).map(|_| server.client()));
 
     assert!(server.stop() < PATIENCE / 2);
@@ -115,8 +115,8 @@ fn a_request_that_has_begun_is_answered() {
     server.stop();
 }
 
-/// What the kernel has taken for us before the stop is ours, new connections and old ones: requests that wait
-/// there are answered.
+/// Connections that the kernel has taken for us before the stop are ours, new and old ones: requests that wait there
+/// are answered.
 #[test]
 fn waiting_requests_are_answered() {
     let gate = Gate::closed();
@@ -128,7 +128,7 @@ fn waiting_requests_are_answered() {
     let mut slow = server.client();
     slow.send(get("/slow"));
     gate.wait();
-    // The loop is inside the application: these are not even accepted. The stop is what it sees first.
+    // The loop is inside the application: these connections are not even accepted. The stop is what it sees first.
     server.ask_stop();
     waiting.extend((0..300).map(|_| server.client()));
     for client in &mut waiting {

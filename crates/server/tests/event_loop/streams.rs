@@ -41,7 +41,7 @@ fn settled(counter: &AtomicUsize) -> usize {
     }
 }
 
-/// What the kernel keeps for a unix socket that is not read, with its own overhead in it.
+/// Bytes that the kernel keeps for a unix socket that is not read, with its own overhead in them.
 fn kernel_buffer_bytes() -> usize {
     std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap().trim().parse().unwrap()
 }
@@ -107,7 +107,7 @@ fn streams_leave_the_loop_to_others() {
     server.stop();
 }
 
-/// What a pull has written leaves while the next one waits.
+/// Pieces that a pull has written leave while the next one waits.
 #[test]
 fn a_pull_that_waits_has_earlier_pieces_sent() {
     let (go_on, told) = mpsc::channel();

@@ -17,7 +17,7 @@ fn giving(tickets: Sender<Ticket>) -> impl Fn(&mut Call<'_>) -> Outcome + Send +
             tickets.lock().unwrap().send(ticket).unwrap();
             Outcome::Later(claim)
         }
-        // Redeemed before the call is over.
+        // The ticket is redeemed before the call is over.
         b"/at-once" => {
             let (ticket, claim) = call.later();
             ticket.redeem(|reply| text(reply, "at once"));
@@ -70,7 +70,7 @@ fn later() {
     }
 }
 
-/// What came behind the request is answered after it, and what came before it does not wait.
+/// A request behind a waiting one is answered after it, and a request before it does not wait.
 #[test]
 fn pipelined() {
     let (server, tickets) = started(1, 0);

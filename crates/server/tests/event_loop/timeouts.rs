@@ -59,7 +59,7 @@ fn head_in_all() {
     server.stop();
 }
 
-/// So has a head that began behind an earlier request.
+/// A head that began behind an earlier request has its time as a whole, too.
 #[test]
 fn head_behind_another() {
     let server =

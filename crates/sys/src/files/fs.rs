@@ -11,19 +11,19 @@ use rustix::io::Errno;
 
 use crate::files::stdio;
 
-/// How often an open is tried again that lost a race with a rename (`EAGAIN`, openat2(2)).
+/// Number of times that an open is tried again after it has lost a race with a rename (`EAGAIN`, openat2(2)).
 const RACES_MAX: u32 = 8;
 
-/// Most symbolic links in a path of which one is absolute: as many as the kernel follows, see `path_resolution(7)`.
+/// The most symbolic links in a path with an absolute link: as many as the kernel follows, see `path_resolution(7)`.
 const LINKS_MAX: u32 = 40;
 
-/// Some user may execute it.
+/// Execute permissions, of which a program needs one.
 const EXECUTES: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::XOTH);
 
-/// How each path is resolved.
+/// Flags with which each path is resolved.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
 
-/// What to do with a symbolic link in a path.
+/// Treatment of a symbolic link in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symlinks {
     /// Follow it as long as it stays beneath the root, also when its target is written as an absolute path.
@@ -32,7 +32,7 @@ pub enum Symlinks {
     Refuse,
 }
 
-/// What the kernel says a name stands for.
+/// The type of a file, as the kernel reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -63,25 +63,25 @@ pub struct Meta {
     pub ctime_ns: i64,
     /// File, folder or something else.
     pub kind: Kind,
-    /// Whether some user may execute it.
+    /// Whether some user may execute the file.
     pub is_executable: bool,
 }
 
 /// A folder, held open, whose files are reached without ever leaving it.
 ///
-/// It need not be there yet: until it is, no file in it is. With openat2(2) the kernel resolves a path beneath the folder in one call.
-/// Where that is missing (Linux before 5.6, or forbidden by a sandbox) the path is walked
-/// component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
+/// The folder may be absent at first; until it appears, no file in it is found. With openat2(2) the kernel resolves a
+/// path beneath the folder in one call. Where that call is missing (Linux before 5.6, or forbidden by a sandbox), the
+/// path is walked component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
 #[derive(Debug)]
 pub struct Root {
-    /// `None`: no folder has stood at the path so far.
+    /// `None`: there was no folder at the path so far.
     folder: Option<Folder>,
-    /// Absolute, so that it stays the same place whatever folder the process moves to.
+    /// The absolute path, which stays the same place whatever folder the process moves to.
     path: PathBuf,
     walks: bool,
 }
 
-/// A folder that was opened, and how it is recognised.
+/// An open folder, and how it is recognised.
 #[derive(Debug)]
 struct Folder {
     fd: OwnedFd,
@@ -89,14 +89,14 @@ struct Folder {
     inode: u64,
 }
 
-/// What stands at the path of a root, compared with when it was looked at before.
+/// Result of comparing the path of a root with the folder that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// The folder that is held.
+    /// The held folder is still at the path.
     Same,
-    /// Another folder, which is held from now on.
+    /// Another folder is at the path, and is held from now on.
     Replaced,
-    /// No folder that this process may see. One that was held before still is.
+    /// No folder that this process may see is at the path. A folder that was held before still is.
     Gone,
 }
 
@@ -114,7 +114,7 @@ impl Location {
         CStr::from_bytes_with_nul(bytes).unwrap_or_default()
     }
 
-    /// Memory that it takes.
+    /// Bytes of memory that the location takes.
     pub fn bytes(&self) -> usize {
         self.absolute.as_bytes_with_nul().len()
     }
@@ -125,12 +125,12 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Those of open(2), but for `ENOENT`; `ENOTDIR` when it is not a folder; `EACCES` when nothing in it could be
+    /// Errors of open(2), except `ENOENT`; `ENOTDIR` if `path` is not a folder; `EACCES` if nothing in it could be
     /// reached.
     pub fn open(path: &Path) -> io::Result<Root> {
         let mut root = Root::open_to_walk(path)?;
         if root.folder.is_some() {
-            // To open a folder by O_PATH needs no right to it, and to look anything up in it does (path_resolution(7)).
+            // Opening a folder by O_PATH needs no right to it, but looking anything up in it does (path_resolution(7)).
             root.walk(c".", OFlags::PATH)?;
         }
         let probe = rustix::fs::openat2(CWD, c".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH);
@@ -143,7 +143,7 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// As [`Root::open`].
+    /// Errors of [`Root::open`].
     pub fn open_to_walk(path: &Path) -> io::Result<Root> {
         let path = std::path::absolute(path)?;
         let folder = match Folder::open(&path) {
@@ -153,7 +153,7 @@ impl Root {
         Ok(Root { folder, path, walks: true })
     }
 
-    /// Opens the folder again when another one stands at its path now: one stat(2) when none does.
+    /// Opens the folder again if another one is at its path now: one stat(2) if none is.
     ///
     /// A folder that is gone stays open: a deployment may swap it by two renames.
     pub fn follow(&mut self) -> Whereabouts {
@@ -173,25 +173,26 @@ impl Root {
         }
     }
 
-    /// The place of a path that is relative to the root.
+    /// The location of a path that is relative to the root.
     pub fn locate(&self, relative: &CStr) -> Location {
         let mut absolute = self.path.as_os_str().as_bytes().to_vec();
         absolute.push(b'/');
         let relative_at = absolute.len();
         absolute.extend_from_slice(relative.to_bytes());
-        // Neither part holds a NUL: the root's was opened or looked for, and the other one is C's. So the default is never taken.
+        // The default is never taken, because neither part holds a NUL: the root's was opened or looked for, and the
+        // other is a C string.
         Location { absolute: CString::new(absolute).unwrap_or_default(), relative_at }
     }
 
     /// Opens `path`, relative to the folder, for reading.
     ///
-    /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
-    /// The caller looks at the kind of what was opened.
+    /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal. The caller checks the kind of
+    /// the opened file.
     ///
     /// # Errors
     ///
-    /// `EXDEV` for a path that leaves the folder, `ELOOP` for a link that is refused,
-    /// `EAGAIN` when renames interfere again and again, and those of open(2).
+    /// `EXDEV` for a path that leaves the folder, `ELOOP` for a link that is refused, `EAGAIN` when renames interfere
+    /// again and again, and errors of open(2).
     pub fn open_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<OwnedFd> {
         stdio::above(self.open_anywhere(path, links)?)
     }
@@ -210,33 +211,34 @@ impl Root {
         Ok(self.resolve_links(path, flags, links)?)
     }
 
-    /// Looks at a place without opening it, on the way from the top: one fstatat(2), some 0.5 µs.
+    /// Gets the metadata of a location without opening it, by its absolute path: one fstatat(2), some 0.5 µs.
     ///
-    /// So a root that was replaced is seen. For recognising a file that [`Root::open_beneath`] has opened before, not for
-    /// deciding whether a path may be served: links above the last component are followed, wherever they lead.
+    /// The absolute path shows that a root was replaced. This is for recognising a file that [`Root::open_beneath`] has
+    /// opened before, not for deciding whether a path may be served: links above the last component are followed,
+    /// wherever they lead.
     ///
     /// # Errors
     ///
-    /// Those of fstatat(2).
+    /// Errors of fstatat(2).
     #[inline]
     pub fn stat(&self, place: &Location, links: Symlinks) -> io::Result<Meta> {
         Ok(Meta::of(&rustix::fs::statat(CWD, &place.absolute, links.at_flags())?))
     }
 
-    /// The same from the folder that is held, for when that is not at its path.
+    /// Gets the metadata of a location like [`Root::stat`], but from the held folder, for when that is not at its path.
     ///
     /// # Errors
     ///
-    /// Those of fstatat(2).
+    /// Errors of fstatat(2).
     pub fn stat_held(&self, place: &Location, links: Symlinks) -> io::Result<Meta> {
         Ok(Meta::of(&rustix::fs::statat(self.fd()?, place.relative(), links.at_flags())?))
     }
 
-    /// Looks at `path` without opening it, and never beyond the folder: three system calls.
+    /// Gets the metadata of `path` without opening it, and never beyond the folder: three system calls.
     ///
     /// # Errors
     ///
-    /// As [`Root::open_beneath`].
+    /// Errors of [`Root::open_beneath`].
     pub fn stat_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<Meta> {
         let fd = if self.walks {
             self.walk(path, OFlags::PATH)?
@@ -246,11 +248,11 @@ impl Root {
         stat(fd.as_fd())
     }
 
-    /// What stands at `path`, never beyond the folder, and whether it may be executed by some user: three system calls.
+    /// The kind of `path`, never beyond the folder, and whether some user may execute it: three system calls.
     ///
     /// # Errors
     ///
-    /// As [`Root::open_beneath`].
+    /// Errors of [`Root::open_beneath`].
     pub fn program_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<(Kind, bool)> {
         let fd = if self.walks {
             self.walk(path, OFlags::PATH)?
@@ -261,21 +263,22 @@ impl Root {
         Ok((meta.kind, meta.is_executable))
     }
 
-    /// Whether another one holds the same folder, or both none.
+    /// Whether another root holds the same folder, or both hold none.
     pub fn holds_same(&self, other: &Root) -> bool {
         let held = |root: &Root| root.folder.as_ref().map(|folder| (folder.device, folder.inode));
         held(self) == held(other)
     }
 
-    /// Where it is, from the top.
+    /// The absolute path of the root.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// As `resolve`, and follows links whose targets are absolute paths of something beneath the root.
+    /// Resolves a path like `resolve`, and follows links with absolute targets beneath the root.
     ///
-    /// The kernel refuses all absolute ones. So the links in the path are replaced by their targets, and the kernel
-    /// resolves the result, again beneath the root: whatever was swapped meanwhile, it leads nowhere else.
+    /// The kernel refuses all absolute links. Therefore the links in the path are replaced by their targets, and the
+    /// kernel resolves the result, again beneath the root: whatever was swapped meanwhile, the result leads nowhere
+    /// else.
     fn resolve_links(&self, path: &CStr, flags: OFlags, links: Symlinks) -> Result<OwnedFd, Errno> {
         match self.resolve(path, flags, links) {
             Err(Errno::XDEV) if links == Symlinks::Follow => {
@@ -304,7 +307,7 @@ impl Root {
         Err(Errno::LOOP)
     }
 
-    /// The first symbolic link in a path: where its name ends, and its target.
+    /// The first symbolic link in a path: the end of its name, and its target.
     fn first_link(&self, path: &[u8]) -> Result<Option<(usize, CString)>, Errno> {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         for end in slashes.chain([path.len()]).filter(|&end| end > 0 && path[end - 1] != b'/') {
@@ -317,7 +320,7 @@ impl Root {
         Ok(None)
     }
 
-    /// An absolute path as one that is relative to the root, if it begins with the root's.
+    /// Converts an absolute path to one relative to the root, if it begins with the root's path.
     fn relative(&self, path: &[u8]) -> Option<Vec<u8>> {
         let path = Path::new(OsStr::from_bytes(path));
         let is_at = std::fs::canonicalize(&self.path).ok();
@@ -360,7 +363,7 @@ impl Root {
             held = Some(rustix::fs::openat(from, part, step, Mode::empty())?);
         }
         let from = held.as_ref().map_or(root, AsFd::as_fd);
-        // A path that ends in a slash means the folder itself.
+        // A path with a slash at its end means the folder itself.
         let name = if name.is_empty() { b"." } else { name };
         let fd = rustix::fs::openat(from, name, last, Mode::empty())?;
         // With O_PATH, O_NOFOLLOW opens the link itself instead of refusing it (open(2)).
@@ -411,12 +414,12 @@ impl Meta {
     }
 }
 
-/// What an error of this module means for the request.
+/// Meaning of an error of this module for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such file beneath the root, or none that may be reached.
+    /// No such file exists beneath the root, or none that may be reached.
     Absent,
-    /// The process may not read it.
+    /// The process may not read the file.
     Denied,
     /// Renames interfered each time; the next try may succeed.
     Racing,
@@ -427,14 +430,14 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Classifies an error of opening or looking at a path.
+    /// Classifies an error of opening or inspecting a path.
     pub fn of(error: &io::Error) -> Fault {
         match Errno::from_io_error(error) {
             Some(
                 Errno::NOENT | Errno::NOTDIR
-                // A socket, or a device without a driver.
+                // The path is a socket, or a device without a driver.
                 | Errno::NXIO | Errno::NODEV
-                // Out of the root, through a link that is refused, or longer than any path can be.
+                // The path leads out of the root, has a link that is refused, or is longer than any path can be.
                 | Errno::XDEV | Errno::LOOP | Errno::NAMETOOLONG,
             ) => Fault::Absent,
             Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
@@ -445,18 +448,18 @@ impl Fault {
     }
 }
 
-/// Opens a regular file for reading, and looks at it; `None` when it is something else.
+/// Opens a regular file for reading, and gets its metadata; `None` if it is something else.
 ///
 /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
 ///
 /// # Errors
 ///
-/// Those of open(2).
+/// Errors of open(2).
 pub fn open_regular(path: &Path) -> io::Result<Option<(OwnedFd, Meta)>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => stdio::above(fd)?,
-        // A socket, or a device without a driver.
+        // The path is a socket, or a device without a driver.
         Err(Errno::NXIO | Errno::NODEV) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -464,18 +467,18 @@ pub fn open_regular(path: &Path) -> io::Result<Option<(OwnedFd, Meta)>> {
     Ok((meta.kind == Kind::File).then_some((fd, meta)))
 }
 
-/// Looks at an open file: one fstat(2).
+/// Gets the metadata of an open file: one fstat(2).
 ///
 /// # Errors
 ///
-/// Those of fstat(2); `EBADF` cannot happen to a borrowed descriptor.
+/// Errors of fstat(2); `EBADF` cannot happen to a borrowed descriptor.
 pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
     Ok(Meta::of(&rustix::fs::fstat(fd)?))
 }
 
-/// How many bytes an open file has, if the kernel may be trusted to send them all: it is a regular file that can be read,
-/// and what it says of its length is true. Files that the kernel itself writes as they are read have no length, or that of a
-/// page; a file that says that it is empty is read rather than believed.
+/// The length of an open file, if the kernel can be trusted to send it all: a regular file that can be read, and whose
+/// reported length is true. Files that the kernel generates as they are read report no length, or that of a page; a
+/// file that reports to be empty is read rather than believed.
 pub fn sendable_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
     let meta = stat(fd).ok().filter(|meta| meta.kind == Kind::File && meta.bytes > 0)?;
     let mode = rustix::fs::fcntl_getfl(fd).ok()? & OFlags::RWMODE;
@@ -483,18 +486,18 @@ pub fn sendable_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
     (mode != OFlags::WRONLY && !is_made_up).then_some(meta.bytes)
 }
 
-/// Whether the files of a file system of this type are written as they are read.
+/// Whether a file system of this type generates its files as they are read.
 fn is_made_up(of_type: impl TryInto<i64>) -> bool {
     of_type.try_into().is_ok_and(|of_type| MADE_UP.contains(&of_type))
 }
 
-/// Names in an open folder with what each stands for, `.` and `..` left out, at most `names_max` of them.
+/// Lists the names in an open folder with the metadata of each, without `.` and `..`, at most `names_max` of them.
 ///
-/// In the order of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
+/// The order is that of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
 ///
 /// # Errors
 ///
-/// Those of getdents64(2). A name that vanishes meanwhile is left out.
+/// Errors of getdents64(2). A name that vanishes meanwhile is left out.
 pub fn list(folder: BorrowedFd<'_>, names_max: usize) -> io::Result<Vec<(CString, Meta)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -513,8 +516,8 @@ pub fn list(folder: BorrowedFd<'_>, names_max: usize) -> io::Result<Vec<(CString
     Ok(found)
 }
 
-/// The types (statfs(2)) of `/proc`, `/sys`, and what is mounted beneath them: control groups of both versions, debugfs,
-/// tracefs, securityfs.
+/// The types (statfs(2)) of `/proc`, `/sys`, and the file systems mounted beneath them: control groups of both
+/// versions, debugfs, tracefs, securityfs.
 const MADE_UP: [i64; 7] =
     [0x9fa0, 0x6265_6572, 0x27_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
@@ -561,7 +564,7 @@ mod tests {
         }
     }
 
-    /// What is opened at a path, or what it comes to.
+    /// Opens a path, and returns the kind of the opened file, or the fault.
     fn open(root: &Root, path: &CStr, links: Symlinks) -> Result<Kind, Fault> {
         let opened = root.open_beneath(path, links).map_err(|error| Fault::of(&error))?;
         let kind = stat(opened.as_fd()).unwrap().kind;
@@ -681,7 +684,7 @@ mod tests {
         assert_eq!(2, list(folder.as_fd(), 2).unwrap().len());
     }
 
-    /// What can be read is sent if it has a length of its own.
+    /// A readable file is sent if it has a length of its own.
     #[test]
     fn what_the_kernel_may_send() {
         let place = TempFolder::new("sendable");
@@ -697,7 +700,7 @@ mod tests {
         for none in [file.as_path(), &place.root(), Path::new("/proc/self/stat"), Path::new("/dev/null")] {
             assert_eq!(None, bytes(fs::File::open(none).unwrap()), "{}", none.display());
         }
-        // Its length is said to be that of a page.
+        // The kernel reports the length of a page for this file.
         let made_up = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
         if let Ok(file) = fs::File::open(made_up) {
             assert_eq!(None, bytes(file));

@@ -1,20 +1,20 @@
-//! Which descriptors are the server's: those that a child of the application's is to close.
+//! Marks of the server's descriptors: a child that the application forks closes them.
 //!
 //! All of this is atomic, because a handler of `pthread_atfork(3)` reads it.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Descriptors below this number can be marked. Those that live as long as the server are opened early.
+/// Descriptors below this number can be marked. Descriptors that live as long as the server are opened early.
 pub(crate) const MARKED_MAX: usize = 4096;
 
 /// A bit for each descriptor.
 pub(crate) struct Marks([AtomicU64; MARKED_MAX / 64]);
 
-/// Those that are the server's.
+/// Descriptors of the server.
 pub(crate) static OWN: Marks = Marks::none();
 
-/// Those at which it listens, or has listened: they are looked at before they are believed.
+/// Descriptors at which the server listens, or has listened: a reader of the mark checks that they still do.
 pub(crate) static LISTENERS: Marks = Marks::none();
 
 /// Marks a descriptor as the server's, until it is [`disown`]ed.
@@ -22,12 +22,12 @@ pub fn own(descriptor: impl AsFd) {
     OWN.set(descriptor);
 }
 
-/// Marks a socket that listens for the server. It need not be disowned.
+/// Marks a socket that listens for the server, which need not be disowned.
 pub fn own_listener(socket: impl AsFd) {
     LISTENERS.set(socket);
 }
 
-/// Takes the mark back, before the descriptor is closed or given away.
+/// Removes the mark, before the descriptor is closed or given away.
 pub fn disown(descriptor: impl AsFd) {
     let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
     if let Some(cell) = OWN.0.get(cell) {
@@ -40,7 +40,7 @@ pub fn disown(descriptor: impl AsFd) {
 pub struct Own(OwnedFd);
 
 impl Own {
-    /// Marks it.
+    /// Marks the descriptor.
     pub fn new(descriptor: OwnedFd) -> Own {
         own(&descriptor);
         Own(descriptor)
@@ -71,12 +71,12 @@ impl Marks {
         }
     }
 
-    /// Takes all marks back.
+    /// Removes all marks.
     pub(crate) fn clear(&self) {
         self.0.iter().for_each(|bits| bits.store(0, Ordering::SeqCst));
     }
 
-    /// Calls `act` with the number of each that is marked. Async-signal-safe, if `act` is.
+    /// Calls `act` with the number of each marked descriptor. Async-signal-safe, if `act` is.
     pub(crate) fn for_each(&self, mut act: impl FnMut(RawFd)) {
         for (cell, bits) in self.0.iter().enumerate() {
             let mut left = bits.load(Ordering::SeqCst);

@@ -10,10 +10,10 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 
 use crate::files::stdio;
 
-/// What a new pipe takes without a reader, mostly: see [`filled`].
+/// Usual capacity of a new pipe without a reader: see [`filled`].
 pub const BYTES_USUAL: usize = 64 << 10;
 
-/// A pipe: the end that is read, without waiting, and the one that a program writes to, which waits.
+/// Makes a pipe: the end to read, which does not wait, and the end that a program writes to, which waits.
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn from_program() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// A pipe: the end that is read, which waits, and the one that signal handlers write to, which never does.
+/// Makes a pipe: the end to read, which waits, and the end that signal handlers write to, which never waits.
 ///
 /// # Errors
 ///
@@ -35,7 +35,8 @@ pub fn from_signals() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// The end of a pipe that is read, with these bytes in it and nothing behind them; `None` if it does not take them all.
+/// Makes the end of a pipe to read, with these bytes in it and nothing behind them; `None` if the pipe does not take
+/// them all.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub fn filled(bytes: &[u8]) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// How much a [`Channel`] holds, if the user may have so much in pipes (pipe(7), `pipe-user-pages-soft`).
+/// Capacity of a [`Channel`], if the user may have so much in pipes (pipe(7), `pipe-user-pages-soft`).
 const CHANNEL_BYTES: usize = 256 << 10;
 
 /// A pipe through which bytes go from a socket to a file without passing through this process (splice(2)).
@@ -61,20 +62,20 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// An empty one.
+    /// Makes an empty channel.
     ///
     /// # Errors
     ///
     /// The process is out of descriptors.
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = pair()?;
-        // Without that it is slower, and no less right.
+        // A channel that keeps its usual capacity is slower, and no less right.
         let _ = fcntl_setpipe_size(&writer, CHANNEL_BYTES);
         Ok(Self { reader, writer })
     }
 
-    /// Takes up to `bytes` of what has arrived at a socket that does not wait; 0 is the peer's end, `None` that nothing is
-    /// there.
+    /// Takes up to `bytes` that have arrived at a non-blocking socket; 0 is the peer's end, `None` means that nothing
+    /// has arrived.
     ///
     /// # Errors
     ///
@@ -88,7 +89,7 @@ impl Channel {
         }
     }
 
-    /// Writes the `bytes` that it holds to a file, where that stands.
+    /// Writes the `bytes` in the channel to a file, at the file's position.
     ///
     /// # Errors
     ///
@@ -112,11 +113,11 @@ fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((stdio::above(reader)?, stdio::above(writer)?))
 }
 
-/// Reads what has come: how much, 0 at the end, and `None` while there is nothing.
+/// Reads the bytes that have come and returns their number; 0 at the end, and `None` while there are none.
 ///
 /// # Errors
 ///
-/// As read(2).
+/// Errors of read(2).
 pub fn read_now(pipe: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     match rustix::io::read(pipe, buffer) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -125,22 +126,22 @@ pub fn read_now(pipe: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>>
     }
 }
 
-/// The same file from its beginning, which cannot be written through what is returned.
+/// Opens the same file again, at its beginning and only for reading.
 ///
 /// # Errors
 ///
-/// There is no `/proc`, or the process is out of descriptors.
+/// `/proc` is missing, or the process is out of descriptors.
 pub fn reread(file: impl AsFd) -> io::Result<OwnedFd> {
     let place = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     stdio::above(rustix::fs::open(place, flags, Mode::empty())?)
 }
 
-/// What has no bytes.
+/// Opens a source without any bytes.
 ///
 /// # Errors
 ///
-/// There is no `/dev/null`, or the process is out of descriptors.
+/// `/dev/null` is missing, or the process is out of descriptors.
 pub fn nothing() -> io::Result<OwnedFd> {
     stdio::above(File::open("/dev/null")?.into())
 }
@@ -176,7 +177,7 @@ mod tests {
         Ok(())
     }
 
-    /// A program that is given a body can do nothing to the file of the server.
+    /// A program that gets a body cannot change the server's file.
     #[test]
     fn what_is_read_again() -> io::Result<()> {
         let mut file = crate::files::temp::unlinked(&std::env::temp_dir())?;

@@ -1,19 +1,19 @@
-//! The descriptors 0, 1 and 2: whatever has the number 2 is written to by all code that takes it for standard error.
+//! The descriptors 0, 1 and 2: all code that writes to standard error writes to whatever has the number 2.
 //!
-//! An application may close them. The next thing that is opened has such a number then, because the kernel gives the lowest
-//! one that is free: were it a client's socket, that client would read what the application, the C library or a program that
-//! it starts says on standard error. So the server keeps copies of its own above them ([`copy_of`]), and nothing that it
-//! opens for a request stays there ([`above`]).
+//! An application may close them. Then the next opened descriptor gets such a number, because the kernel gives the
+//! lowest one that is free: were it a client's socket, that client would read what the application, the C library or a
+//! program writes to standard error. Therefore the server keeps copies of its own with higher numbers ([`copy_of`]),
+//! and nothing that it opens for a request keeps a number below 3 ([`above`]).
 
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{Mode, OFlags};
 
-/// The first number behind theirs.
+/// The first number above the standard streams.
 const FIRST_OTHER: RawFd = 3;
 
-/// A stream of the process.
+/// A standard stream of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standard {
     /// Descriptor 1.
@@ -31,11 +31,11 @@ impl Standard {
     }
 }
 
-/// Writes a text to standard output. A reader that has gone, as `| head`, has seen enough: that is no error.
+/// Writes a text to standard output. A reader that has gone, such as `| head`, is no error: it has seen enough.
 ///
 /// # Errors
 ///
-/// It cannot be written, as on a full disk.
+/// The text cannot be written, for example to a full disk.
 pub fn print(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
@@ -46,20 +46,20 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// A copy, with a number above them and not for programs that are started.
+/// Copies a stream to a descriptor above 2, which programs do not inherit.
 ///
 /// # Errors
 ///
-/// It is closed, or the process is out of descriptors.
+/// The stream is closed, or the process is out of descriptors.
 pub fn copy_of(stream: Standard) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(stream.descriptor(), FIRST_OTHER)?)
 }
 
-/// Opens `/dev/null` in the place of each of them that is closed.
+/// Opens `/dev/null` in the place of each standard stream that is closed.
 ///
 /// # Errors
 ///
-/// There is no `/dev/null`, or the process is out of descriptors.
+/// `/dev/null` is missing, or the process is out of descriptors.
 pub fn occupy() -> io::Result<()> {
     for number in 0..FIRST_OTHER {
         // SAFETY: only asks the kernel about the number; a closed one answers EBADF.
@@ -70,8 +70,8 @@ pub fn occupy() -> io::Result<()> {
     Ok(())
 }
 
-/// The same descriptor, with a number above 2. Where it has one of these, that stream was closed, and `/dev/null` takes
-/// its place: the next descriptor need not move.
+/// Moves a descriptor to a number above 2, unless it has one. A lower number belongs to a standard stream that was
+/// closed; `/dev/null` takes that place, so that the next descriptor need not move.
 ///
 /// # Errors
 ///
@@ -85,28 +85,28 @@ pub fn above(fd: OwnedFd) -> io::Result<OwnedFd> {
 fn move_up(fd: OwnedFd) -> io::Result<OwnedFd> {
     let moved = rustix::io::fcntl_dupfd_cloexec(&fd, FIRST_OTHER)?;
     put_nothing_at(fd.as_raw_fd())?;
-    // What has the number now is open for good.
+    // The file that has the number now stays open for good.
     let _ = fd.into_raw_fd();
     Ok(moved)
 }
 
-/// Has `/dev/null` at a number, for programs that are started as well, whatever was there.
+/// Opens `/dev/null` at a number, for programs as well, whatever was there.
 fn put_nothing_at(number: RawFd) -> io::Result<()> {
     let nothing = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     if nothing.as_raw_fd() == number {
         rustix::io::fcntl_setfd(&nothing, rustix::io::FdFlags::empty())?;
-        // As above.
+        // The file that has the number now stays open for good.
         let _ = nothing.into_raw_fd();
         return Ok(());
     }
     put_at(&nothing, number, 0)
 }
 
-/// Has `file` at the number of `place`, too, in one step: a thread that writes there writes to one or to the other.
+/// Puts `file` at the number of `place`, too, in one step: a thread that writes there writes to one or to the other.
 ///
 /// # Errors
 ///
-/// As dup3(2).
+/// Errors of dup3(2).
 pub fn replace(place: impl AsFd, file: impl AsFd) -> io::Result<()> {
     put_at(file, place.as_fd().as_raw_fd(), libc::O_CLOEXEC)
 }
@@ -120,12 +120,12 @@ fn put_at(file: impl AsFd, number: RawFd, flags: libc::c_int) -> io::Result<()> 
     }
 }
 
-/// Has `file` take the place of a stream, if that is still the file `former`: an application may have put something else
-/// there. Says whether it has.
+/// Puts `file` in the place of a stream, if that is still the file `former`: an application may have put something else
+/// there. Returns whether it has replaced the stream.
 ///
 /// # Errors
 ///
-/// As dup2(2).
+/// Errors of dup2(2).
 pub fn replace_if_still(stream: Standard, former: impl AsFd, file: impl AsFd) -> io::Result<bool> {
     let is_still = is_same(stream.descriptor(), former);
     if is_still {
@@ -142,11 +142,11 @@ pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
     }
 }
 
-/// Has a file wait again that was opened with [`crate::processes::process::NO_WAIT`]: programs that are started expect that of it.
+/// Clears [`crate::processes::process::NO_WAIT`] of a file that was opened with it: programs expect a file that waits.
 ///
 /// # Errors
 ///
-/// As fcntl(2).
+/// Errors of fcntl(2).
 pub fn let_wait(file: impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(&file)?;
     Ok(rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?)
@@ -161,7 +161,7 @@ mod tests {
 
     use super::{above, is_same, replace};
 
-    /// A descriptor above 2 stays what it is. (The lower ones are those of this test's process, and are tested from
+    /// A descriptor above 2 keeps its number. (The lower ones are those of this test's process, and are tested from
     /// outside.)
     #[test]
     fn descriptors_above_stay() {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(number, above(file.into()).unwrap().as_raw_fd());
     }
 
-    /// The same number stands for the other file afterwards.
+    /// The number stands for the other file after the replacement.
     #[test]
     fn replaced() {
         let place = File::open("/dev/null").unwrap();

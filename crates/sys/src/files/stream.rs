@@ -9,19 +9,19 @@ use rustix::io::{Errno, IoSlice, ReadWriteFlags, pwritev2};
 
 use crate::sockets::socket::{self, Until};
 
-/// So many bytes a pipe takes whole or not at all (`PIPE_BUF`, pipe(7)): lines of several processes stay apart.
+/// The most bytes that a pipe takes whole or not at all (`PIPE_BUF`, pipe(7)): lines of several processes stay apart.
 pub const WHOLE_BYTES_MAX: usize = 4096;
 
-/// `pwritev2` writes where the file stands: it is no file, and stands nowhere.
+/// Makes `pwritev2` write at the present position, for streams that have no offsets.
 const NO_OFFSET: u64 = u64::MAX;
 
-/// Whether what is written there has to be read before more can be written.
+/// Whether somebody has to read the written bytes before more can be written.
 pub fn has_reader(fd: impl AsFd) -> bool {
     let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice))
 }
 
-/// Whether it is a pipe, with a name or without.
+/// Whether the descriptor is a pipe, with a name or without.
 pub fn is_fifo(fd: impl AsFd) -> bool {
     let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo))
@@ -30,15 +30,15 @@ pub fn is_fifo(fd: impl AsFd) -> bool {
 /// The error of open(2) for a pipe without a reader.
 pub const NO_READER: i32 = libc::ENXIO;
 
-/// Writes what can be written without waiting for the reader; says how much that was.
+/// Writes the bytes that need no wait for the reader; returns their number.
 ///
 /// # Errors
 ///
-/// `WouldBlock` when it is nothing; else as write(2).
+/// `WouldBlock` if not one byte can be written; else errors of write(2).
 pub fn write_now(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     match pwritev2(&fd, &[IoSlice::new(bytes)], NO_OFFSET, ReadWriteFlags::NOWAIT) {
-        // Terminals, and pipes before Linux 6.4. When poll(2) says so, `WHOLE_BYTES_MAX` can be written to a pipe
-        // without waiting, unless another process is quicker.
+        // Terminals, and pipes before Linux 6.4, refuse the flag. When poll(2) says that a pipe is writable, it takes
+        // `WHOLE_BYTES_MAX` without waiting, unless another process is quicker.
         Err(Errno::OPNOTSUPP) if socket::wait(&fd, Until::Writable, 0)? => {
             Ok(rustix::io::write(&fd, &bytes[..bytes.len().min(WHOLE_BYTES_MAX)])?)
         }
@@ -56,7 +56,7 @@ mod tests {
 
     use super::{WHOLE_BYTES_MAX, has_reader, write_now};
 
-    /// Fills it, sees that the write does not wait, and that there is room again after a read.
+    /// Fills the pipe, and checks that the write does not wait, and that a read makes room again.
     fn fill(writer: &impl std::os::fd::AsFd, mut reader: impl Read) {
         let page = [b'x'; WHOLE_BYTES_MAX];
         let mut written = 0;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::files::stdio;
 
-/// A file in memory, without a name (memfd).
+/// Makes a file in memory, without a name (memfd).
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub fn in_memory() -> io::Result<File> {
     Ok(memfd_create("adyton", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// A file in memory that holds `bytes`, which no process can change any more (`F_SEAL_WRITE`, fcntl(2)).
+/// Makes a file in memory that holds `bytes`, which no process can change any more (`F_SEAL_WRITE`, fcntl(2)).
 ///
 /// # Errors
 ///
@@ -32,8 +32,8 @@ pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system that cannot,
-/// one whose name is removed at once.
+/// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system without such files, one whose
+/// name is removed at once.
 ///
 /// # Errors
 ///

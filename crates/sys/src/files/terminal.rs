@@ -1,9 +1,9 @@
-//! The terminal, if there is one.
+//! The size of the terminal, if there is one.
 
 use std::io;
 use std::os::fd::AsFd;
 
-/// How much a terminal shows.
+/// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Characters in each line.
@@ -13,15 +13,15 @@ pub struct Size {
 }
 
 impl Size {
-    /// Of what is no terminal: a file, or a pipe.
+    /// The size of an output that is no terminal: a file, or a pipe.
     pub const ENDLESS: Self = Self { columns: usize::MAX, rows: usize::MAX };
 
-    /// The size of standard output, as it is now.
+    /// The present size of standard output.
     pub fn of_stdout() -> Self {
         Self::of(io::stdout())
     }
 
-    /// The size of standard error, as it is now.
+    /// The present size of standard error.
     pub fn of_stderr() -> Self {
         Self::of(io::stderr())
     }

@@ -1,4 +1,4 @@
-//! Child processes: started with chosen descriptors, ended, and heard of.
+//! Child processes: started with chosen descriptors, ended by signals, and reaped.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Seek, Write};
@@ -13,42 +13,42 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use crate::files::temp;
 use crate::processes::user::{Identity, Taker};
 
-/// A program with its first arguments, as it is to be started from a folder.
+/// A program to start from a folder, with its first arguments.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
-    /// Its first arguments, without its own name.
+    /// The first arguments, without the program's own name.
     pub arguments: Vec<OsString>,
     /// The folder to start it in.
     pub folder: PathBuf,
 }
 
-/// How a process has ended.
+/// The way in which a process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this status.
+    /// The process ended itself, with this status.
     Status(i32),
-    /// By the signal with this number.
+    /// The signal with this number ended the process.
     Signal(i32),
 }
 
 impl Program {
-    /// Starts it. Of our descriptors it gets the standard three and `kept`, under the numbers that they have here.
+    /// Starts the program. It inherits only the standard streams and `kept`, with the numbers that they have here.
     ///
     /// # Errors
     ///
-    /// The program cannot be run, which says what is missing, or there may be no further process.
+    /// The program cannot be run (the error names what is missing), or no further process may be started.
     pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
         self.spawn_as(None, &[], arguments, kept)
     }
 
-    /// As [`Self::spawn`]; the program is run by this user, and there is no way back. It does not get the variables of the
-    /// environment that are named.
+    /// Starts the program like [`Self::spawn`], as this user, without a way back, and without the environment variables
+    /// that are named.
     ///
     /// # Errors
     ///
-    /// As there; or this process may not become the user.
+    /// Errors of [`Self::spawn`]; or this process may not become the user.
     pub fn spawn_as(
         &self,
         identity: Option<&Identity>,
@@ -75,7 +75,7 @@ impl Program {
         command.spawn().map(|child| child.id()).map_err(|error| self.explain(&error))
     }
 
-    /// Says what of it is missing, if that is so: the kernel does not.
+    /// Names the missing file in an error, if one is missing: the kernel does not.
     fn explain(&self, error: &io::Error) -> io::Error {
         let (path, folder) = (self.path.display(), self.folder.display());
         let why = match () {
@@ -86,7 +86,7 @@ impl Program {
         io::Error::new(error.kind(), why)
     }
 
-    /// Puts it into the place of this process: number, children, blocked signals and `kept` descriptors stay.
+    /// Replaces this process by the program: number, children, blocked signals and `kept` descriptors stay.
     ///
     /// # Errors
     ///
@@ -95,8 +95,8 @@ impl Program {
         self.replace(arguments, kept).err().unwrap_or_else(io::Error::last_os_error)
     }
 
-    /// As [`Self::replace_this`]. `std` would unblock the signals, and one that comes before the new program has a
-    /// handler for it would end the process.
+    /// Does the work of [`Self::replace_this`]. `std` would unblock the signals, and a signal that comes before the new
+    /// program has a handler for it would end the process.
     fn replace(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<()> {
         let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput);
         let path = text(self.path.as_os_str())?;
@@ -110,19 +110,21 @@ impl Program {
         std::env::set_current_dir(&self.folder)?;
         let kept_all = kept.iter().try_for_each(|fd| set_flags(fd.as_raw_fd(), 0));
         let error = kept_all.err().unwrap_or_else(|| {
-            // SAFETY: strings that end in NUL, and a list of them that ends in a null pointer; all live during the call.
+            // SAFETY: strings that end in NUL, and a list of them that ends in a null pointer; all live during the
+            // call.
             unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
             io::Error::last_os_error()
         });
-        // Programs that this one starts later shall not have them.
+        // Programs that this process starts later shall not inherit the descriptors.
         kept.iter().try_for_each(|fd| set_flags(fd.as_raw_fd(), libc::FD_CLOEXEC))?;
         std::env::set_current_dir(before)?;
         Err(error)
     }
 }
 
-/// Lets SIGTERM and SIGCHLD come to this process, which may have inherited a mask that blocks them. What else a supervisor
-/// obeys stays blocked until the program has handlers for it (`signal_handlers::let_pass`): a terminal may send it to all.
+/// Unblocks SIGTERM and SIGCHLD in this process, which may have inherited a mask that blocks them. Other signals that a
+/// supervisor obeys stay blocked until the program has handlers for them (`signal_handlers::let_pass`): a terminal may
+/// send them to all its processes.
 fn unblock_terminate() -> io::Result<()> {
     // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -139,7 +141,7 @@ fn unblock_terminate() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets a descriptor live through `exec` (0), or not (`FD_CLOEXEC`).
+/// Sets whether a descriptor survives `exec` (0) or not (`FD_CLOEXEC`).
 fn set_flags(fd: RawFd, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: asks the kernel to change a flag of a descriptor that the caller borrows.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, flags) } == -1 {
@@ -149,7 +151,7 @@ fn set_flags(fd: RawFd, flags: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// A child that has ended since it was last asked: any, which matters to process 1.
+/// Reaps a child that has ended, if there is one: any child, which matters to process 1.
 pub fn reap() -> Option<(u32, Exit)> {
     let (pid, status) = wait(WaitOptions::NOHANG).ok()??;
     let exit = match (status.exit_status(), status.terminating_signal()) {
@@ -169,31 +171,31 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Has the kernel end this process with SIGKILL when its parent ends (`PR_SET_PDEATHSIG`, prctl(2)); children of its own do
-/// not inherit that.
+/// Has the kernel end this process with SIGKILL when its parent ends (`PR_SET_PDEATHSIG`, prctl(2)); its own children
+/// do not inherit that.
 ///
 /// # Errors
 ///
-/// None that the kernel documents for a signal that there is.
+/// The kernel documents none for an existing signal.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Has this process outlive its parent, whatever [`end_with_parent`] has said.
+/// Makes this process outlive its parent, also after [`end_with_parent`].
 ///
 /// # Errors
 ///
-/// As there.
+/// Errors of [`end_with_parent`].
 pub fn outlive_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(None)?)
 }
 
-/// What a child is sent.
+/// A signal to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kick {
     /// SIGTERM: end when you are done.
     Terminate,
-    /// SIGABRT: say where you are, and end.
+    /// SIGABRT: write where you are, and end.
     Abort,
     /// SIGCONT: run, if you were stopped.
     Continue,
@@ -210,7 +212,7 @@ pub fn kick(pid: u32, kick: Kick) {
         Kick::Kill => Signal::KILL,
     };
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have ended a moment ago, which is the same to us.
+        // The child may have ended a moment ago, which is fine.
         let _ = kill_process(pid, signal);
     }
 }
@@ -255,16 +257,16 @@ pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// As [`inherit`], of several.
+/// Takes over several descriptors like [`inherit`].
 ///
 /// # Errors
 ///
-/// One is missing.
+/// A descriptor is missing.
 pub fn inherit_all(numbers: &[RawFd]) -> io::Result<Vec<OwnedFd>> {
     numbers.iter().map(|&number| inherit(number)).collect()
 }
 
-/// A file without a name, in memory, that holds `bytes`: for what is told to a program that takes this one's place.
+/// Makes a nameless file in memory that holds `bytes`: a message to the program that replaces this one.
 ///
 /// # Errors
 ///
@@ -283,7 +285,7 @@ mod tests {
 
     use super::Program;
 
-    /// After an exec that fails all is as it was: what was to be kept does not go to children.
+    /// A failed exec changes nothing: descriptors to keep are not inherited by children.
     #[test]
     fn not_replaced() -> io::Result<()> {
         let (file, folder) = (std::fs::File::open("/dev/null")?, std::env::current_dir()?);
@@ -295,7 +297,7 @@ mod tests {
         let flags = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
         let flags = flags.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
 
-        // In octal; `O_CLOEXEC` stands for the descriptor's own flag there.
+        // The flags are octal; `O_CLOEXEC` stands for the descriptor's own flag there.
         assert!(u32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & 0o2_000_000 != 0), "{flags}");
         Ok(())
     }

@@ -1,14 +1,16 @@
 //! Children that an application forks: fork(2) without exec(2), in the midst of a server.
 //!
-//! Such a child has copies of everything that serves, and none of the threads that do. So it is made a plain program before
-//! anything else runs in it, by a handler of `pthread_atfork(3)`: its signals are what they were before the server took them,
-//! and the server's descriptors are closed, so that a child that lives long keeps neither the address taken nor a client
-//! waiting for an end. The thread that called the application asks [`is_child`] when the call returns.
+//! A forked child has copies of all memory and descriptors of the server, and none of its threads. Therefore a handler
+//! of `pthread_atfork(3)` makes it a plain program before anything else runs in it: its signals become what they were
+//! before the server took them, and the server's descriptors are closed, so that a child that lives long keeps neither
+//! the address taken nor a client waiting for an end. The thread that called the application checks [`is_child`] when
+//! the call returns.
 //!
-//! Connections are not listed anywhere, which would cost each of them something: they are the sockets whose own address is
-//! that of a listener. What else is the server's is marked where it is made ([`own`]).
+//! Connections are listed nowhere, because a list would cost each of them something: the handler finds them as the
+//! sockets whose own address is that of a listener. Other descriptors of the server are marked where they are made
+//! ([`own`]).
 //!
-//! The handler does what is async-signal-safe and no more: threads that are gone may have held any lock.
+//! The handler does nothing that is not async-signal-safe: threads that are gone may have held any lock.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -22,26 +24,26 @@ use crate::files::marks::{LISTENERS, MARKED_MAX, OWN};
 pub use crate::files::marks::{Own, disown, own, own_listener};
 use crate::processes::signal_handlers;
 
-/// Whether forks of this process make children that are not the server's.
+/// Whether children that this process forks become plain programs.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is such a child.
+/// Whether this process is such a plain program.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Counts the forks that have led to this process.
+/// Number of forks that have led to this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Addresses that are told apart; connections of further ones stay open in children.
+/// The most listener addresses that are told apart; connections of further ones stay open in children.
 const ADDRESSES_MAX: usize = 32;
 
-/// Whether this process was forked from one that serves, without its leave: nothing of the server may be touched here.
+/// Whether the application has forked this process from one that serves: nothing of the server may be touched here.
 #[inline]
 pub fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-/// How many forks lie between the process in which this was asked first and this one: a thread that was started when it was
-/// another number is not here.
+/// Number of forks between this process and the one that called this first. A thread that was started at another number
+/// does not exist in this process.
 #[inline]
 pub fn generation() -> u64 {
     register();
@@ -57,10 +59,10 @@ fn register() {
     });
 }
 
-/// Makes children plain programs while it lives.
+/// Makes forked children plain programs while it lives.
 pub struct Watch(());
 
-/// From now on, children that are forked are plain programs.
+/// Makes forked children plain programs from now on.
 pub fn watch() -> Watch {
     register();
     IS_WATCHED.store(true, Ordering::SeqCst);
@@ -68,12 +70,12 @@ pub fn watch() -> Watch {
 }
 
 impl Watch {
-    /// Until the process ends, with threads inside the application maybe.
+    /// Watches until the process ends, maybe with threads inside the application.
     pub fn for_good(self) {
         std::mem::forget(self);
     }
 
-    /// Forks on purpose in `fork`: the child that comes back from it serves.
+    /// Forks on purpose in `fork`: the child that returns from it serves.
     pub fn except<R>(&self, fork: impl FnOnce() -> R) -> R {
         IS_WATCHED.store(false, Ordering::SeqCst);
         let forked = fork();
@@ -85,7 +87,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         IS_WATCHED.store(false, Ordering::SeqCst);
-        // Their numbers may soon be those of other descriptors.
+        // The numbers may soon belong to other descriptors.
         OWN.clear();
         LISTENERS.clear();
     }
@@ -115,7 +117,7 @@ fn close(number: RawFd) {
     unsafe { libc::close(number) };
 }
 
-/// Calls `act` with every descriptor that is open, as the kernel lists them; without `/proc` with all that could be.
+/// Calls `act` with every open descriptor, as the kernel lists them; without `/proc`, with every possible number.
 fn for_each_open(mut act: impl FnMut(RawFd)) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(folder) = rustix::fs::open(c"/proc/self/fd", flags, Mode::empty()) else {
@@ -156,7 +158,8 @@ impl SocketAddress {
     fn internet(&self) -> Option<(u16, [u8; 16])> {
         match c_int::from(self.storage.ss_family) {
             libc::AF_INET => {
-                // SAFETY: the family says that it is a `sockaddr_in`, for which the storage is aligned and large enough.
+                // SAFETY: the family says that it is a `sockaddr_in`, for which the storage is aligned and large
+                // enough.
                 let address = unsafe { *(&raw const self.storage).cast::<libc::sockaddr_in>() };
                 let mut bytes = [0; 16];
                 bytes[..4].copy_from_slice(&address.sin_addr.s_addr.to_ne_bytes());
@@ -171,15 +174,15 @@ impl SocketAddress {
         }
     }
 
-    /// The path of a unix socket, with what its family brings along.
+    /// The address of a unix socket, behind its family.
     fn unix(&self) -> &[u8] {
         let length = usize::try_from(self.length).unwrap_or(0).min(size_of_val(&self.storage));
         // SAFETY: all bytes of the storage are initialised, and there are `length`.
         unsafe { std::slice::from_raw_parts((&raw const self.storage).cast(), length) }
     }
 
-    /// Whether a socket with the address `other` was accepted by a listener at this one, which may listen at all
-    /// addresses of the machine.
+    /// Whether a listener at this address, which may be all addresses of the machine, has accepted a socket with the
+    /// address `other`.
     fn accepts(&self, other: &Self) -> bool {
         if self.storage.ss_family != other.storage.ss_family {
             return false;
@@ -194,7 +197,7 @@ impl SocketAddress {
     }
 }
 
-/// Where the server listens.
+/// The addresses at which the server listens.
 struct Addresses {
     list: [MaybeUninit<SocketAddress>; ADDRESSES_MAX],
     count: usize,

@@ -1,4 +1,4 @@
-//! A signal to one thread of this process, and word of it when its handler has run there.
+//! Sends a signal to one thread of this process, and learns when its handler has run there.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::processes::signal_handlers::handle;
 use crate::wake::Wake;
 
-/// What the handler writes to; a process has one at most.
+/// The descriptor that the handler writes to; a process has one at most.
 static ANSWERED: AtomicI32 = AtomicI32::new(-1);
-/// What handled the signal before, a `fn(c_int)`; 0 if nothing did.
+/// The former handler of the signal, a `fn(c_int)`; 0 if there was none.
 static FORMER: AtomicUsize = AtomicUsize::new(0);
 
-/// A signal to single threads. What handled it before has run to its end there when [`Knock::send`] returns.
+/// A signal to single threads. When [`Knock::send`] returns, the former handler has run to its end in the thread.
 #[derive(Debug)]
 pub struct Knock {
     signal: i32,
@@ -22,13 +22,13 @@ pub struct Knock {
 }
 
 impl Knock {
-    /// Puts a handler over the one that a signal has, which must be a plain one (without `SA_SIGINFO`). It stays as long as
-    /// the process lives. Calls of the kernel that it interrupts are begun again, where that can be (`SA_RESTART`), whatever
-    /// the former handler was registered with.
+    /// Puts a handler over the present one of a signal, which must be a plain one (without `SA_SIGINFO`). The handler
+    /// stays as long as the process lives. System calls that it interrupts are restarted where possible (`SA_RESTART`),
+    /// whatever flags the former handler was registered with.
     ///
     /// # Errors
     ///
-    /// `ResourceBusy` when this process has one; or as sigaction(2).
+    /// `ResourceBusy` if this process already has a knock; else errors of sigaction(2).
     pub fn over(signal: i32) -> io::Result<Knock> {
         let answered = Wake::new()?;
         if ANSWERED.compare_exchange(-1, answered.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -42,17 +42,17 @@ impl Knock {
         Ok(Knock { signal, answered })
     }
 
-    /// Sends a thread the signal, and waits until it has handled it: `false` if that takes longer than `patience`.
+    /// Sends a thread the signal, and waits until its handlers have run: `false` if that takes longer than `patience`.
     ///
     /// # Errors
     ///
-    /// As `pthread_kill(3)` and poll(2).
+    /// Errors of `pthread_kill(3)` and poll(2).
     ///
     /// # Safety
     ///
     /// `thread` is a `pthread_t` of this process that does not end meanwhile.
     pub unsafe fn send(&self, thread: u64, patience: Duration) -> io::Result<bool> {
-        // An answer that came too late is none to this one.
+        // A late answer to an earlier signal does not count.
         self.answered.clear();
         // SAFETY: the thread lives, as this function demands.
         match unsafe { libc::pthread_kill(thread, self.signal) } {
@@ -97,7 +97,7 @@ mod tests {
         COUNTED.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A thread that waits for the kernel answers, and waits on.
+    /// A thread that waits in a system call answers, and goes on waiting.
     #[test]
     fn answered() {
         let signal = libc::SIGRTMAX() - 3;

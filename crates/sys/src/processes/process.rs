@@ -1,4 +1,4 @@
-//! What the kernel grants this process.
+//! Resources that the kernel grants this process.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,49 +10,49 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::files::stream;
 use crate::sockets::socket::{self, Until};
 
-/// Raises the soft limit of open descriptors to the hard one, and says what it is now.
+/// Raises the soft limit of open descriptors to the hard one, and returns the new limit.
 pub fn raise_descriptors_max() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
-    // Where raising is refused, the present limit simply stays.
+    // If the kernel refuses, the present limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(most)
 }
 
-/// Ends the process at once, as `_exit(2)`: no exit handler runs.
+/// Ends the process at once, like `_exit(2)`: no exit handler runs.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` may be called anywhere, and does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, with which it waits its turn
-/// when it wakes instead of interrupting another thread. Linux keeps both for each thread (sched(7)).
+/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, with which a waking thread
+/// waits its turn instead of interrupting another one. Linux keeps both for each thread (sched(7)).
 pub fn give_way(steps: u8) {
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
-    // Where it is refused, the thread simply stays as important as the others.
+    // If the kernel refuses, the thread keeps its priority.
     let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: 0 is the calling thread, and the parameter is only read.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
 }
 
-/// Has the kernel wake the calling thread when it has asked for, and not up to 50 us later to save wake-ups
+/// Makes the kernel wake the calling thread at the time it has asked for, and not up to 50 us later to save wake-ups
 /// (`PR_SET_TIMERSLACK`, prctl(2)).
 pub fn wake_on_time() {
-    // Where it is refused, the thread simply wakes a little late.
+    // If the kernel refuses, the thread wakes a little late.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// Has everything that this process writes to its standard error go to `file`, too, from now on.
+/// Redirects everything that this process writes to its standard error to `file`.
 ///
 /// # Errors
 ///
-/// As dup2(2).
+/// Errors of dup2(2).
 pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(file)?)
 }
 
-/// Runs something when the process ends in an orderly way (exit(3)), after all handlers that were registered later.
+/// Runs a function when the process ends in an orderly way (exit(3)), after all handlers that were registered later.
 pub fn at_exit(run: fn()) {
     static RUN: OnceLock<fn()> = OnceLock::new();
     extern "C" fn at_exit() {
@@ -73,7 +73,7 @@ pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 /// The flag of open(2) that does not wait for a pipe's reader.
 pub const NO_WAIT: i32 = libc::O_NONBLOCK;
 
-/// A number that cannot be guessed, or, where the kernel has none yet, one that depends on this process.
+/// A number that cannot be guessed, or, if the kernel has none yet, one that depends on this process.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
@@ -82,11 +82,11 @@ pub fn random() -> u64 {
     }
 }
 
-/// 256 bits that nobody can guess, from getrandom(2); early in the life of a machine it waits for them.
+/// 256 bits that nobody can guess, from getrandom(2), which may wait for them early in the life of a machine.
 ///
 /// # Errors
 ///
-/// The kernel has none to give.
+/// The kernel has no random bits to give.
 pub fn secret() -> io::Result<[u8; 32]> {
     let mut bytes = [0; 32];
     // Up to 256 bytes come whole (man 2 getrandom).
@@ -94,26 +94,26 @@ pub fn secret() -> io::Result<[u8; 32]> {
     Ok(bytes)
 }
 
-/// How long a reader of standard error that is behind is waited for, once.
+/// Time that a write waits, once, for a slow reader of standard error.
 const STDERR_PATIENCE_MS: u64 = 100;
 
-/// Whether it has read nothing for that long.
+/// Whether the reader has read nothing for that long.
 static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 
-/// Writes to standard error, around every lock: a child that was forked while another thread wrote must not wait for it.
+/// Writes to standard error without any lock: a child that was forked while another thread wrote must not wait for it.
 ///
 /// # Errors
 ///
-/// `WouldBlock` when it is a full pipe that is not read; else as write(2). Some may be written.
+/// `WouldBlock` if standard error is a full pipe that nobody reads; else errors of write(2). Some bytes may be written.
 pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     write_at_once(rustix::stdio::stderr(), bytes)
 }
 
-/// As [`write_stderr`], to what stands for standard error.
+/// Writes bytes like [`write_stderr`], to a descriptor that stands for standard error.
 ///
 /// # Errors
 ///
-/// As there.
+/// Errors of [`write_stderr`].
 pub fn write_at_once(stderr: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     let stderr = stderr.as_fd();
     let has_reader = stream::has_reader(stderr);
@@ -144,17 +144,18 @@ pub fn write_at_once(stderr: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// On how many CPUs the calling thread may run (`sched_getaffinity(2)`), whatever time its control group grants it there.
+/// Number of CPUs on which the calling thread may run (`sched_getaffinity(2)`), whatever time its control group grants
+/// it there.
 pub fn cpus_allowed() -> u32 {
     match rustix::thread::sched_getaffinity(None) {
         Ok(cpus) => cpus.count().max(1),
-        // A machine with more than 1024 has some to spare.
+        // The call fails on a machine with more than 1024 CPUs, which has some to spare.
         Err(_) => std::thread::available_parallelism()
             .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
     }
 }
 
-/// How many CPUs the machine has, whether this process may use them or not.
+/// Number of CPUs of the machine, whether this process may use them or not.
 pub fn cpus_of_the_machine() -> u32 {
     // SAFETY: asks for a number, and changes nothing.
     u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1)
@@ -186,17 +187,17 @@ pub fn lower_priority(steps: u8) {
     }
 }
 
-/// Limits the data that this process may allocate (`RLIMIT_DATA`, setrlimit(2)); 0 leaves it as it is.
+/// Limits the data that this process may allocate (`RLIMIT_DATA`, setrlimit(2)); 0 sets no limit.
 pub fn limit_data(bytes: u64) {
     if bytes > 0 {
         let most = getrlimit(Resource::Data).maximum;
         let bytes = most.map_or(bytes, |most| most.min(bytes));
-        // To lower a limit is always allowed.
+        // Lowering a limit is always allowed.
         let _ = setrlimit(Resource::Data, Rlimit { current: Some(bytes), maximum: most });
     }
 }
 
-/// What the data of this process take that `RLIMIT_DATA` counts, by /proc; 0 without it.
+/// Bytes of this process's data that `RLIMIT_DATA` counts, by /proc; 0 without /proc.
 pub fn data_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
@@ -204,18 +205,18 @@ pub fn data_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
-/// How large the stack of a thread is whose starter says nothing of it: `pthread_create(3)`.
+/// Stack size of a thread whose starter sets none: `pthread_create(3)`.
 pub fn stack_bytes() -> u64 {
-    // What the C library takes where the limit is that there is none.
+    // The C library's stack size where `RLIMIT_STACK` sets no limit.
     const WITHOUT_LIMIT: u64 = 2 << 20;
     getrlimit(Resource::Stack).current.unwrap_or(WITHOUT_LIMIT)
 }
 
-/// Names the calling thread, and with the main thread its process, for `ps` and `top`: at most 15 bytes.
+/// Names the calling thread, and its process if this is the main thread, for `ps` and `top`: at most 15 bytes.
 pub fn set_name(name: &str) {
     let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
     if let Ok(name) = std::ffi::CString::new(name) {
-        // A name is for people only.
+        // The name is for people only.
         let _ = rustix::thread::set_name(&name);
     }
 }
@@ -224,7 +225,7 @@ pub fn set_name(name: &str) {
 mod tests {
     use super::{cpus_allowed, data_bytes, wake_on_time};
 
-    /// What is allocated is counted, whether it is touched or not.
+    /// Allocated memory counts, whether it is touched or not.
     #[test]
     fn data() {
         let before = data_bytes();
@@ -235,8 +236,8 @@ mod tests {
         drop(allocated);
     }
 
-    /// As many as the kernel tells all processes: the quota of a control group, which the standard library counts in,
-    /// has no effect here.
+    /// The number is the one that the kernel tells all processes: the quota of a control group, which the standard
+    /// library counts in, has no effect here.
     #[test]
     fn cpus() {
         let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(cpus_allowed(), ones);
     }
 
-    /// The kernel has it for this thread, and not for other threads.
+    /// The kernel sets the slack for this thread, and not for other threads.
     #[test]
     fn on_time() {
         let slack = || rustix::thread::current_timer_slack().unwrap_or(0);

@@ -1,19 +1,18 @@
 //! Signal handlers, for a process that runs an application (a supervisor has a queue instead: `signal_queue.rs`).
 //!
-//! Of SIGTERM and SIGINT the first asks for a clean stop, and the second ends the process at once. SIGUSR1 wakes the
-//! thread that opens the logs again, if there is one; it never ends the process.
+//! The first SIGTERM or SIGINT asks for a clean stop, and the second ends the process at once. SIGUSR1 wakes the thread
+//! that opens the logs again, if there is one; it never ends the process.
 //!
-//! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a
-//! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
-//! of the application would inherit that mask.
+//! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a write to an eventfd. A
+//! `signalfd` would need the signals blocked in every thread, and children of the application would inherit that mask.
 //!
-//! A worker follows SIGTERM alone. What else its supervisor obeys passes it without effect, because terminals and
-//! `pkill` send it to all of them: by handlers that do nothing, which end with an exec, and neither blocked nor ignored,
-//! which programs of the application would inherit.
+//! A worker obeys SIGTERM alone. Other signals that its supervisor obeys have no effect on it, because terminals and
+//! `pkill` send them to all processes: their handlers do nothing. An exec resets handlers, whereas programs of the
+//! application would inherit a signal that is blocked or ignored.
 //!
-//! They are put in place when the application is loaded, so that they come after its own. What Python code sets later,
-//! which is possible on the main thread only, `adyton._process.signals` keeps from the kernel. A worker leaves SIGUSR1 to the
-//! application, if that has a handler for it.
+//! The handlers are installed when the application is loaded, so that they come after its own. Handlers that Python
+//! code sets later, which is possible on the main thread only, do not reach the kernel, thanks to
+//! `adyton._process.signals`. A worker leaves SIGUSR1 to the application, if that has a handler for it.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -22,34 +21,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::wake::Wake;
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// The signal that has asked first.
+/// The signal that first asked for a stop.
 static ASKED_BY: AtomicI32 = AtomicI32::new(0);
 static STOP_WAKE: AtomicI32 = AtomicI32::new(-1);
 static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
-/// Whose signals these are: a child has copies of all of this until [`restore_in_child`].
+/// The process that owns the handlers: a child has copies of all of this until [`restore_in_child`].
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// What the signals did before. Locked for moments only, and never waited for in a child.
+/// The former actions of the signals. Locked for moments only, and never waited for in a child.
 static FORMER: Mutex<Option<[libc::sigaction; SIGNALS.len()]>> = Mutex::new(None);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 
-/// What a supervisor obeys and its workers do not.
+/// Signals that a supervisor obeys and its workers do not.
 const PASSING: [libc::c_int; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTTIN, libc::SIGTTOU];
 
-/// A handler that is told which process has sent the signal (`SA_SIGINFO`).
+/// A handler that learns which process has sent the signal (`SA_SIGINFO`).
 pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Lets every signal come to this process and to the programs that it starts, whatever mask it has inherited; what only its
-/// supervisor obeys passes it. Call it before other threads are started, which inherit the mask.
+/// Unblocks every signal for this process and the programs that it starts, whatever mask it has inherited; signals that
+/// only its supervisor obeys get a handler without effect. Call this before other threads are started, which inherit
+/// the mask.
 ///
 /// # Errors
 ///
-/// As sigaction(2).
+/// Errors of sigaction(2).
 pub fn let_pass() -> io::Result<()> {
     for signal in PASSING {
         let former = action_of(signal)?;
-        // A signal that is ignored stays so: whoever started the server wanted that, as with nohup(1).
+        // An ignored signal stays ignored: whoever started the server wanted that, for example with nohup(1).
         if former.sa_sigaction == libc::SIG_DFL {
             handle(signal, on_passing)?;
         }
@@ -65,7 +65,7 @@ pub fn let_pass() -> io::Result<()> {
     }
 }
 
-/// What a signal does now.
+/// The present action of a signal.
 fn action_of(signal: libc::c_int) -> io::Result<libc::sigaction> {
     // SAFETY: all-zero is a valid `sigaction` (no flags, empty mask, default action).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -76,7 +76,7 @@ fn action_of(signal: libc::c_int) -> io::Result<libc::sigaction> {
     }
 }
 
-/// Has a signal do something else; gives what it did before.
+/// Installs a handler for a signal; returns the former action.
 pub(crate) fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::sigaction> {
     // SAFETY: all-zero is a valid `sigaction`.
     let [mut action, mut former]: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
@@ -89,11 +89,11 @@ pub(crate) fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::
     }
 }
 
-/// Sends the calling thread, and no other, a signal (raise(3)): its handler has run when this returns.
+/// Sends a signal to the calling thread only (raise(3)): its handler has run when this returns.
 ///
 /// # Errors
 ///
-/// There is no such signal.
+/// No such signal exists.
 pub fn raise(signal: i32) -> io::Result<()> {
     // SAFETY: nothing is read or written.
     match unsafe { libc::raise(signal) } {
@@ -102,10 +102,10 @@ pub fn raise(signal: i32) -> io::Result<()> {
     }
 }
 
-/// The handlers in place; dropping it puts the former ones back.
+/// The installed handlers; dropping this restores the former ones.
 pub struct Handlers {
     former: [libc::sigaction; SIGNALS.len()],
-    // Kept open for as long as the handler may write to them.
+    // The wakes stay open for as long as the handler may write to them.
     _wakes: (Arc<Wake>, Option<Arc<Wake>>),
 }
 
@@ -114,16 +114,17 @@ impl Handlers {
     ///
     /// # Errors
     ///
-    /// As sigaction(2); or `ResourceBusy` when another server of this process holds them.
+    /// Errors of sigaction(2); or `ResourceBusy` if another server of this process holds the signals.
     pub fn install(stop: Arc<Wake>, user1: Option<Arc<Wake>>) -> io::Result<Self> {
         Self::put((stop, user1), |_| Some(on_signal))
     }
 
-    /// As [`Self::install`], in a worker: SIGTERM alone wakes `stop`, SIGINT passes, and SIGUSR1 is left as it is.
+    /// Takes over signals like [`Self::install`], in a worker: SIGTERM alone wakes `stop`, SIGINT has no effect, and
+    /// SIGUSR1 stays as it is.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Errors of [`Self::install`].
     pub fn install_in_worker(stop: Arc<Wake>) -> io::Result<Self> {
         Self::put((stop, None), |signal| match signal {
             libc::SIGTERM => Some(on_signal),
@@ -183,8 +184,8 @@ fn forget_wakes() {
     USER1_WAKE.store(-1, Ordering::SeqCst);
 }
 
-/// Gives a child that the application has forked the signals of a plain program: what they did before this server took
-/// them. What the application has set since stays. Async-signal-safe.
+/// Restores, in a child that the application has forked, the actions that signals had before this server took them.
+/// Handlers that the application has set since stay. Async-signal-safe.
 pub(crate) fn restore_in_child() {
     let former = FORMER.try_lock().ok().and_then(|former| *former);
     for signal in SIGNALS.into_iter().chain(PASSING) {
@@ -206,8 +207,9 @@ fn is_ours(action: &libc::sigaction) -> bool {
     ours.into_iter().any(|handler| action.sa_sigaction == handler as libc::sighandler_t)
 }
 
-/// Does nothing. If a terminal has sent the signal, because this process reads or writes there from the background, the
-/// call that did so is begun again after this, for ever: ignored from now on, the signal makes it fail with EIO instead.
+/// Does nothing, except for a signal that a terminal sends because this process reads or writes there from the
+/// background. The interrupted call would restart after this, for ever: ignored from now on, the signal makes it fail
+/// with EIO instead.
 extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the kernel passes a whole `siginfo_t` to a handler with `SA_SIGINFO`.
     let is_of_kernel = unsafe { (*info).si_code } == libc::SI_KERNEL;
@@ -220,7 +222,7 @@ extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mu
 extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: `getpid` is async-signal-safe, and asks for a number.
     if unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst) {
-        // A child, in the moment before it is told that it is one: the descriptors below are still the server's.
+        // A child whose fork handler has not run yet: the descriptors below are still the server's.
         restore_in_child();
         // SAFETY: `raise` is async-signal-safe; the signal comes again once this handler has returned.
         unsafe { libc::raise(signal) };

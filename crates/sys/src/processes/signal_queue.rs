@@ -1,13 +1,13 @@
-//! Signals as a queue of a descriptor, signalfd(2), for a supervisor (what runs an application has handlers instead:
-//! `signal_handlers.rs`).
+//! Signals as a queue with a descriptor, signalfd(2), for a supervisor (a process that runs an application has handlers
+//! instead: `signal_handlers.rs`).
 //!
-//! The signals are blocked in this thread, in those that it starts, and in its children, to which none comes before they
-//! are ready for it: a worker lets them come with `signal_handlers::let_pass` before anything of the application runs.
+//! The signals are blocked in this thread, in threads that it starts, and in its children, which get none before they
+//! are ready: a worker unblocks them with `signal_handlers::let_pass` before anything of the application runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What a supervisor is told by signals.
+/// A signal to a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// SIGTERM.
@@ -28,7 +28,7 @@ pub enum Signal {
     Fewer,
     /// SIGCHLD: a child has ended.
     Child,
-    /// SIGWINCH and whatever else comes: ignored.
+    /// SIGWINCH and all other signals: ignored.
     Other,
 }
 
@@ -50,11 +50,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks them, and opens the queue. Call it before other threads are started.
+    /// Blocks the signals, and opens the queue. Call this before other threads are started.
     ///
     /// # Errors
     ///
-    /// As signalfd(2).
+    /// Errors of signalfd(2).
     pub fn block() -> io::Result<Self> {
         // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
         let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -64,7 +64,7 @@ impl Signals {
             // SAFETY: as above, and the number is a signal's.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
-        // Where it is ignored, as the parent process may have left it, children end unseen: sigaction(2).
+        // If the parent process has left SIGCHLD ignored, children end unseen: sigaction(2).
         // SAFETY: the number is a signal's, and there is no handler for it yet.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         // SAFETY: `set` is only read, and the former mask is not asked for.
@@ -81,9 +81,9 @@ impl Signals {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// The next signal; `None` when none has come.
+    /// The next signal; `None` if none has come.
     ///
-    /// SIGTTIN and SIGTTOU of a terminal are no orders: some program of the application has read or written there.
+    /// SIGTTIN and SIGTTOU from a terminal are no orders: some program of the application has read or written there.
     pub fn next(&self) -> Option<Signal> {
         // SAFETY: all-zero is a valid `signalfd_siginfo`, which is made of numbers.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };

@@ -1,7 +1,8 @@
 //! Programs that a small process starts for others: in groups and folders of their own, and watched by descriptors.
 //!
-//! What `posix_spawn(3)` does, and what it cannot: limits. The child shares the memory of its parent until it runs the program
-//! (`CLONE_VM`, clone(2)), so nothing is copied, and why a program cannot be run is known when [`Start::run`] returns.
+//! [`Start::run`] does what `posix_spawn(3)` does, and also sets limits. The child shares the memory of its parent
+//! until it runs the program (`CLONE_VM`, clone(2)), so nothing is copied, and the reason why a program cannot be run
+//! is known when it returns.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -15,44 +16,46 @@ use rustix::process::{
 
 use crate::processes::child::{Exit, Kick};
 
-/// The stack of a child until it runs its program: a few system calls.
+/// The stack of a child until it runs its program: enough for a few system calls.
 const STACK_BYTES: usize = 64 << 10;
 
-/// How many descriptors a program may open. Old programs ask for each number up to this when they start others, and select(2)
-/// knows no larger ones; the server itself has raised its own limit.
+/// Number of descriptors that a program may open. Old programs try each number up to this when they start others, and
+/// select(2) knows no larger ones; the server itself has raised its own limit.
 const DESCRIPTORS_MAX: u64 = 1024;
 
-/// A program to be started.
+/// A program to start.
 pub struct Start<'s> {
     /// The program.
     pub path: &'s CStr,
-    /// Whether its name may be a link.
+    /// Whether the last component of its path may be a link.
     pub may_be_link: bool,
-    /// Its arguments, of which the first is its own name.
+    /// The arguments, of which the first is the program's own name.
     pub arguments: &'s [CString],
-    /// Its whole environment, each as `NAME=value`.
+    /// The whole environment, each variable as `NAME=value`.
     pub environment: &'s [CString],
-    /// The folder that it begins in.
+    /// The folder in which the program starts.
     pub folder: &'s CStr,
-    /// Its standard input, output and error; none of them may be one of ours.
+    /// Standard input, output and error of the program; none of them may be one of ours.
     pub streams: [BorrowedFd<'s>; 3],
-    /// The most memory that each of its processes may have (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
+    /// The most memory of each of the program's processes (`RLIMIT_AS`, setrlimit(2)); 0 is no limit.
     pub memory_bytes_max: u64,
-    /// The number of its user's processes and threads from which on it starts no more (`RLIMIT_NPROC`, setrlimit(2)); 0 is no limit.
+    /// The most processes and threads of its user: from this number on, the program starts no more (`RLIMIT_NPROC`,
+    /// setrlimit(2)); 0 is no limit.
     pub user_processes_max: u64,
-    /// The cell of its number from before it runs until its group was ended: whichever process outlives this one ends the group.
+    /// The cell that holds the program's number until its group was ended: whichever process outlives this one ends the
+    /// group.
     pub listed: &'s AtomicU64,
 }
 
-/// A program that was started, and is the first of a group.
+/// A program that was started as the first process of a group.
 #[derive(Debug)]
 pub struct Group {
     pid: Pid,
-    /// Readable once the program has ended.
+    /// A descriptor that is readable once the program has ended.
     first: OwnedFd,
 }
 
-/// What a child needs between clone(2) and execve(2).
+/// Data that a child needs between clone(2) and execve(2).
 struct Errand {
     path: *const c_char,
     may_be_link: bool,
@@ -63,19 +66,20 @@ struct Errand {
     memory_bytes_max: u64,
     user_processes_max: u64,
     listed: *const AtomicU64,
-    /// The number of the process that starts it.
+    /// The number of the parent process.
     parent: libc::pid_t,
-    /// Why the program does not run, as a number of errno(3).
+    /// The reason why the program does not run, as a number of errno(3).
     failed: c_int,
 }
 
 impl Start<'_> {
-    /// Starts it, with no other descriptors than the three, with nothing blocked, and so that it ends with its parent.
+    /// Starts the program, with the three streams as its only descriptors, with no signal blocked, and so that it ends
+    /// with its parent.
     ///
     /// # Errors
     ///
-    /// As execveat(2), chdir(2) and clone(2), `ELOOP` for a link that may be none among them; `InvalidInput` for streams with
-    /// numbers below 3.
+    /// Errors of execveat(2), chdir(2) and clone(2), including `ELOOP` for a link where none is allowed; `InvalidInput`
+    /// for streams with numbers below 3.
     pub fn run(&self) -> io::Result<Group> {
         let streams = self.streams.map(|stream| stream.as_raw_fd());
         if streams.iter().any(|&number| number < 3) {
@@ -97,8 +101,9 @@ impl Start<'_> {
         };
         let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        // SAFETY: the stack is the child's alone, and aligned; it grows down from its end. With `CLONE_VFORK` this thread
-        // waits until the child has the program's memory or has ended, so all that `errand` points to lives that long.
+        // SAFETY: the stack is the child's alone, and aligned; it grows down from its end. With `CLONE_VFORK` this
+        // thread waits until the child has the program's memory or has ended, so all that `errand` points to lives that
+        // long.
         let pid = unsafe {
             let top = stack.as_mut_ptr_range().end;
             libc::clone(child, top.cast(), flags, (&raw mut errand).cast())
@@ -110,7 +115,7 @@ impl Start<'_> {
         // SAFETY: the child has written it before it ended, and this thread goes on after that.
         let failed = unsafe { ptr::read_volatile(&raw const errand.failed) };
         if failed != 0 {
-            // The child has ended; once it was waited for, its number may be another's.
+            // The child has ended; once it was waited for, its number may be another process's.
             self.listed.store(0, Ordering::SeqCst);
             let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
             return Err(io::Error::from_raw_os_error(failed));
@@ -118,7 +123,7 @@ impl Start<'_> {
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(first) => Ok(Group { pid, first }),
             Err(error) => {
-                // Without a descriptor nobody would hear of its end.
+                // Without a descriptor nobody would learn of its end.
                 let _ = kill_process_group(pid, Signal::KILL);
                 self.listed.store(0, Ordering::SeqCst);
                 let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
@@ -135,8 +140,8 @@ fn pointers(all: &[CString]) -> Vec<*const c_char> {
 /// Becomes the program. Everything here is a system call: the memory is the parent's.
 extern "C" fn child(errand: *mut c_void) -> c_int {
     let errand = errand.cast::<Errand>();
-    // SAFETY: the parent waits, and has lent it; what it points to are strings and lists as execve(2) wants them, and numbers of
-    // descriptors above the three.
+    // SAFETY: the parent waits, and has lent it; what it points to are strings and lists as execve(2) wants them, and
+    // numbers of descriptors above the three.
     unsafe {
         prepare(&*errand);
         if libc::chdir((*errand).folder) == 0 {
@@ -147,7 +152,7 @@ extern "C" fn child(errand: *mut c_void) -> c_int {
     }
 }
 
-/// Runs the program; comes back if that fails.
+/// Runs the program; returns if that fails.
 ///
 /// # Safety
 ///
@@ -173,7 +178,7 @@ unsafe fn execute(errand: &Errand) {
     }
 }
 
-/// What cannot fail, or does no harm if it does.
+/// Makes the system calls that cannot fail, or whose failure does no harm.
 ///
 /// # Safety
 ///
@@ -216,11 +221,12 @@ unsafe fn prepare(errand: &Errand) {
 }
 
 impl Group {
-    /// How the program has ended, without forgetting it: its number, and that of its group, go to no other.
+    /// The way in which the program has ended, if it has. The program stays known to the kernel, so that no other gets
+    /// its number, or its group's.
     ///
     /// # Errors
     ///
-    /// As waitid(2).
+    /// Errors of waitid(2).
     pub fn exit(&self) -> io::Result<Option<Exit>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let Some(status) = waitid(WaitId::PidFd(self.first.as_fd()), options)? else { return Ok(None) };
@@ -231,7 +237,7 @@ impl Group {
         })
     }
 
-    /// Sends a signal to all of the group.
+    /// Sends a signal to all processes of the group.
     pub fn kick(&self, kick: Kick) {
         let signal = match kick {
             Kick::Terminate => Signal::TERM,
@@ -239,11 +245,11 @@ impl Group {
             Kick::Continue => Signal::CONT,
             Kick::Kill => Signal::KILL,
         };
-        // Nobody may be left in it.
+        // The group may be empty.
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Forgets the program, which has ended: its number may be given to another process then.
+    /// Forgets the program, which has ended: another process may get its number then.
     pub fn forget(self) {
         let _ = waitid(WaitId::PidFd(self.first.as_fd()), WaitIdOptions::EXITED);
     }
@@ -255,26 +261,26 @@ impl AsFd for Group {
     }
 }
 
-/// Ends all of a group whose number was [listed](Start::listed) by a process that has ended. As long as anything of the group is
-/// left, its number goes to no other.
+/// Ends all of a group that a process [listed](Start::listed) before it ended. As long as a process of the group is
+/// left, no other gets the group's number.
 pub fn end_group(listed: u64) {
-    // To the kernel, the group of the number 1 means all processes that there are.
+    // To the kernel, group 1 means all processes that there are.
     let group = i32::try_from(listed).ok().filter(|&number| number > 1).and_then(Pid::from_raw);
     if let Some(group) = group {
-        // Nobody may be left in it.
+        // The group may be empty.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// Makes this process one that does nothing but to start programs: no signal has a handler or is ignored, which programs would
-/// inherit, and of its descriptors only the standard ones stay open.
+/// Makes this a process that only starts programs: no signal has a handler or is ignored, which programs would inherit,
+/// and only the standard descriptors stay open.
 pub fn settle() {
     for number in 1..=libc::SIGRTMAX() {
         // SAFETY: the default action needs no handler; for some numbers it is refused.
         unsafe { libc::signal(number, libc::SIG_DFL) };
     }
-    // SAFETY: an all-zero set may be given to `sigemptyset`; the descriptors above the three are nobody's: this process has just begun, and
-    // what its interpreter has opened it does not use again.
+    // SAFETY: an all-zero set may be given to `sigemptyset`; the descriptors above the three are nobody's: this process
+    // has just begun, and what its interpreter has opened it does not use again.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
@@ -301,7 +307,7 @@ mod tests {
         user_processes_max: u64,
     }
 
-    /// Runs a shell's command with no limits; what it prints, and how it ends.
+    /// Runs a shell command without limits; returns its output and its exit.
     fn run(path: &CStr, command: &str) -> io::Result<(String, Exit)> {
         run_limited(path, command, &Limits::default())
     }
@@ -371,14 +377,14 @@ mod tests {
         Ok(())
     }
 
-    /// All of a group end with it, whoever started them.
+    /// All processes of a group end with it, whoever started them.
     #[test]
     fn a_group_ends() -> io::Result<()> {
         let (text, exit) = run(c"/bin/sh", "(sleep 600 >/dev/null 2>&1 & echo $!)")?;
 
         assert_eq!(Exit::Status(0), exit);
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", text.trim())).unwrap_or_default();
-        // It was killed before `run` came back; whoever has adopted it may take a moment to hear of that.
+        // The shell was killed before `run` returned; the process that has adopted it may take a moment to learn that.
         while !(state().is_empty() || state().contains(") Z") || state().contains(") X")) {
             std::thread::yield_now();
         }

@@ -5,21 +5,21 @@ use std::io::Read;
 
 use rustix::thread::{Pid, gettid};
 
-/// A thread. One that has ended uses no more CPU, and does not run.
+/// A thread, by its number. A thread that has ended uses no more CPU, and does not run.
 #[derive(Clone, Copy, Debug)]
 pub struct Tid {
     thread: Pid,
 }
 
 impl Tid {
-    /// The calling thread's.
+    /// The number of the calling thread.
     pub fn own() -> Self {
         Self { thread: gettid() }
     }
 
-    /// Microseconds of CPU time that it has used: a system call.
+    /// Microseconds of CPU time that the thread has used: a system call.
     pub fn cpu_us(&self) -> u64 {
-        // How the kernel names the CPU clock of any thread (pthread_getcpuclockid(3)).
+        // The kernel's number of any thread's CPU clock (pthread_getcpuclockid(3)).
         let clock = !self.thread.as_raw_nonzero().get() << 3 | 6;
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `now` is a whole `timespec`; a clock that there is not is an error, and leaves it as it is.
@@ -27,12 +27,12 @@ impl Tid {
         now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
     }
 
-    /// Whether it runs, or would if it had a CPU; `false` where that is not known (proc(5)). Takes some 10 us.
+    /// Whether the thread runs, or would if it had a CPU; `false` where that is not known (proc(5)). Takes some 10 us.
     pub fn is_runnable(&self) -> bool {
         let mut text = [0; 64];
         let path = format!("/proc/self/task/{}/stat", self.thread.as_raw_nonzero());
         let bytes = File::open(path).and_then(|mut file| file.read(&mut text)).unwrap_or(0);
-        // Behind the name, which may hold anything, and its closing parenthesis.
+        // The state stands behind the name, which may hold anything, and its closing parenthesis.
         let end = text[..bytes].iter().rposition(|&byte| byte == b')');
         end.is_some_and(|end| text[..bytes].get(end + 2) == Some(&b'R'))
     }
@@ -46,7 +46,7 @@ mod tests {
 
     use super::Tid;
 
-    /// A thread that computes is runnable and uses CPU time; one that waits is not and does not.
+    /// A thread that computes is runnable and uses CPU time; a thread that waits is not and does not.
     #[test]
     fn seen_by_another() {
         let (tell, told) = channel();
@@ -57,7 +57,7 @@ mod tests {
             while start.elapsed() < Duration::from_millis(100) {
                 std::hint::spin_loop();
             }
-            // The other end is dropped: then there is nothing more to wait for.
+            // An error means that the other end is dropped, and there is nothing more to wait for.
             let _ = ended.recv();
         });
         let Ok(tid) = told.recv() else { return assert!(busy.join().is_ok()) };

@@ -1,4 +1,4 @@
-//! Users and groups: looked up, and become for good.
+//! Users and groups: looked up in the system's databases, and taken on for good.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -15,18 +15,19 @@ pub struct Identity {
     group: libc::gid_t,
 }
 
-/// Room for what the databases say of one user or group: names, and a group's members.
+/// Room for a database entry of one user or group: names, and a group's members.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The most groups that a user may have (`NGROUPS_MAX`, limits.h).
 const GROUPS_MAX: usize = 65_536;
 
 impl Identity {
-    /// The user with this name or number, with the group of this name or number; without one, the user's own.
+    /// Finds the user with this name or number, and the group with this name or number; without one, the user's own
+    /// group.
     ///
     /// # Errors
     ///
-    /// Half a sentence: there is no such user or group, or a number has no group and none is given.
+    /// Half a sentence: the user or group does not exist, or a numeric user has no group and none is given.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
         let found = find_user(user)?;
         let (name, user_number, own_group) = match (found, user.parse()) {
@@ -42,22 +43,22 @@ impl Identity {
         Ok(Self { name, user: user_number, group })
     }
 
-    /// Its number.
+    /// The number of the user.
     pub fn user(&self) -> u32 {
         self.user
     }
 
-    /// Its first group.
+    /// The number of the user's first group.
     pub fn group(&self) -> u32 {
         self.group
     }
 
-    /// Gives it a file, if that is a plain one of root's with a single name: a user who may write in its folder could
-    /// have put another one there.
+    /// Gives the user a file, if that is a plain one of root's with a single name: a user who may write in its folder
+    /// could have put another one there.
     ///
     /// # Errors
     ///
-    /// As fstat(2) and fchown(2): only root may.
+    /// Errors of fstat(2) and fchown(2): only root may.
     pub fn own(&self, file: &std::fs::File) -> io::Result<()> {
         let found = file.metadata()?;
         if found.is_file() && found.nlink() == 1 && found.uid() == 0 {
@@ -66,8 +67,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back. A process that
-    /// is it already keeps the groups that it has.
+    /// Makes this process the user's, with only the user's supplementary groups, and makes sure that there is no way
+    /// back. A process that already is the user's keeps its groups.
     ///
     /// # Errors
     ///
@@ -85,12 +86,12 @@ impl Identity {
         Ok(())
     }
 
-    /// Has a thread of its own do something as this user, with its groups and no right of root's: for a look at what the user
-    /// may. All other threads stay who they are (credentials(7): the kernel's users are those of threads).
+    /// Runs `act` on a new thread as this user, with the user's groups and no right of root: for checking what the user
+    /// may do. All other threads stay as they are (credentials(7): the kernel's users are those of threads).
     ///
     /// # Errors
     ///
-    /// This process may not become the user, or have a further thread.
+    /// This process may not become the user, or may not start another thread.
     pub fn try_out<T: Send>(&self, act: impl FnOnce() -> T + Send) -> io::Result<T> {
         if self.is_all_of_this_process()? {
             return Ok(act());
@@ -106,7 +107,7 @@ impl Identity {
         })
     }
 
-    /// Makes it the user of this thread, and of no other.
+    /// Makes this thread, and no other, the user's.
     fn be_of_thread(&self, groups: &[libc::gid_t]) -> io::Result<()> {
         let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
         let groups: Vec<Gid> = groups.iter().map(|&group| Gid::from_raw(group)).collect();
@@ -115,11 +116,12 @@ impl Identity {
         Ok(rustix::thread::set_thread_res_uid(user, user, user)?)
     }
 
-    /// What becomes it between fork and exec, where nothing may be looked up: its groups are found now.
+    /// Makes a taker, which becomes the user between fork and exec, where nothing may be looked up: its groups are
+    /// found now.
     ///
     /// # Errors
     ///
-    /// Its groups cannot be looked up.
+    /// The user's groups cannot be looked up.
     pub(crate) fn taker(&self) -> io::Result<Taker> {
         let is_this_process = self.is_all_of_this_process()?;
         let mut groups = self.groups()?;
@@ -142,7 +144,8 @@ impl Identity {
         check(unsafe { libc::setresuid(self.user, self.user, self.user) })
     }
 
-    /// Whether this process is it in every respect: real, effective and saved numbers, and no groups but its own.
+    /// Whether this process is the user's in every respect: real, effective and saved numbers, and no groups but the
+    /// user's own.
     fn is_all_of_this_process(&self) -> io::Result<bool> {
         let ([mut user, mut user_now, mut user_saved], [mut group, mut group_now, mut group_saved]) =
             ([0; 3], [0; 3]);
@@ -157,7 +160,7 @@ impl Identity {
             && kept.iter().all(|kept| own.contains(&kept.as_raw())))
     }
 
-    /// The groups that it may have besides its first.
+    /// The groups that the user may have besides the first.
     fn groups(&self) -> io::Result<Vec<libc::gid_t>> {
         let Some(name) = &self.name else { return Ok(Vec::new()) };
         let mut groups = vec![0; GROUPS_MAX];
@@ -201,7 +204,7 @@ impl Taker {
     }
 }
 
-/// Whether any way leads back. Each must fail; one that does not leaves a process that may not go on.
+/// Whether any way leads back to root. Each must fail; otherwise the process must not go on.
 fn can_be_root() -> bool {
     // SAFETY: takes a number only.
     let by_real = unsafe { libc::setuid(0) };
@@ -226,7 +229,7 @@ pub fn gain_no_rights() -> io::Result<()> {
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 
-/// The umask of this process from now on (umask(2)).
+/// Sets the umask of this process from now on (umask(2)).
 pub fn set_umask(bits: u32) {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(bits));
 }
@@ -286,7 +289,7 @@ fn find_group(group: &str) -> Result<libc::gid_t, String> {
 mod tests {
     use super::Identity;
 
-    /// Names and numbers are found, and what is not there is said.
+    /// Names and numbers are found, and an absent one is an error.
     #[test]
     fn lookups() {
         let root = Identity::find("root", None);
@@ -301,7 +304,7 @@ mod tests {
         assert!(Identity::find("4000000000", Some("4000000000")).is_ok());
     }
 
-    /// A look as another user is that of one thread; only root may, and stays root.
+    /// A trial as another user affects one thread; only root may make one, and stays root.
     #[test]
     fn looks() {
         let other = Identity::find("4000000000", Some("4000000000")).ok();

@@ -10,7 +10,7 @@ use rustix::net::{
     SendFlags,
 };
 
-/// The most that one message carries (`SCM_MAX_FD`).
+/// The most descriptors in one message (`SCM_MAX_FD`).
 pub const DESCRIPTORS_MAX: usize = 253;
 
 /// The longest message.
@@ -20,16 +20,16 @@ pub const BYTES_MAX: usize = 64 << 10;
 ///
 /// # Errors
 ///
-/// The other side is gone, or these are too many.
+/// The other side is gone, or the descriptors are too many.
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     send_with(socket, bytes, descriptors, SendFlags::NOSIGNAL)
 }
 
-/// As [`send`], without waiting.
+/// Sends one message like [`send`], without waiting.
 ///
 /// # Errors
 ///
-/// As there, and `WouldBlock` while the other side does not read.
+/// Errors of [`send`], and `WouldBlock` while the other side does not read.
 pub fn send_now(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     send_with(socket, bytes, descriptors, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
 }
@@ -52,11 +52,11 @@ fn send_with(
     Ok(())
 }
 
-/// Receives one message with its descriptors, which do not go to children; `None` at the end.
+/// Receives one message with its descriptors, which children do not inherit; `None` at the end.
 ///
 /// # Errors
 ///
-/// As recvmsg(2).
+/// Errors of recvmsg(2).
 pub fn receive(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
     let mut bytes = vec![0; BYTES_MAX];
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
@@ -81,12 +81,12 @@ pub fn receive(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>>
     Ok(Some((bytes, descriptors)))
 }
 
-/// Receives a short message without descriptors into `buffer`, without waiting: its length, 0 at the end, and `None` while there is
-/// none.
+/// Receives a short message without descriptors into `buffer`, without waiting. Returns its length, 0 at the end, and
+/// `None` while there is no message.
 ///
 /// # Errors
 ///
-/// As recv(2).
+/// Errors of recv(2).
 pub fn receive_now(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     match rustix::net::recv(socket, buffer, RecvFlags::DONTWAIT) {
         Ok((_, bytes)) => Ok(Some(bytes)),
@@ -95,7 +95,7 @@ pub fn receive_now(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<us
     }
 }
 
-/// Two connected sockets that keep messages apart and block.
+/// Makes two connected sockets that keep messages apart and block.
 ///
 /// # Errors
 ///
@@ -105,19 +105,20 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
-/// As [`pair`], but neither side blocks: connections pass from process to process there, see [`try_pass`].
+/// Makes two connected sockets like [`pair`], neither of which blocks: connections pass from process to process there,
+/// see [`try_pass`].
 ///
 /// # Errors
 ///
-/// As [`pair`].
+/// Errors of [`pair`].
 pub fn passage() -> io::Result<(OwnedFd, OwnedFd)> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType};
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// Sends one message, made of `parts`, with a descriptor, unless there is no room for it now. Says whether it was sent; the
-/// descriptor stays open here, too.
+/// Sends one message, made of `parts`, with a descriptor, unless there is no room for it now. Returns whether it was
+/// sent; the descriptor stays open here, too.
 ///
 /// # Errors
 ///
@@ -136,31 +137,31 @@ pub fn try_pass(socket: impl AsFd, parts: &[IoSlice<'_>], descriptor: BorrowedFd
         return match rustix::net::sendmsg(&socket, parts, &mut ancillary, flags) {
             Ok(_) => Ok(true),
             Err(Errno::INTR) => continue,
-            // The last one: too many descriptors of this user are on their way (unix(7)).
+            // `TOOMANYREFS`: too many descriptors of this user are on their way (unix(7)).
             Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => Ok(false),
             Err(error) => Err(error.into()),
         };
     }
 }
 
-/// What came of an attempt to take a message with a descriptor.
+/// Result of an attempt to take a message with a descriptor.
 pub enum Taken {
-    /// So many bytes are in the parts, and the descriptor, which does not go to children.
+    /// The number of bytes in the parts, and the descriptor, which children do not inherit.
     Message(usize, OwnedFd),
-    /// There is none now.
+    /// No message is there now.
     Nothing,
-    /// There will be no more: the other side is gone.
+    /// No message will come any more: the other side is gone.
     End,
-    /// A message without a descriptor, with several, or with more bytes than there is room for. It is dropped.
+    /// A message without a descriptor, with several, or with more bytes than there is room for, was dropped.
     Unfit,
 }
 
-/// Takes one message with a descriptor into `parts`, if there is one. Nothing is taken while the process has no descriptor
-/// left: the kernel would drop that of the message.
+/// Takes one message with a descriptor into `parts`, if there is one. Takes nothing while the process has no descriptor
+/// left: the kernel would drop the message's descriptor.
 ///
 /// # Errors
 ///
-/// No descriptor is left; or those of recvmsg(2).
+/// The process is out of descriptors; or errors of recvmsg(2).
 pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<Taken> {
     use rustix::io::Errno;
     use rustix::net::ReturnFlags;
@@ -170,7 +171,8 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let received = loop {
         match rustix::net::recvmsg(&socket, parts, &mut ancillary, flags) {
-            // ECONNRESET comes once, when the other side has closed with messages unread; those that it has sent are still there.
+            // ECONNRESET comes once, if the other side has closed with messages unread; the messages that it has sent
+            // are still there.
             Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(Errno::AGAIN) => return Ok(Taken::Nothing),
             other => break other?,
@@ -181,7 +183,8 @@ pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<T
         _ => None,
     });
     let mut descriptors = descriptors.by_ref().flatten();
-    // The padding of the space for one has room for two, so the kernel does not say that a second one was cut off.
+    // The padding of the space for one descriptor has room for two, so the kernel does not report a second one as cut
+    // off.
     let (first, second) = (descriptors.next(), descriptors.next());
     let is_cut = received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
     Ok(match (first, second) {
@@ -205,7 +208,7 @@ mod tests {
 
     use super::Taken;
 
-    /// What is sent arrives, descriptors and all, and the end is an end.
+    /// Messages arrive with their descriptors, and the end is an end.
     #[test]
     fn there() -> io::Result<()> {
         let (one, other) = super::pair()?;
@@ -261,7 +264,7 @@ mod tests {
         super::send(&one, b"head", &[file.as_fd()])?;
         assert_eq!("unfit", take()?);
         assert_eq!("4", take()?);
-        // Messages that were sent before the end come before it, also where the other side has left messages unread.
+        // Messages that were sent before the end come before it, also if the other side has left messages unread.
         super::send(&other, b"unread", &[])?;
         super::send(&one, b"last", &[file.as_fd()])?;
         drop(one);

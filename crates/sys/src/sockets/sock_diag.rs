@@ -9,16 +9,16 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// A TCP socket that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Where it listens.
+    /// The address at which the socket listens.
     pub address: SocketAddr,
-    /// Its number, which no other socket of this machine gets.
+    /// The cookie of the socket, which no other socket of this machine gets.
     pub cookie: u64,
-    /// What it has dropped (`sk_drops`), in a count that wraps: connections that found its queue full, and besides packets
-    /// of no connection that ask for none, as a reset that comes too late.
+    /// Number of packets that the socket has dropped (`sk_drops`), which wraps: connections that found its queue full,
+    /// and also packets without a connection that ask for none, such as a late reset.
     pub drops: u32,
 }
 
-/// All TCP sockets that listen at a port in this network namespace, of all processes.
+/// Lists the TCP sockets of all processes that listen at a port in this network namespace.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ fn listeners_of(family: AddressFamily, port: u16) -> io::Result<Vec<Listener>> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut all = Vec::new();
     loop {
-        // The kernel answers within the calls: there is nothing to wait for, and a sandbox cannot make us.
+        // The kernel answers within the calls: there is nothing to wait for, and a sandbox cannot make us wait.
         let (bytes, _) = rustix::net::recv(&socket, &mut buffer, RecvFlags::DONTWAIT)?;
         for (kind, payload) in messages(&buffer[..bytes]) {
             match i32::from(kind) {
@@ -51,7 +51,7 @@ fn listeners_of(family: AddressFamily, port: u16) -> io::Result<Vec<Listener>> {
     }
 }
 
-/// The last message has zero, or the number of an error, negative.
+/// Checks the payload of the last message: zero, or the negative number of an error.
 fn end(payload: &[u8]) -> io::Result<()> {
     match field(payload, 0).map(i32::from_ne_bytes) {
         Some(0) => Ok(()),
@@ -60,7 +60,8 @@ fn end(payload: &[u8]) -> io::Result<()> {
     }
 }
 
-/// A `struct nlmsghdr`, and a `struct inet_diag_req_v2` behind it, whose other fields of the socket are zero: any.
+/// Makes a `struct nlmsghdr`, and a `struct inet_diag_req_v2` behind it, whose other fields of the socket are zero,
+/// which means any.
 fn request(family: AddressFamily, port: u16) -> io::Result<[u8; REQUEST_BYTES]> {
     let narrow = |_| io::ErrorKind::InvalidInput;
     let flags = u16::try_from(libc::NLM_F_REQUEST | libc::NLM_F_DUMP).map_err(narrow)?;
@@ -124,7 +125,7 @@ const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 const LISTENER_BYTES: usize = 72;
 
-/// From the kernel's `linux/sock_diag.h`, `linux/inet_diag.h` and `net/tcp_states.h`.
+/// Constants of the kernel's `linux/sock_diag.h`, `linux/inet_diag.h` and `net/tcp_states.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const INET_DIAG_SKMEMINFO: u8 = 7;
 const SK_MEMINFO_DROPS: usize = 8;
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use crate::sockets::socket::{connect_tcp, listen_tcp, local_address};
 
-    /// Sockets of both families are found by their port, each with what it has dropped itself.
+    /// Sockets of both families are found by their port, each with its own drops.
     #[test]
     fn a_full_queue_is_counted_where_it_is() {
         for ip in ["127.0.0.1:0", "[::1]:0"] {
@@ -168,7 +169,7 @@ mod tests {
             assert!(after.iter().any(|one| one.cookie != same.cookie && one.drops == 0));
             // A child that another test has just forked still has a copy, which would keep a closed socket in the list.
             rustix::net::shutdown(&full, Shutdown::Both).unwrap();
-            // The port may be another program's by now, the cookie never.
+            // The port may be another program's by now, but no other socket gets the cookie.
             let left = listeners(address.port()).unwrap();
             assert!(left.iter().all(|one| one.cookie != same.cookie));
         }
@@ -178,7 +179,7 @@ mod tests {
         all.iter().map(|one| (one.address, one.drops)).collect()
     }
 
-    /// Whatever stands in a datagram, nothing is read beyond its end, and there is an end.
+    /// Whatever a datagram holds, nothing is read beyond its end, and the loop ends.
     #[test]
     fn cut_messages_are_no_listeners() {
         let whole = [&[72, 0, 0, 0, 20, 0][..], &[0; 66]].concat();

@@ -20,14 +20,14 @@ use rustix::net::{
 use crate::files::stdio;
 use crate::processes::forks;
 
-/// What a call on a non-blocking socket came to: `None` when it would have to wait.
+/// Result of a call on a non-blocking socket: `None` if the call would have to wait.
 pub type Io = io::Result<Option<usize>>;
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
-/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves
-/// a call for each connection. A `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)).
-/// `::` is every address of the machine, those of IPv4 as well.
+/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves a call for each connection. A
+/// `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)). `::` is every address of the machine,
+/// IPv4 ones as well.
 ///
 /// # Errors
 ///
@@ -36,27 +36,28 @@ pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result
     listen(address, backlog, shared, !address.ip().is_unspecified())
 }
 
-/// As [`listen_tcp`], where another socket has the port for IPv4: `::` is every address of IPv6 alone.
+/// Listens like [`listen_tcp`], where another socket has the port for IPv4: `::` is every address of IPv6 alone.
 ///
 /// # Errors
 ///
-/// As [`listen_tcp`].
+/// Errors of [`listen_tcp`].
 pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
     listen(address, backlog, shared, true)
 }
 
-/// The address that a socket of [`listen_tcp`], or of [`listen_tcp_beside_ipv4`] if `beside_ipv4`, would have if no other
-/// listens there. It is bound for a moment, and no client can connect: one that could would be refused when it is closed.
+/// The address that a socket of [`listen_tcp`], or of [`listen_tcp_beside_ipv4`] if `beside_ipv4`, would have if no
+/// other listens there. It is bound for a moment, in which no client can connect: a client that could would be cut off
+/// by the close.
 ///
 /// # Errors
 ///
-/// As [`listen_tcp`].
+/// Errors of [`listen_tcp`].
 pub fn free_tcp(address: SocketAddr, beside_ipv4: bool) -> io::Result<SocketAddr> {
     let socket = bind(address, false, beside_ipv4 || !address.ip().is_unspecified())?;
     Ok(local_address(&socket)?.unwrap_or(address))
 }
 
-/// Whether a socket takes no connection by IPv4, being one of IPv6.
+/// Whether a socket is an IPv6 one that takes no connection by IPv4.
 pub fn is_ipv6_only(socket: impl AsFd) -> bool {
     sockopt::ipv6_v6only(socket).unwrap_or(false)
 }
@@ -81,22 +82,21 @@ fn bind(address: SocketAddr, shared: bool, is_ipv6_only: bool) -> io::Result<Own
     Ok(socket)
 }
 
-/// Which users may connect to a unix socket.
+/// Users who may connect to a unix socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The rights, as chmod(2) takes them.
     pub mode: u32,
-    /// The group to which it is given; without one it keeps that of the process.
+    /// The group of the socket; without one, the process's group.
     pub group: Option<u32>,
 }
 
-/// Listens on a unix socket at `path`. A socket left there by a server that is gone is replaced;
-/// one that still answers is not. Without `access` the umask says which users may connect.
+/// Listens on a unix socket at `path`. Replaces a socket that a dead server has left there, but not one that still
+/// answers. Without `access` the umask says which users may connect.
 ///
 /// # Errors
 ///
-/// `AddrInUse` when a server answers there or something else than a socket is there; otherwise as bind(2), chown(2)
-/// and chmod(2).
+/// `AddrInUse` if a server answers there or the path is no socket; otherwise errors of bind(2), chown(2) and chmod(2).
 pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
@@ -118,12 +118,12 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
     Ok(socket)
 }
 
-/// Listens on a unix socket with a name that is in no file system (unix(7), "abstract"): it is free again when the last
-/// process has closed it, and every user of this network namespace may connect.
+/// Listens on a unix socket with a name that is in no file system (unix(7), "abstract"). The name is free again when
+/// the last process has closed the socket, and every user of this network namespace may connect.
 ///
 /// # Errors
 ///
-/// `AddrInUse` when a socket has the name already; otherwise as bind(2).
+/// `AddrInUse` if a socket already has the name; otherwise errors of bind(2).
 pub fn listen_abstract(name: &[u8], backlog: u32) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
@@ -132,9 +132,9 @@ pub fn listen_abstract(name: &[u8], backlog: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Sets group and rights of the socket at `path`: by a descriptor, because a user who may write in its folder could put
-/// a link there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from
-/// it.)
+/// Sets group and rights of the socket at `path` by a descriptor, because a user who may write in its folder could put
+/// a link there that leads elsewhere. (fchmod(2) before bind(2) would count, too, but is of no use: the umask takes
+/// rights from it.)
 fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
@@ -152,7 +152,7 @@ fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// A process listens there, it is no socket, or it cannot be removed.
+/// A process listens there, the file is no socket, or it cannot be removed.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     // A connect to a file that is no socket is refused likewise, and that file must not be removed.
@@ -175,7 +175,8 @@ pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
     }
-    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nothing else in this process closes it.
+    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nothing else in this process closes
+    // it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     if !sockopt::socket_acceptconn(&socket).unwrap_or(false) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the descriptor is not a listening socket"));
@@ -187,7 +188,7 @@ pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Two connected stream sockets: what is written to one is read from the other.
+/// Makes two connected stream sockets: bytes written to one are read from the other.
 ///
 /// # Errors
 ///
@@ -196,16 +197,17 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
 }
 
-/// The number that the kernel gives a socket for as long as the system runs, and no other one (`SO_COOKIE`, socket(7)).
+/// The cookie of a socket, a number that the kernel gives to no other socket as long as the system runs (`SO_COOKIE`,
+/// socket(7)).
 ///
 /// # Errors
 ///
-/// It is no socket.
+/// The descriptor is no socket.
 pub fn cookie(socket: impl AsFd) -> io::Result<u64> {
     Ok(sockopt::socket_cookie(socket)?)
 }
 
-/// Whether this is a stream socket (`SO_TYPE`, socket(7)); a descriptor that is no socket at all is none.
+/// Whether this is a stream socket (`SO_TYPE`, socket(7)); `false` for a descriptor that is no socket at all.
 pub fn is_stream(socket: impl AsFd) -> bool {
     sockopt::socket_type(socket).is_ok_and(|kind| kind == SocketType::STREAM)
 }
@@ -214,7 +216,7 @@ pub fn is_stream(socket: impl AsFd) -> bool {
 ///
 /// # Errors
 ///
-/// It is no connected unix socket.
+/// The descriptor is no connected unix socket.
 pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
     Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
 }
@@ -224,7 +226,7 @@ pub fn is_shared(socket: impl AsFd) -> bool {
     sockopt::socket_reuseport(socket).unwrap_or(false)
 }
 
-/// Lets new connections only go to the first `count` sockets of the group that shares this one's address
+/// Directs new connections only to the first `count` sockets of the group that shares this one's address
 /// (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)), in the order in which they were bound, at random.
 ///
 /// # Errors
@@ -255,21 +257,21 @@ pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Waits until one of several descriptors can be read, for at most `timeout_ms`; says of each whether it can.
+/// Waits until one of several descriptors can be read, for at most `timeout_ms`; returns for each whether it can.
 ///
 /// # Errors
 ///
-/// As poll(2).
+/// Errors of poll(2).
 pub fn wait_readable(all: &[BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
     wait_ready(all, &[], timeout_ms)
 }
 
-/// Waits until one of several descriptors can be read, or one of others be written to, for at most `timeout_ms`; says of each
-/// whether it can, of the former first.
+/// Waits until one of several descriptors can be read, or one of others can be written to, for at most `timeout_ms`.
+/// Returns for each whether it can, those to read first.
 ///
 /// # Errors
 ///
-/// As poll(2).
+/// Errors of poll(2).
 pub fn wait_ready(
     to_read: &[BorrowedFd<'_>],
     to_write: &[BorrowedFd<'_>],
@@ -295,7 +297,7 @@ fn timespec(ms: u64) -> Timespec {
 ///
 /// # Errors
 ///
-/// As `getsockname(2)`.
+/// Errors of `getsockname(2)`.
 pub fn local_address(socket: impl AsFd) -> io::Result<Option<SocketAddr>> {
     Ok(internet(&rustix::net::getsockname(socket)?))
 }
@@ -320,11 +322,12 @@ fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {
 /// A connection taken from a listener, with its peer's address (`None` on unix sockets).
 pub type Accepted = (OwnedFd, Option<SocketAddr>);
 
-/// Takes one connection, non-blocking; `None` when none waits. It is never one of the standard streams (`files/stdio.rs`).
+/// Takes one connection, non-blocking; `None` if none waits. Its descriptor never is one of the standard streams
+/// (`files/stdio.rs`).
 ///
 /// # Errors
 ///
-/// As accept(2): `EMFILE`, `ENFILE`, `ENOMEM`, or the connection was already gone (`ECONNABORTED`).
+/// Errors of accept(2): `EMFILE`, `ENFILE`, `ENOMEM`, or the connection was already gone (`ECONNABORTED`).
 pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
     match rustix::net::acceptfrom_with(listener, FLAGS) {
         Ok((socket, peer)) => Ok(Some((stdio::above(socket)?, peer.as_ref().and_then(internet)))),
@@ -333,38 +336,38 @@ pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
     }
 }
 
-/// Begins to connect to a TCP address, without Nagle's delay; the socket is writable when it is connected, or has
-/// failed, which [`pending_error`] says.
+/// Begins to connect to a TCP address, without Nagle's delay. The socket becomes writable when it has connected or
+/// failed, which [`pending_error`] tells.
 ///
 /// # Errors
 ///
-/// As connect(2), `EINPROGRESS` excepted; as socket(2): `EMFILE`.
+/// Errors of connect(2), except `EINPROGRESS`, and of socket(2): `EMFILE`.
 pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
     let socket = tcp_socket(address)?;
     begun(rustix::net::connect(&socket, &address))?;
     Ok(socket)
 }
 
-/// As [`connect_tcp`], and the kernel holds only a given number of bytes for this socket (`SO_RCVBUF`, socket(7)),
-/// which come in segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is
-/// read. With the segments of the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
+/// Begins to connect like [`connect_tcp`], with a receive buffer of the given size (`SO_RCVBUF`, socket(7)) and with
+/// segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is read. With the
+/// segments of the loopback interface, 64 KiB, the peer's own kernel takes three megabytes from it first.
 ///
 /// # Errors
 ///
-/// As [`connect_tcp`].
+/// Errors of [`connect_tcp`].
 pub fn connect_tcp_narrow(address: SocketAddr, receive_buffer_bytes: usize) -> io::Result<OwnedFd> {
     let socket = tcp_socket(address)?;
-    // Before connecting, or the peer is told of a wide window first.
+    // The options are set before connecting, or the peer is told of a wide window first.
     sockopt::set_socket_recv_buffer_size(&socket, receive_buffer_bytes)?;
     limit_segments(&socket, ETHERNET_SEGMENT_BYTES)?;
     begun(rustix::net::connect(&socket, &address))?;
     Ok(socket)
 }
 
-/// What is left of 1,500 bytes for the data of a TCP segment, behind both heads with their options.
+/// Room in 1,500 bytes for the data of a TCP segment, behind both headers with their options.
 const ETHERNET_SEGMENT_BYTES: libc::c_int = 1448;
 
-/// Tells the peer that segments may have no more bytes than that.
+/// Tells the peer the largest number of bytes in a segment.
 fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
     let size = u32::try_from(size_of::<libc::c_int>()).unwrap_or(0);
     // SAFETY: the kernel reads `size` bytes of `bytes`, which lives until the call has returned.
@@ -380,7 +383,7 @@ fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Without Nagle's delay.
+/// Makes a socket without Nagle's delay.
 fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
@@ -388,11 +391,11 @@ fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Connects to a unix socket; unlike TCP, this is done or has failed at once.
+/// Connects to a unix socket; unlike TCP, this has succeeded or failed at once.
 ///
 /// # Errors
 ///
-/// As connect(2): `EAGAIN` when the server's queue is full.
+/// Errors of connect(2): `EAGAIN` when the server's queue is full.
 pub fn connect_unix(path: &Path) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
@@ -406,7 +409,7 @@ fn begun(connected: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// What has happened to a socket since it was asked last: why it could not connect, or was cut.
+/// The error of a socket since the last call: why it could not connect, or was cut.
 pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
     match sockopt::socket_error(socket) {
         Ok(Ok(())) => None,
@@ -414,7 +417,7 @@ pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
     }
 }
 
-/// Reads what has arrived, up to the length of `buffer`; 0 is the peer's end.
+/// Reads the bytes that have arrived, up to the length of `buffer`; 0 is the peer's end.
 ///
 /// # Errors
 ///
@@ -423,18 +426,18 @@ pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
     answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::DONTWAIT).map(|(bytes, _)| bytes))
 }
 
-/// As [`recv`], into several buffers in one call.
+/// Reads like [`recv`], into several buffers in one call.
 ///
 /// # Errors
 ///
-/// As [`recv`].
+/// Errors of [`recv`].
 pub fn recv_vectored(socket: impl AsFd, buffers: &mut [IoSliceMut<'_>]) -> Io {
     let mut ancillary = RecvAncillaryBuffer::default();
     let received = rustix::net::recvmsg(socket, buffers, &mut ancillary, RecvFlags::DONTWAIT);
     answer(received.map(|received| received.bytes))
 }
 
-/// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
+/// Sends as many of `bytes` as the kernel takes; `more` says that the next call follows at once (`MSG_MORE`).
 ///
 /// # Errors
 ///
@@ -443,7 +446,7 @@ pub fn send(socket: impl AsFd, bytes: &[u8], more: bool) -> Io {
     answer(rustix::net::send(socket, bytes, send_flags(more)))
 }
 
-/// Sends what the kernel takes of several slices in one call.
+/// Sends as many bytes of several slices as the kernel takes in one call.
 ///
 /// # Errors
 ///
@@ -453,8 +456,8 @@ pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> I
     answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
 }
 
-/// What the next receive would bring, without taking it: how many bytes of at most one, `Some(0)` at the peer's end,
-/// `None` when there is nothing yet.
+/// Number of bytes, at most one, that the next receive would bring, without taking them; `Some(0)` at the peer's end,
+/// `None` if nothing has come yet.
 ///
 /// # Errors
 ///
@@ -470,8 +473,8 @@ fn send_flags(more: bool) -> SendFlags {
     if more { flags | SendFlags::MORE } else { flags }
 }
 
-/// Sends up to `bytes` of `file` from `offset` without copying them through this process;
-/// 0 means that the file ends before `offset`. It waits if somebody else has made the socket wait.
+/// Sends up to `bytes` of `file` from `offset` without copying them through this process; 0 means that the file ends
+/// before `offset`. This waits if somebody else has made the socket wait.
 ///
 /// # Errors
 ///
@@ -481,7 +484,7 @@ pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) 
     answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
 }
 
-/// Whether calls on this socket that do not say otherwise wait.
+/// Sets whether calls on this socket wait that do not say otherwise.
 ///
 /// # Errors
 ///
@@ -500,32 +503,33 @@ fn answer(result: rustix::io::Result<usize>) -> Io {
 
 /// Ends our side of the connection; the peer may still send.
 pub fn shutdown_write(socket: impl AsFd) {
-    // The connection may be gone already, which is the same to us.
+    // The connection may already be gone, which is fine.
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
 }
 
-/// Takes nothing more from the peer, which learns that when it sends; what it has sent can still be received. Of unix sockets.
+/// Takes nothing more from the peer, which learns that when it sends; bytes that it has sent can still be received. For
+/// unix sockets.
 pub fn shutdown_read(socket: impl AsFd) {
-    // The connection may be gone already, which is the same to us.
+    // The connection may already be gone, which is fine.
     let _ = rustix::net::shutdown(socket, Shutdown::Read);
 }
 
 /// Ends both sides of the connection, which makes an event.
 pub fn shutdown(socket: impl AsFd) {
-    // The connection may be gone already, which is the same to us.
+    // The connection may already be gone, which is fine.
     let _ = rustix::net::shutdown(socket, Shutdown::Both);
 }
 
-/// Holds back what fills no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind it
-/// leave in full packets.
+/// Holds back bytes that fill no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind
+/// it leave in full packets.
 pub fn cork(socket: impl AsFd, on: bool) {
-    // A unix socket has no packets to fill, and a connection that is gone no use for them.
+    // A unix socket has no packets to fill, and a connection that is gone has no use for them.
     let _ = sockopt::set_tcp_cork(socket, on);
 }
 
-/// Makes the later close a reset: the peer learns that what it has is not all.
+/// Makes the later close a reset: the peer learns that its answer is not complete.
 pub fn reset_on_close(socket: impl AsFd) {
-    // The connection may be gone already, which is the same to the peer.
+    // The connection may already be gone, which is the same to the peer.
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
 }
 
@@ -537,22 +541,22 @@ pub fn untaken_bytes(socket: impl AsFd) -> u64 {
     if status == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// Which change a thread waits for with [`wait`].
+/// Changes that a thread waits for with [`wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Bytes, the end, or an error can be read.
     Readable,
     /// Bytes can be sent.
     Writable,
-    /// One or the other.
+    /// Bytes can be read or sent.
     Either,
 }
 
-/// Blocks this thread until the socket is ready; `false` when `timeout_ms` passed first.
+/// Blocks this thread until the socket is ready; `false` if `timeout_ms` passed first.
 ///
 /// # Errors
 ///
-/// As poll(2).
+/// Errors of poll(2).
 pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool> {
     let flags = match until {
         Until::Readable => PollFlags::IN,
@@ -571,8 +575,7 @@ pub fn unread_bytes(socket: impl AsFd) -> u64 {
     rustix::io::ioctl_fionread(socket).unwrap_or(0)
 }
 
-/// How many connections wait to be accepted at the limit of `backlog`: the kernel's `somaxconn`
-/// cuts larger ones.
+/// The most connections that may wait to be accepted: the kernel's `somaxconn`, to which it cuts a larger `backlog`.
 pub fn backlog_max() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
 }

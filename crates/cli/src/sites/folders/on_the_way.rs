@@ -8,11 +8,11 @@ use crate::settings::typed::{Settings, SiteAction, SiteRoute};
 use crate::sites::folders::own::read_folder;
 use crate::sites::folders::runs::FolderRuns;
 
-/// No file of a folder is larger that is read.
+/// Limit of a folder's file: a larger one is not read.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Lines that tell the files that count for a path beneath that of a route of files, the outermost first, and whether they have
-/// files run.
+/// Returns lines about the files that count for a path beneath the path of a route of files, the outermost first, and
+/// whether they have files run.
 pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
     let SiteAction::Files(folder) = &route.action else { return Vec::new() };
     let settings = &route.settings;
@@ -34,7 +34,7 @@ pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
         for name in own.into_iter().chain(apache.filter(is_there).take(1)) {
             let shown = Path::new(OsStr::from_bytes(level)).join(name);
             if let Some(what) = said(&top.join(&shown), settings) {
-                // Without the dots of `files = "."`.
+                // The dots of `files = "."` are left out.
                 let shown: PathBuf = folder.join(&shown).components().collect();
                 lines.push(format!("       as {} says{what}\n", shown.display()));
             }
@@ -43,7 +43,7 @@ pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
     lines
 }
 
-/// The line about a file of settings; nothing, if there is no such file.
+/// Returns the line about a file of settings; nothing, if there is no such file.
 fn said(file: &Path, settings: &Settings) -> Option<String> {
     let meta = file.symlink_metadata().ok()?;
     if !meta.is_file() || meta.len() > FILE_BYTES_MAX {
@@ -60,7 +60,7 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
     Some(shown(&runs))
 }
 
-/// The settings that say which files are run and which answer for folders, as a folder writes them.
+/// Returns the settings that say which files are run and which answer for folders, as a folder writes them.
 fn shown(runs: &FolderRuns) -> String {
     let FolderRuns { cgi, interpreters, scripts, index } = runs;
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! What a folder says itself: an `.adyton.toml`, or an `.htaccess` that was read by the importer.
+//! A folder's own settings: an `.adyton.toml`, or an `.htaccess` that was read by the importer.
 
 use std::path::Path;
 
@@ -21,31 +21,31 @@ use crate::sites::reading::mistake::{Lines, failure};
 use crate::sites::reading::path;
 use crate::sites::reading::rows::RouteDraft;
 
-/// What a folder says.
+/// Settings from a file in the folder itself.
 #[derive(Clone, Debug)]
 pub struct FolderSettings {
-    /// Its settings, and nothing of what surrounds it.
+    /// The folder's own settings, without those around it.
     pub settings: Settings,
-    /// Paths beneath it that no file answers.
+    /// Paths beneath the folder that no file answers.
     pub redirects: Vec<FolderRedirect>,
-    /// Which of its files are run, and which answer for it.
+    /// Settings that say which of its files are run, and which answer for it.
     pub runs: FolderRuns,
 }
 
-/// Paths that no file answers.
+/// Paths that are redirected, or answered with a status, in the place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderRedirect {
     /// In an `.adyton.toml`, beneath the folder; in an `.htaccess`, of the site.
     pub path: PathPattern,
     /// The status.
     pub status: u16,
-    /// Where clients are sent; nothing: the server's page for the status answers.
+    /// The target of the redirect; `None`: the server's page for the status answers.
     pub to: Option<Location>,
-    /// Where that is said, in an `.adyton.toml`.
+    /// The place of the redirect, in an `.adyton.toml`.
     pub at: SaidAt,
 }
 
-/// What a table `[[redirects]]` says.
+/// A table `[[redirects]]`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RedirectDraft {
     path: Option<PathPattern>,
@@ -93,7 +93,7 @@ pub(crate) static REDIRECT_ROWS: &[Row<RedirectDraft>] = &[
     },
 ];
 
-/// Reads an `.adyton.toml` that may say this.
+/// Reads an `.adyton.toml` in which the words of `may` are allowed.
 ///
 /// # Errors
 ///
@@ -103,11 +103,11 @@ pub fn read_folder(file: &Path, text: &str, may: MaySet) -> Result<FolderSetting
     if mistakes.is_empty() { Ok(folder) } else { Err(failure(file, &Lines::new(text), mistakes)) }
 }
 
-/// Reads a file of sites that the importer has made of an `.htaccess`, which may say this.
+/// Reads a file of sites that the importer has made of an `.htaccess`, in which the words of `may` are allowed.
 ///
 /// # Errors
 ///
-/// It says what a folder cannot, or may not; in sentences without a full stop.
+/// Sentences, without a full stop, about everything that a folder cannot say, or is not allowed to.
 pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<String>> {
     let file = Path::new(".htaccess");
     let sentences =
@@ -134,7 +134,7 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
     if mistakes.is_empty() { Ok(folder) } else { Err(mistakes) }
 }
 
-/// Takes what a route says that was made of an `.htaccess`.
+/// Takes over a route that the importer has made of an `.htaccess`.
 fn imported(
     route: RouteTable,
     (folder, given): (&mut FolderSettings, &mut Given),
@@ -148,7 +148,7 @@ fn imported(
     if *when != When::default() || body.is_some() || app.is_some() || handler.is_some() {
         mistakes.push(format!("{}: what it says of methods or programs cannot be carried over", names()));
     } else if draft.files.is_some() && is_everything {
-        // Lists of files are the site's to allow.
+        // Only the site decides about lists of files.
         let own = own.said.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
         given.said.extend(allowed(own, may, mistakes));
     } else if draft.files.is_some() || !own.said.is_empty() {
@@ -156,7 +156,7 @@ fn imported(
     } else {
         let is_redirect = redirect.is_some();
         let status = redirect_status.filter(|_| is_redirect).or(*respond).unwrap_or(REDIRECT_STATUS);
-        // `Require all denied` is a 403 here.
+        // The importer makes a 403 of `Require all denied`.
         let needed = if status == 403 { "deny" } else { "redirects" };
         if !may.has(needed) {
             mistakes.push(not_allowed(needed));
@@ -171,7 +171,7 @@ fn imported(
     }
 }
 
-/// What a folder says that says nothing.
+/// Returns the settings of a folder that says nothing.
 fn unsaid() -> Settings {
     let mut settings = Settings::default();
     for row in ROWS.iter().filter(|row| MaySet::ALL.has(row.name) && !row.default.is_empty()) {
@@ -181,7 +181,7 @@ fn unsaid() -> Settings {
     settings
 }
 
-/// What may be said of what is given.
+/// Returns what is given, and notes a mistake for each setting that is not allowed.
 fn allowed(given: Vec<Said>, may: MaySet, mistakes: &mut Vec<String>) -> Vec<Said> {
     let names = given.iter().map(|said| ROWS[said.row].name);
     mistakes.extend(names.filter(|name| !may.has(name)).map(not_allowed));
@@ -249,7 +249,7 @@ impl Reader<'_> {
     }
 }
 
-/// A path beneath a folder: as that of a route, but for the slash in front.
+/// Reads a path beneath a folder: written as that of a route, but without the slash in front.
 fn beneath(text: &str) -> Result<PathPattern, String> {
     if text.starts_with('/') {
         return Err("it is beneath the folder, so no slash stands in front".to_owned());

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use crate::settings::row::{Kind, Row, switch};
 use crate::sites::reading::rows::interpreter;
 
-/// Which files of a folder are run, and which answer for it, if it says that.
+/// Settings of a folder that say which of its files are run, and which answer for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderRuns {
-    /// Whether programs are, by the mode of their files.
+    /// Whether programs are run, by the mode of their files.
     pub cgi: Option<bool>,
-    /// Ends of names, as `.pl`, and what runs the files that have them.
+    /// Ends of names, as `.pl`, and the program that runs files with them.
     pub interpreters: Vec<(String, PathBuf)>,
     /// Whether Python files are pages.
     pub scripts: Option<bool>,
@@ -20,7 +20,7 @@ pub struct FolderRuns {
 
 const RUNS: Row<FolderRuns> = Row { group: "Folders: files that are run", ..Row::EMPTY };
 
-/// The keys that a folder has beside settings, for each of which there is a word in `may-set`.
+/// The keys that a folder has beside settings; each has a word in `may-set`.
 pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
     Row {
         name: "cgi",
@@ -71,7 +71,7 @@ fn cgi(runs: &mut FolderRuns, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Names of files for one folder, at most.
+/// Limit of file names for one folder.
 const NAMES_MAX: usize = 16;
 
 fn index(runs: &mut FolderRuns, text: &str) -> Result<(), String> {
@@ -83,7 +83,7 @@ fn index(runs: &mut FolderRuns, text: &str) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Half a sentence: no file of such a name is served, or there are too many.
+/// Half a sentence, if no file of such a name is served, or if there are too many.
 pub fn add_index(names: &mut Vec<String>, text: &str) -> Result<(), String> {
     if text == "none" && names.is_empty() {
         return Ok(());

@@ -1,15 +1,15 @@
-//! A file that is no TOML as a whole: its other tables are read all the same.
+//! A file that is not TOML as a whole: its other tables are read all the same.
 
 use std::ops::Range;
 
-/// A text whose broken tables are emptied, so that all else stands where it stood.
+/// A text whose broken tables are emptied, so that everything else keeps its place.
 pub(crate) struct Mended {
     pub(crate) text: String,
     /// The broken tables, each from its name on.
     pub(crate) broken: Vec<Range<usize>>,
 }
 
-/// Empties the tables in which something is no TOML, at these bytes; nothing, if a name of a table is among it.
+/// Empties the tables that are not TOML at these bytes; returns `None` if the name of a table is among them.
 pub(crate) fn mend(text: &str, wrong: impl Iterator<Item = usize>) -> Option<Mended> {
     let lines = text.match_indices('\n').map(|(at, _)| at + 1);
     let is_name = |at: &usize| {

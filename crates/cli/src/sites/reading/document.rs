@@ -25,7 +25,7 @@ use crate::sites::reading::rows::{
 };
 use crate::sites::reading::unknown::{Unknown, unknown, unknown_table};
 
-/// A file that has been read: what it says, not yet looked up on the disk.
+/// A file that has been read, but not yet compared with the disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     /// The settings of `[server]`.
@@ -34,24 +34,24 @@ pub(crate) struct Document {
     pub(crate) sites: Vec<SiteTable>,
 }
 
-/// Keys of what runs in a group.
+/// Keys of actions that run in a group.
 const IN_GROUPS: [&str; 4] = ["app", "handler", "scripts", "cgi"];
 
-/// More would be more than a process can be handed passages to.
+/// Limit of groups: a process cannot be handed passages to more.
 const GROUPS_MAX: usize = 64;
 
 /// The settings that a table gives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) said: Vec<Said>,
-    /// The keys of a mistake, as [`Settings::is_unread`] has them.
+    /// Keys that a mistake is about, for [`Settings::is_unread`].
     pub(crate) unread: Vec<&'static str>,
 }
 
-/// What a table says of one setting.
+/// The values of a setting in a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
-    /// The number of its row.
+    /// The number of the row.
     pub(crate) row: usize,
     pub(crate) values: Vec<Value>,
 }
@@ -60,12 +60,12 @@ pub(crate) struct Said {
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) text: String,
-    /// Where it stands, in bytes.
+    /// The place of the value, in bytes.
     pub(crate) place: Range<usize>,
 }
 
 impl Given {
-    /// The value that the table gives to a setting, if it gives one.
+    /// Returns the values that the table gives to a setting, if it gives any.
     pub(crate) fn of(&self, name: &str) -> Option<&Said> {
         self.said.iter().find(|said| ROWS[said.row].name == name)
     }
@@ -77,7 +77,7 @@ impl Given {
 }
 
 impl Said {
-    /// The values.
+    /// Returns the values as texts.
     pub(crate) fn texts(&self) -> Vec<&str> {
         self.values.iter().map(|value| value.text.as_str()).collect()
     }
@@ -86,17 +86,17 @@ impl Said {
 /// A table `[groups.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupTable {
-    /// Where its name stands, in bytes.
+    /// The place of the name, in bytes.
     pub(crate) at: usize,
     pub(crate) name: String,
-    /// Where the values of keys that only groups have stand, in bytes.
+    /// Keys that only groups have, and the places of their values, in bytes.
     pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: GroupDraft,
     pub(crate) given: Given,
 }
 
 impl GroupTable {
-    /// Where the value of a key stands that only groups have; else where the name of the group does.
+    /// Returns the place of the value of a key that only groups have; else that of the group's name.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
@@ -105,9 +105,9 @@ impl GroupTable {
 /// A table `[[sites]]`.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteTable {
-    /// Where it begins, in bytes.
+    /// The place where the table begins, in bytes.
     pub(crate) at: usize,
-    /// Where the values of keys that only sites have stand, in bytes.
+    /// Keys that only sites have, and the places of their values, in bytes.
     pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: SiteDraft,
     pub(crate) given: Given,
@@ -115,14 +115,14 @@ pub(crate) struct SiteTable {
 }
 
 impl SiteTable {
-    /// Where the value of a key stands that only sites have; else where the site begins.
+    /// Returns the place of the value of a key that only sites have; else the place where the site begins.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
 }
 
 impl RouteTable {
-    /// Where the value of a key stands that only routes have; else where the route begins.
+    /// Returns the place of the value of a key that only routes have; else the place where the route begins.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
@@ -131,27 +131,27 @@ impl RouteTable {
 /// A table `[[sites.routes]]`.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteTable {
-    /// Where it begins, in bytes.
+    /// The place where the table begins, in bytes.
     pub(crate) at: usize,
-    /// Where what its actions name stands.
+    /// The places of the values of its actions.
     pub(crate) places: ActionPlaces,
-    /// Where the values of keys that only routes have stand, in bytes.
+    /// Keys that only routes have, and the places of their values, in bytes.
     pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: RouteDraft,
     pub(crate) given: Given,
 }
 
-/// Where the values of the keys that answer stand, in bytes; where the route begins, if there is none.
+/// The places of the values of the actions, in bytes; the place where the route begins, if there is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ActionPlaces {
     pub(crate) files: usize,
-    /// Of the one that is not `files`.
+    /// The place of the action that is not `files`.
     pub(crate) other: usize,
 }
 
 impl Document {
-    /// All that the processes of a group depend on: the settings of the server and its own, which names sites have, and
-    /// the sites where it has a route. Places in the file are not among it.
+    /// Returns all that the processes of a group depend on: the settings of the server and of the group, the names of
+    /// all sites, and the sites where the group has a route. Places in the file are left out.
     pub(crate) fn fingerprint(&self, group: &GroupTable) -> String {
         let sites = self.sites.iter().map(|site| {
             let is_its = |route: &RouteTable| route.draft.group.as_ref() == Some(&group.name);
@@ -167,7 +167,7 @@ impl Document {
         format!("{:?}", (server, &group.name, &group.draft, own, sites.collect::<Vec<_>>()))
     }
 
-    /// Gives each application whose route names no group that of its site, or the default one.
+    /// Gives each application whose route names no group the group of its site, or the default one.
     fn assign_groups(&mut self) {
         let default = self.groups.iter().find(|group| group.draft.is_default).map(|group| &group.name);
         for site in &mut self.sites {
@@ -178,18 +178,18 @@ impl Document {
         }
     }
 
-    /// Reads a file: what was understood of it, and all mistakes in that.
+    /// Reads a file; returns what was understood, and all mistakes.
     ///
     /// # Errors
     ///
-    /// It is no TOML; each mistake on a line of its own with file, line and column.
+    /// The file is not TOML at all; each mistake is on a line of its own with file, line and column.
     pub(crate) fn read(file: &Path, text: &str) -> Result<(Document, Vec<Mistake>), Failure> {
         #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is one for each lifetime")]
         read(file, text, |reader, table| reader.document(table))
     }
 }
 
-/// The groups that sites and routes name, each with where it is named, in bytes.
+/// Returns the groups that sites and routes name, each with its place, in bytes.
 fn groups_named(sites: &[SiteTable]) -> impl Iterator<Item = (usize, &String)> {
     sites.iter().flat_map(|site| {
         let own = site.draft.group.iter().map(|name| (site.at("group"), name));
@@ -198,16 +198,16 @@ fn groups_named(sites: &[SiteTable]) -> impl Iterator<Item = (usize, &String)> {
     })
 }
 
-/// What is given, without where it stands.
+/// Returns the settings without their places.
 fn shown(given: &Given) -> Vec<(usize, Vec<&str>)> {
     given.said.iter().map(|said| (said.row, said.texts())).collect()
 }
 
-/// Reads a file's tables: what was understood of them, and all mistakes in them.
+/// Reads a file's tables; returns what was understood, and all mistakes.
 ///
 /// # Errors
 ///
-/// As those of [`Document::read`].
+/// The errors of [`Document::read`].
 pub(crate) fn read<T>(
     file: &Path,
     text: &str,
@@ -220,7 +220,7 @@ pub(crate) fn read<T>(
         return Ok((made, reader.mistakes));
     }
     for error in errors {
-        // The parser's sentence may have lines of its own.
+        // The parser's sentence may have several lines.
         let what = error.message().split('\n').collect::<Vec<_>>().join("; ");
         reader.note(error.span().unwrap_or_default(), what);
     }
@@ -234,11 +234,11 @@ pub(crate) fn read<T>(
     Err(failure(file, &reader.lines, reader.mistakes))
 }
 
-/// What reads a file, and notes what is wrong in it.
+/// The reader of a file, which notes its mistakes.
 pub(crate) struct Reader<'t> {
     pub(crate) lines: Lines<'t>,
     pub(crate) mistakes: Vec<Mistake>,
-    /// Tables that were emptied, because something in them is no TOML.
+    /// Tables that were emptied, because something in them is not TOML.
     broken: Vec<Range<usize>>,
 }
 
@@ -249,7 +249,7 @@ impl Reader<'_> {
 
     fn document(&mut self, table: &DeTable<'_>) -> Document {
         let mut document = Document::default();
-        // Tables that were not understood, and keys that stand in none.
+        // Tables that were not understood, and keys outside all tables.
         let mut unread: Vec<&'static str> = Vec::new();
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -387,7 +387,7 @@ impl Reader<'_> {
         routes
     }
 
-    /// The tables of an array, each with where it begins.
+    /// Returns the tables of an array, each with the place where it begins.
     pub(crate) fn tables<'v, 't>(
         &mut self,
         value: &'v Spanned<DeValue<'t>>,
@@ -428,7 +428,7 @@ impl Reader<'_> {
                 self.values(row, value, draft);
                 row.name
             } else if let Some(index) = ROWS.iter().position(|row| row.name == name && keys.place.has(row)) {
-                // Where the value goes is not known yet; whether it is right is.
+                // The value can be checked now, though the settings that it will go to are not known yet.
                 let values = self.values(&ROWS[index], value, &mut Settings::default());
                 given.said.push(Said { row: index, values });
                 ROWS[index].name
@@ -445,7 +445,7 @@ impl Reader<'_> {
         given
     }
 
-    /// Reads the value of a key, and stores it; the texts that it was stored as.
+    /// Reads the values of a key and stores them; returns the texts that were stored.
     fn values<S>(&mut self, row: &Row<S>, value: &Spanned<DeValue<'_>>, draft: &mut S) -> Vec<Value> {
         let name = row.name;
         if let Some(shown) = empty(value.get_ref()) {
@@ -492,7 +492,8 @@ impl Reader<'_> {
         stored
     }
 
-    /// A route has one action, or those that it tries; keys that are parts of one stand beside it. Where the actions stand.
+    /// Checks that a route has one action, or those that it tries, with the keys that are parts of it; returns the
+    /// actions' places.
     fn check_action(
         &mut self,
         at: usize,
@@ -501,7 +502,7 @@ impl Reader<'_> {
     ) -> ActionPlaces {
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let actions: Vec<_> = ACTIONS.iter().filter_map(|name| find(name)).collect();
-        // Another key may be meant as one of these.
+        // A key that was not understood may be meant as one of these.
         let may_have = |names: &[&str]| given.is_unread(names);
         let before = self.mistakes.len();
         match (find("try"), actions.as_slice()) {
@@ -549,7 +550,7 @@ impl Reader<'_> {
         ActionPlaces { files: place(find("files").as_ref()), other: place(other) }
     }
 
-    /// What a route tries is there, and nothing else.
+    /// Checks that a route has the actions that it tries, and no others.
     fn check_tried(
         &mut self,
         span: Range<usize>,
@@ -561,7 +562,7 @@ impl Reader<'_> {
                 self.note(span.clone(), format!("try = {name}: this route has no {name}"));
             }
         }
-        // One that is not understood was told before.
+        // An unknown name in `try` was told before.
         let is_whole = !self.mistakes.iter().any(|mistake| span.contains(&mistake.at));
         for (key, _) in actions {
             if is_whole && !tried.contains(&key.get_ref().as_ref()) {
@@ -571,7 +572,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An application stands at a path that its route has, or is beneath.
+    /// Checks that an application's mount is the path of its route, or above it.
     fn check_mount(&mut self, table: &DeTable<'_>, draft: &RouteDraft) {
         let Some((_, value)) = table.iter().find(|(key, _)| key.get_ref() == "mount") else { return };
         if let Some(path) = draft.paths.iter().find(|path| draft.mount.bytes(path).is_none()) {
@@ -583,7 +584,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A route that has the same path as one before it, which takes every request, is never taken.
+    /// Checks that no route has the same path as an earlier one that takes every request.
     fn check_reach(&mut self, routes: &[RouteTable]) {
         // A key that was not understood may be the one that tells two routes apart.
         let is_read = |route: &RouteTable| {
@@ -611,7 +612,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Groups that routes and sites name are there, and one at most is for all others.
+    /// Checks that the groups that routes and sites name exist, and that one at most is the default.
     fn check_groups(&mut self, document: &Document) {
         let is_unread = document.server.is_unread(&["groups"]);
         for (at, name) in groups_named(&document.sites).filter(|_| !is_unread) {
@@ -635,7 +636,8 @@ impl Reader<'_> {
         }
     }
 
-    /// An application runs in each group, and in the group of each site one of that site.
+    /// Checks that an application runs in each group, and that in the group of each site an application of that site
+    /// does.
     fn check_use(&mut self, document: &Document) {
         let routes = || document.sites.iter().flat_map(|site| &site.routes);
         let may_name = |given: &Given| given.is_unread(&["routes", "group"]);
@@ -665,7 +667,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Each name is that of one site at each address, and only the first site at an address may have none.
+    /// Checks that each name belongs to one site at each address, and that only the first site at an address has none.
     fn check_hosts(&mut self, sites: &[SiteTable]) {
         let mut lines: HashMap<(&[Bind], &HostPattern), usize> = HashMap::new();
         let mut seen: HashSet<&[Bind]> = HashSet::new();
@@ -692,7 +694,7 @@ impl Reader<'_> {
     }
 }
 
-/// The keys of a table that these rows have, and where their values stand, in bytes.
+/// Returns the keys of these rows in a table, and the places of their values, in bytes.
 fn places_of<S>(table: &DeTable<'_>, rows: &'static [Row<S>]) -> Vec<(&'static str, usize)> {
     let row = |key: &str| rows.iter().find(|row| row.name == key).map(|row| row.name);
     let own = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
@@ -701,7 +703,7 @@ fn places_of<S>(table: &DeTable<'_>, rows: &'static [Row<S>]) -> Vec<(&'static s
     table.iter().filter_map(own).collect()
 }
 
-/// A value as it would be written on the command line.
+/// Returns a value as it would be written on the command line.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -713,7 +715,7 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// How an empty list or table is written, if this is one.
+/// Returns how an empty list or table is written, if the value is one.
 fn empty(value: &DeValue<'_>) -> Option<&'static str> {
     match value {
         DeValue::Array(array) if array.is_empty() => Some("[]"),
@@ -722,7 +724,7 @@ fn empty(value: &DeValue<'_>) -> Option<&'static str> {
     }
 }
 
-/// What is written in the place of an empty list.
+/// Returns what to write in the place of an empty list.
 fn instead(name: &str) -> String {
     match name {
         "allow" => "write allow = \"all\" to let everybody in, or leave it out".to_owned(),
@@ -735,6 +737,6 @@ fn instead(name: &str) -> String {
     }
 }
 
-/// Whoever names a group that no table has may mean those of the system.
+/// A user who names a group without a table may mean a group of the system.
 const NO_GROUP: &str =
     "it is what has workers of its own, and the group that processes become is group in [server]";

@@ -1,4 +1,4 @@
-//! Which keys a table of a file may have.
+//! The keys that a table of a file may have.
 
 use toml::de::DeTable;
 
@@ -10,12 +10,12 @@ use crate::sites::reading::rows::is_of_group;
 /// The name of the table of a folder in messages.
 pub(crate) const FOLDER: &str = "a folder";
 
-/// A table, and which of its keys were found.
+/// A table of a file, and the keys that it may have.
 pub(crate) struct Keys<'k, 't> {
-    /// Where the table begins, in bytes.
+    /// The place where the table begins, in bytes.
     pub(crate) at: usize,
     pub(crate) table: &'k DeTable<'t>,
-    /// What the table is called in messages.
+    /// The name of the table in messages.
     pub(crate) name: &'static str,
     pub(crate) place: Place,
     /// Keys with tables of their own.
@@ -23,7 +23,7 @@ pub(crate) struct Keys<'k, 't> {
 }
 
 impl Keys<'_, '_> {
-    /// The names of all keys that the table may have, of which these rows are its own.
+    /// Returns the names of all keys that the table may have; `rows` are its own.
     pub(crate) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
         let settings = ROWS.iter().filter(|row| self.place.has(row)).map(|row| row.name);
         let own = rows.iter().map(|row| row.name).filter(|name| self.place.lets(name));
@@ -31,12 +31,12 @@ impl Keys<'_, '_> {
     }
 }
 
-/// Which table it is, as far as settings of the server go.
+/// The kind of a table, for the settings of the server that it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Scope(Scope),
     Group,
-    /// A file in a folder that may say this.
+    /// A file in a folder, with the words that are allowed there.
     Folder(MaySet),
 }
 
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-/// Whether a setting may stand in such a table. A folder is a route in a file.
+/// Whether a setting may stand in such a table. `static` may not: a folder of files is a route in a file of sites.
 pub(crate) fn is_of(row: &Row, scope: Scope) -> bool {
     row.scope >= scope && row.name != "static"
 }

@@ -1,20 +1,20 @@
-//! What is wrong in a file, and where.
+//! Mistakes in a file, and their places.
 
 use std::path::Path;
 
 use crate::command::failure::Failure;
 use crate::settings::said::SaidAt;
 
-/// One thing that is wrong in a file.
+/// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// In bytes from the beginning of the file.
+    /// The place, in bytes from the beginning of the file.
     pub(crate) at: usize,
     /// A sentence without a full stop.
     pub(crate) what: String,
 }
 
-/// All that is wrong in a file, each with its line and column, in their order.
+/// Makes a failure of all mistakes in a file, each with its line and column, in their order.
 pub(crate) fn failure(file: &Path, lines: &Lines<'_>, mut mistakes: Vec<Mistake>) -> Failure {
     mistakes.sort_by_key(|mistake| mistake.at);
     let mut sentences = mistakes.into_iter().map(|Mistake { at, what }| {
@@ -24,10 +24,10 @@ pub(crate) fn failure(file: &Path, lines: &Lines<'_>, mut mistakes: Vec<Mistake>
     Failure { more: sentences.collect(), ..first }
 }
 
-/// Where the lines of a file begin.
+/// The beginnings of the lines of a file.
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// In bytes, the first one left out.
+    /// The places in bytes, without that of the first line.
     starts: Vec<usize>,
 }
 
@@ -36,17 +36,17 @@ impl<'t> Lines<'t> {
         Lines { text, starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
     }
 
-    /// The line of a byte, from 1 on.
+    /// Returns the line of a byte, from 1 on.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|&start| start <= at) + 1
     }
 
-    /// Where a byte of this file stands.
+    /// Returns the place of a byte of this file.
     pub(crate) fn said_at(&self, file: &Path, at: usize) -> SaidAt {
         SaidAt::new(file, self.line(at), self.column(at))
     }
 
-    /// How many characters stand in front of a byte in its line, and one more.
+    /// Returns the column of a byte: the number of characters in front of it in its line, plus one.
     fn column(&self, at: usize) -> usize {
         let start = self.starts[..self.line(at) - 1].last().copied().unwrap_or(0);
         self.text.get(start..at).map_or(1, |before| before.chars().count() + 1)

@@ -1,8 +1,8 @@
-//! How the path of a route is written.
+//! The spelling of a route's path.
 
 use adyton_route::{PathPattern, spelled};
 
-/// Reads `/a` (this path alone), `/a/` (it and all beneath it), `*.php` (all that end so), or `/` (everything).
+/// Reads `/a` (this path alone), `/a/` (this path and all beneath it), `*.php` (all that end so), or `/` (everything).
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str) -> Result<PathPattern, String> {
     })
 }
 
-/// Writes a path as it is read.
+/// Writes a path as [`read`] takes it.
 pub(crate) fn written(path: &PathPattern) -> String {
     match path {
         PathPattern::Exact(path) => String::from_utf8_lossy(path).into_owned(),

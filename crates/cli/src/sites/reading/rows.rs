@@ -12,20 +12,20 @@ use crate::settings::typed::Mount;
 use crate::settings::units::Unit;
 use crate::sites::reading::path;
 
-/// What a table `[[sites]]` says, as far as rows of this file go.
+/// Keys of a table `[[sites]]` that have rows in this file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
-    /// Addresses that its group has to itself; if there are none, it is found at those of the server.
+    /// Addresses that the site's group has to itself; if there are none, the site is found at those of the server.
     pub(crate) bind: Vec<Bind>,
-    /// Group of the applications whose routes name none.
+    /// The group of the applications whose routes name none.
     pub(crate) group: Option<String>,
     pub(crate) root: Option<PathBuf>,
     pub(crate) denied: DeniedPaths,
     pub(crate) rewrites: Rewrites,
 }
 
-/// What a table `[[sites.routes]]` says, as far as rows of this file go.
+/// Keys of a table `[[sites.routes]]` that have rows in this file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteDraft {
     pub(crate) paths: Vec<PathPattern>,
@@ -41,7 +41,7 @@ pub(crate) struct RouteDraft {
     pub(crate) scripts_index: Option<String>,
     pub(crate) scripts_preload: Vec<String>,
     pub(crate) interpreters: Vec<(String, PathBuf)>,
-    /// What answers in turn: `files`, then another one of [`ACTIONS`], if any.
+    /// Actions that are tried in turn: `files`, then another one of [`ACTIONS`], if any.
     pub(crate) tried: Vec<&'static str>,
     pub(crate) redirect: Option<Location>,
     pub(crate) redirect_status: Option<u16>,
@@ -51,17 +51,17 @@ pub(crate) struct RouteDraft {
 }
 
 impl RouteDraft {
-    /// Whether an application answers, which may run in a group.
+    /// Whether the action is an application, which may run in a group.
     pub(crate) fn runs_application(&self) -> bool {
         self.app.is_some() || self.handler.is_some() || self.scripts.is_some()
     }
 
-    /// Whether CGI scripts answer.
+    /// Whether the action is CGI scripts.
     pub(crate) fn runs_programs(&self) -> bool {
         self.cgi.is_some() || !self.interpreters.is_empty()
     }
 
-    /// How many of [`ACTIONS`] it has.
+    /// Returns how many of [`ACTIONS`] the route has.
     pub(crate) fn actions(&self) -> usize {
         let is_cgi = self.runs_programs();
         let (app, handler) = (self.app.is_some(), self.handler.is_some());
@@ -72,12 +72,12 @@ impl RouteDraft {
     }
 }
 
-/// What a table `[groups.NAME]` says, as far as rows of this file go.
+/// Keys of a table `[groups.NAME]` that have rows in this file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupDraft {
     pub(crate) python: Option<PathBuf>,
     pub(crate) chdir: Option<PathBuf>,
-    /// Whether the applications run in it whose routes and sites name no group.
+    /// Whether the group runs the applications whose routes and sites name no group.
     pub(crate) is_default: bool,
     pub(crate) idle_timeout_ms: Option<u64>,
 }
@@ -85,13 +85,13 @@ pub(crate) struct GroupDraft {
 /// The longest name of a group.
 const GROUP_NAME_BYTES_MAX: usize = 32;
 
-/// Keys that say what answers; a route has one of them.
+/// Keys of actions; a route has one of them.
 pub(crate) const ACTIONS: [&str; 7] = ["app", "handler", "files", "scripts", "cgi", "redirect", "respond"];
 
 /// Keys that say which requests a route is for.
 pub(crate) const MATCHING: [&str; 6] = ["path", "methods", "if-headers", "if-query", "remote", "internal"];
 
-/// Keys that belong to another one.
+/// Keys that belong to another key.
 pub(crate) const PARTS: [(&str, &str); 6] = [
     ("mount", "app"),
     ("scripts-index", "scripts"),
@@ -233,8 +233,8 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
     },
 ];
 
-/// Whether a setting may stand in `[groups.NAME]`: what a process is, and how it runs applications. What accepts connections
-/// is the server's, and what requests and answers may be is that of sites.
+/// Whether a setting may stand in `[groups.NAME]`, which is about processes and how they run applications. Settings of
+/// connections are the server's, and settings of requests and answers are those of sites.
 pub(crate) fn is_of_group(row: &Row) -> bool {
     const OF_SERVER: [&str; 11] = [
         "admin",
@@ -529,7 +529,7 @@ fn own_address(text: &str) -> Result<Bind, String> {
     }
 }
 
-/// Reads a name that requests can have.
+/// Reads a host name of a site.
 fn host(text: &str) -> Result<HostPattern, String> {
     if text == "_" {
         return Err("the first site is for all names that no site has, and needs no hosts".to_owned());
@@ -575,7 +575,7 @@ fn rewrite(rewrites: &mut Rewrites, text: &str) -> Result<(), String> {
     }
 }
 
-/// A path that nobody gets.
+/// Reads a path that nobody gets.
 fn denied(text: &str) -> Result<PathPattern, String> {
     match path::read(text)? {
         PathPattern::Prefix(prefix) if prefix.is_empty() => {
@@ -599,7 +599,7 @@ fn method(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A name that can stand in messages, in names of files and of processes.
+/// Checks a name that can stand in messages, in names of files and of processes.
 pub(crate) fn group_name(text: &str) -> Result<String, String> {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if (1..=GROUP_NAME_BYTES_MAX).contains(&text.len())
@@ -622,7 +622,7 @@ fn wanted(text: &str) -> Result<Wanted, String> {
     }
 }
 
-/// The next one in a list of what answers in turn.
+/// Reads the next one in a list of actions that are tried in turn.
 fn tried(before: &[&str], text: &str) -> Result<&'static str, String> {
     let Some(action) = ACTIONS.into_iter().find(|action| *action == text) else {
         return Err(format!("write keys that answer: files, and then one of {}", others()));
@@ -636,7 +636,7 @@ fn tried(before: &[&str], text: &str) -> Result<&'static str, String> {
     }
 }
 
-/// What may stand behind `files` there.
+/// Returns the actions that may stand behind `files` in such a list.
 fn others() -> String {
     let others: Vec<&str> = ACTIONS.into_iter().filter(|action| *action != "files").collect();
     others.join(", ")
@@ -650,7 +650,7 @@ fn target(text: &str) -> Result<String, String> {
     }
 }
 
-/// The name of a script in its folder.
+/// Checks the name of a script in its folder.
 fn script_name(text: &str) -> Result<String, String> {
     let is_script = Path::new(text).extension().is_some_and(|end| end == "py" || end == "wsgi");
     if is_script && !text.contains('/') && !text.starts_with(['.', '_']) {
@@ -660,7 +660,8 @@ fn script_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A program for files whose names end so; nothing, if it is none.
+/// Reads a program for files whose names end in `.pl` or the like, as in `*.pl=/usr/bin/perl`; nothing, if the text is
+/// not of this form.
 pub(crate) fn interpreter(text: &str) -> Result<Option<(String, PathBuf)>, String> {
     let Some((end, program)) = text.strip_prefix('*').and_then(|rest| rest.split_once('=')) else {
         return Ok(None);
@@ -674,7 +675,7 @@ pub(crate) fn interpreter(text: &str) -> Result<Option<(String, PathBuf)>, Strin
     Ok(Some((end.to_owned(), program.into())))
 }
 
-/// Which scripts of a folder are meant.
+/// Checks a pattern of scripts in a folder.
 fn pages_pattern(text: &str) -> Result<String, String> {
     let is_path = |part: &str| !part.is_empty() && part != "." && part != "..";
     if text.split('/').all(is_path) && !text.contains('\0') {
@@ -685,7 +686,7 @@ fn pages_pattern(text: &str) -> Result<String, String> {
     }
 }
 
-/// A folder, or a program for files whose names end so.
+/// Reads a folder, or a program for files whose names have a certain end.
 fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     if let Some(interpreter) = interpreter(text)? {
         route.interpreters.push(interpreter);

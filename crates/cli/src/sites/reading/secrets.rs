@@ -1,7 +1,8 @@
-//! Values of a file of sites that not every process gets: passwords stand in the variables of an application.
+//! Values of a file of sites that not every process gets: variables of an application may hold passwords.
 //!
-//! Each process is handed the whole file, because it must know which process answers a request that is not its own. Values
-//! that only others need are overwritten in it before that, in their length, so that all else stands where it stood.
+//! Each process is handed the whole file, because it must know which process answers a request that is not its own.
+//! Before that, values that only others need are overwritten by others as long, so that everything else keeps its
+//! place.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::settings::typed::{Part, Reader, Secret, Site, SiteAction, Sites};
 use crate::sites::reading::document::{Document, Given, RouteTable, SiteTable};
 
 impl Document {
-    /// The values that not every process gets.
+    /// Returns the values that not every process gets.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let mut secrets = Vec::new();
         let mut add = |given: &Given, key: &str, reader: Reader| {
@@ -36,7 +37,7 @@ impl Document {
         secrets
     }
 
-    /// Whether the workers that accept for a site may start scripts of it. Where folders have settings of their own, any
+    /// Whether the workers that accept for a site may start scripts of it. If folders have settings of their own, any
     /// script may be theirs.
     fn starts_where_it_accepts(&self, site: &SiteTable) -> bool {
         let speaks = |given: &Given| ["may-set", "htaccess"].iter().any(|key| given.of(key).is_some());
@@ -46,7 +47,7 @@ impl Document {
         speaks(&self.server) || speaks(&site.given) || site.routes.iter().any(starts)
     }
 
-    /// The group whose workers start the scripts of a route.
+    /// Returns the group whose workers start the scripts of a route.
     fn group_of_scripts(&self, route: &RouteTable) -> Option<usize> {
         let group = route.draft.group.as_ref().filter(|_| route.draft.runs_programs());
         group.and_then(|name| self.group_named(name))
@@ -54,7 +55,7 @@ impl Document {
 }
 
 impl Sites {
-    /// The file as the processes of a part get it: without the secrets of others.
+    /// Returns the file for the processes of a part: without the secrets of others.
     pub fn text_for(&self, part: Part) -> String {
         let starts_scripts = self.sites.iter().any(|site| starts_scripts(site, part));
         let is_hidden = |secret: &&Secret| match &secret.reader {
@@ -82,13 +83,13 @@ fn starts_scripts(site: &Site, part: Part) -> bool {
     })
 }
 
-/// Overwrites a value of TOML with another one, as long, that is as good for `NAME=VALUE` and for a token.
+/// Overwrites a value of TOML with another one of the same length, which is as good for `NAME=VALUE` and for a token.
 fn overwrite(value: &mut [u8]) {
     let quote = match value {
         [b'"', b'"', b'"', .., b'"', b'"', b'"'] | [b'\'', b'\'', b'\'', .., b'\'', b'\'', b'\''] => 3,
         [b'"', .., b'"'] | [b'\'', .., b'\''] => 1,
         _ => {
-            // A number.
+            // A number stands without quotes.
             value.iter_mut().filter(|byte| byte.is_ascii_digit()).for_each(|byte| *byte = b'1');
             return;
         }

@@ -1,4 +1,4 @@
-//! What to say about a key that a table does not have.
+//! Messages about a key that a table does not have.
 
 use toml::de::DeValue;
 
@@ -13,11 +13,11 @@ use crate::sites::reading::rows::{ACTIONS, GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 pub(crate) struct Unknown {
     /// The message, without file and place.
     pub(crate) what: String,
-    /// The keys and tables that may be meant by it.
+    /// The keys and tables that the user may have meant.
     pub(crate) meant: Vec<&'static str>,
 }
 
-/// The end of the message, behind the unknown name, and the names that may be meant by it.
+/// The end of the message, behind the unknown name, and the names that the user may have meant.
 struct Hint {
     text: String,
     meant: Vec<&'static str>,
@@ -29,7 +29,7 @@ impl Hint {
     }
 }
 
-/// A table that a file does not have, or a key that stands in none.
+/// Makes the message about a table that a file does not have, or a key outside all tables.
 pub(crate) fn unknown_table(name: &str, value: &DeValue<'_>) -> Unknown {
     let tables = ["server", "groups", "sites"];
     let hint = match (place(name), nearest(name, tables.into_iter())) {
@@ -46,7 +46,7 @@ pub(crate) fn unknown_table(name: &str, value: &DeValue<'_>) -> Unknown {
     Unknown { what: format!("{name} is no table of a file of sites{}", hint.text), meant: hint.meant }
 }
 
-/// Whether it is a table, or several.
+/// Whether the value is a table, or several.
 fn is_table(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Array(array) => array.iter().any(|item| matches!(item.get_ref(), DeValue::Table(_))),
@@ -54,7 +54,7 @@ fn is_table(value: &DeValue<'_>) -> bool {
     }
 }
 
-/// A key that a table does not have.
+/// Makes the message about a key that a table does not have.
 pub(crate) fn unknown<S>(
     (name, value): (&str, &DeValue<'_>),
     keys: &Keys<'_, '_>,
@@ -97,7 +97,7 @@ const SERVER: &str = "[server]";
 const SITE: &str = "[[sites]]";
 const ROUTE: &str = "[[sites.routes]]";
 
-/// The table that has a key, and the key.
+/// Returns the table that has a key, and the key.
 fn place(name: &str) -> Option<(&'static str, &'static str)> {
     fn own<S>(rows: &'static [Row<S>], name: &str) -> Option<&'static str> {
         rows.iter().map(|row| row.name).find(|own| *own == name)
@@ -110,7 +110,7 @@ fn place(name: &str) -> Option<(&'static str, &'static str)> {
     route().or_else(|| of_server().map(|row| (SERVER, row))).or_else(site).or_else(group)
 }
 
-/// What stands here for a name that other servers have; `is_own`: whether this table has a key.
+/// Returns the hint about a name that other servers have; `is_own`: whether this table has a key.
 fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<Hint> {
     Some(match elsewhere::find(name)? {
         Here::Called(ours) if is_own(ours) => Hint::one(format!("; here it is {ours}"), ours),
@@ -119,9 +119,9 @@ fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<Hint> {
     })
 }
 
-/// The same, in a file in a folder.
+/// Makes the message about a key that the file of a folder does not have.
 fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static [Row<S>])) -> Unknown {
-    // A table inside it may say nothing of this.
+    // A table inside the folder's file cannot have the folder's keys.
     let forbidden = MaySet::word_of(name).filter(|_| table == FOLDER);
     if let Some((word, key)) = forbidden {
         let what =
@@ -134,7 +134,7 @@ fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static 
     Unknown { what: format!("{name} is no key of {table}{text}"), meant }
 }
 
-/// The nearest of these names; without one, it may be any of them.
+/// Returns the nearest of these names; without one, any of them may be meant.
 fn near<I: Iterator<Item = &'static str>>(name: &str, names: impl Fn() -> I) -> Hint {
     match nearest(name, names()) {
         Some(near) => Hint::one(format!("; did you mean {near}?"), near),

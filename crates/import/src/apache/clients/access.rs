@@ -1,23 +1,23 @@
-//! Who may come: `Require`, and `Order`, `Allow`, `Deny` of releases before 2.4.
+//! Access rules: `Require`, and `Order`, `Allow`, `Deny` of releases before 2.4.
 
 use crate::apache::clients::password::{Asking, Users};
 use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Place, Route, shown};
 
-/// Who may come, as far as it can be said: addresses, users, and whether one of both is enough.
+/// Clients that are let in, as far as keys can say it: addresses, users, and whether one of both is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
-    /// Nothing: every address.
+    /// Addresses that are let in; `None`: every address.
     allow: Option<Vec<String>>,
     deny: Vec<String>,
-    /// Nothing: no password is asked for.
+    /// Users that are let in; `None`: no password is asked for.
     users: Option<Users>,
-    /// An address of `allow` needs no password, and a user may be anywhere.
+    /// Whether a client needs only one of both: an address of `allow`, or a password.
     is_either: bool,
-    /// What is asked beside it and cannot be: each is a restriction that is lost.
+    /// Further conditions that no key can say: each is a restriction that is lost.
     lost: Vec<(Place, String, &'static str)>,
-    /// What would have let more come.
+    /// Permissions that no key can say: without them fewer clients are let in.
     stricter: Vec<(Place, String, &'static str)>,
     place: Option<Place>,
 }
@@ -27,7 +27,7 @@ const NOT_SAID: &str = "this can be said of addresses and users alone";
 const NO_PROVIDER: &str = "users and groups come from files here, of htpasswd, htdigest and AuthGroupFile";
 
 impl Access {
-    /// Says it in a route; `asking` says how passwords are asked for.
+    /// Writes the rules into the keys of a route; `asking` says how passwords are asked for.
     pub(crate) fn say(&self, asking: &Asking<'_>, route: &mut Route, draft: &mut Draft) {
         for (place, what, why) in &self.stricter {
             draft.lose(place, what, &format!("{why}; those whom it would let in are kept out"));
@@ -60,7 +60,8 @@ impl Access {
         }
     }
 
-    /// The same, with nobody in the place of users: for what has no route of its own to ask them.
+    /// Returns the rules with nobody in the place of users, for names of files, which have no route of their own that
+    /// could ask.
     pub(crate) fn without_users(self) -> Access {
         match (&self.users, self.is_either) {
             (None, _) => self,
@@ -69,17 +70,17 @@ impl Access {
         }
     }
 
-    /// Whether everybody may come.
+    /// Whether everybody is let in.
     pub(crate) fn is_open(&self) -> bool {
         self.allow.is_none() && self.deny.is_empty() && self.users.is_none() && self.lost.is_empty()
     }
 
-    /// Whether nobody may.
+    /// Whether nobody is let in.
     fn is_nobody(&self) -> bool {
         !self.is_either && self.allow.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Says both.
+    /// Returns rules that let in those whom both let in.
     fn and(mut self, other: Access) -> Access {
         let place = self.place.take().or(other.place);
         self.place.clone_from(&place);
@@ -118,7 +119,7 @@ impl Access {
         self
     }
 
-    /// Says that one of both is enough.
+    /// Returns rules that let in those whom one of both lets in.
     fn or(mut self, mut other: Access) -> Access {
         if self.is_open() || other.is_nobody() {
             return self;
@@ -126,7 +127,7 @@ impl Access {
         if other.is_open() || self.is_nobody() {
             return other;
         }
-        // What cannot be said would let more come: without it fewer do.
+        // A condition that no key can say would let more clients in: without it fewer are.
         if !other.lost.is_empty() {
             let told = std::mem::take(&mut other.lost);
             if self.lost.is_empty() {
@@ -165,7 +166,7 @@ impl Access {
     }
 }
 
-/// What a section says of who may come by `Require`; nothing if it says nothing of it.
+/// Returns the `Require` rules of a section; `None` if it has none.
 pub(crate) fn required(section: &[Line]) -> Option<Access> {
     let requires: Vec<&Line> = section.iter().filter(|line| is_require(line)).collect();
     (!requires.is_empty()).then(|| any(&requires))
@@ -175,8 +176,8 @@ fn is_require(line: &Line) -> bool {
     matches!(line.name.as_str(), "require" | "requireall" | "requireany" | "requirenone")
 }
 
-/// What the last section that says something by `Order`, `Allow`, `Deny` or `Satisfy` says, and what the last one with `Require`
-/// does: each of both is inherited by itself.
+/// Returns the rules of a path. `old` is from the last section with `Order`, `Allow`, `Deny` or `Satisfy`, and
+/// `required` from the last one with `Require`: each of both is inherited by itself.
 pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<Access> {
     match (old, required.cloned()) {
         (None, required) => required,
@@ -186,14 +187,14 @@ pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<A
     }
 }
 
-/// Each is enough.
+/// Returns the rules of lines of which each is enough.
 fn any(lines: &[&Line]) -> Access {
     let mut each = lines.iter().map(|line| one(line));
     let Some(first) = each.next() else { return Access::default() };
     each.fold(first, Access::or)
 }
 
-/// All are needed.
+/// Returns the rules of parts that are all needed.
 fn all(each: Vec<Access>, place: Option<Place>) -> Access {
     each.into_iter().fold(Access { place, ..Access::default() }, Access::and)
 }
@@ -217,7 +218,7 @@ fn one(line: &Line) -> Access {
     provided(line, place)
 }
 
-/// `Require KIND WHOM...`.
+/// Returns the rules of `Require KIND WHOM...`.
 fn provided(line: &Line, place: Option<Place>) -> Access {
     let lost = |why| Access {
         lost: vec![(line.place.clone(), line.text.clone(), why)],
@@ -260,7 +261,7 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
     }
 }
 
-/// The others: of a list of addresses.
+/// Returns the rules of `Require not`: all but a list of addresses.
 fn negated(one: Access, line: &Line) -> Access {
     match one.allow {
         Some(deny)
@@ -275,22 +276,22 @@ fn negated(one: Access, line: &Line) -> Access {
     }
 }
 
-/// What `Order`, `Allow`, `Deny` and `Satisfy` of one section say.
+/// The rules `Order`, `Allow`, `Deny` and `Satisfy` of one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Old {
     access: Access,
-    /// `Satisfy any`: what `Require` says is enough, too.
+    /// `Satisfy any`: the rules of `Require` are enough, too.
     is_any: bool,
 }
 
 impl Old {
-    /// The same, with nobody in the place of users.
+    /// Returns the rules with nobody in the place of users.
     pub(crate) fn without_users(self) -> Old {
         Old { access: self.access.without_users(), ..self }
     }
 }
 
-/// Reads them; nothing if the section has none of them.
+/// Reads the old rules of a section; `None` if it has none of them.
 pub(crate) fn old(section: &[Line]) -> Option<Old> {
     let is_one = |line: &&Line| matches!(line.name.as_str(), "order" | "allow" | "deny" | "satisfy");
     let first = section.iter().find(is_one)?;
@@ -298,13 +299,13 @@ pub(crate) fn old(section: &[Line]) -> Option<Old> {
     Some(Old { access: listed(section, first.place.clone()), is_any })
 }
 
-/// Names of directives, and the words of which each takes exactly one.
+/// Directives that take exactly one word, with the words for each.
 const WORDS: [(&str, &[&str]); 2] =
     [("order", &["allow,deny", "deny,allow", "mutual-failure"]), ("satisfy", &["all", "any"])];
 
 const ODD: &str = "Apache takes one word of its own here, without blanks in it, and refuses the file";
 
-/// `Order allow,deny` and its lists.
+/// Returns the rules of `Order allow,deny` and its lists.
 fn listed(section: &[Line], place: Place) -> Access {
     let order = section.iter().rfind(|line| line.name == "order");
     let denies_first = order.is_none_or(|line| line.args.concat().to_ascii_lowercase().starts_with("deny"));
@@ -333,7 +334,7 @@ fn listed(section: &[Line], place: Place) -> Access {
     }
     let has_all = |list: &[String]| list.iter().any(|whom| whom == "all");
     let (allows_all, denies_all) = (has_all(&allow), has_all(&deny));
-    // With the list of those who may last, it counts; else that of those who may not.
+    // The list that `Order` names last counts.
     found.allow = match (denies_first, allows_all, denies_all) {
         (true, true, _) | (true, false, false) | (false, true, false) => None,
         (true, false, true) | (false, false, false) => Some(allow.clone()),
@@ -381,7 +382,8 @@ mod tests {
         together(old(&lines).as_ref(), required(&lines).as_ref())
     }
 
-    /// `allow|deny @users`, with `/` in the place of the space if one of both is enough; `!` for what is lost, `?` for what is stricter.
+    /// Returns `allow|deny @users`, with `/` in the place of the space if one of both is enough; `!` for each lost
+    /// restriction, `?` for each lost permission.
     fn shown(access: Option<Access>) -> String {
         let Some(access) = access else { return "nothing".to_owned() };
         let allow = access.allow.map_or("all".to_owned(), |allow| allow.join(" "));

@@ -1,4 +1,4 @@
-//! Rules that say which clients may come.
+//! Rules that say which clients are let in.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,9 +1,9 @@
-//! How clients are asked for passwords: `AuthType` and its kin, each of which is inherited by itself.
+//! Passwords: `AuthType` and its kin, each of which is inherited by itself.
 
 use crate::apache::language::line::Line;
 use crate::model::{Draft, Place, Route, shown};
 
-/// Whose password is enough; without names anybody's.
+/// Users whose password is enough; without names and groups, all users of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Users {
     pub(crate) names: Vec<String>,
@@ -13,12 +13,12 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    /// Whether every user of the file is meant.
+    /// Whether all users of the file are meant.
     pub(crate) fn is_all(&self) -> bool {
         self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
     }
 
-    /// These and those.
+    /// Returns the users of both.
     pub(crate) fn or(self, other: Users) -> Users {
         if self.is_all() || other.is_all() {
             return Users::default();
@@ -31,7 +31,7 @@ impl Users {
     }
 }
 
-/// What all sections of a path say, the last of them last.
+/// Directives about passwords from all sections of a path; the last section's count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking<'l> {
     scheme: Option<&'l Line>,
@@ -48,11 +48,11 @@ pub(crate) struct Asking<'l> {
     access_script: Option<&'l Line>,
 }
 
-/// What keeps a password from being asked for: where, the directive, why.
+/// A reason why no password can be asked for: the place, the directive, the reason.
 type Lost = (Place, String, String);
 
 impl<'l> Asking<'l> {
-    /// Takes a directive, if it is one of these.
+    /// Takes a directive, if it is about passwords.
     pub(crate) fn take(&mut self, line: &'l Line) {
         let found = match line.name.as_str() {
             "authtype" => &mut self.scheme,
@@ -74,7 +74,7 @@ impl<'l> Asking<'l> {
     ///
     /// # Errors
     ///
-    /// It cannot be said; the route has to refuse.
+    /// No key can say it; the route has to refuse.
     pub(crate) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
         let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
         let scheme = self.scheme.ok_or_else(|| {
@@ -125,7 +125,7 @@ impl<'l> Asking<'l> {
         Ok(())
     }
 
-    /// What says who is in the groups of these users, if there are any, and the key for it.
+    /// Returns the directive that names the file or script of the users' groups, if they have any, and the key for it.
     fn groups(&self, users: &Users) -> Result<(&'static str, Option<&'l Line>), &'static str> {
         const FILE: &str = "auth-group-file";
         const SCRIPT: &str = "auth-group-python";
@@ -141,7 +141,7 @@ impl<'l> Asking<'l> {
         }
     }
 
-    /// Has the script of `mod_wsgi` asked which requests are let in, if there is one.
+    /// Has the script of `mod_wsgi` decide which requests are let in, if there is one.
     pub(crate) fn say_script(&self, route: &mut Route, draft: &mut Draft) {
         let Some(line) = self.access_script else { return };
         if route.keys.has("auth-satisfy") || line.arg(0).contains("${") {

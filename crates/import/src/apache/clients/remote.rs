@@ -1,14 +1,14 @@
-//! What `mod_remoteip` says of proxies, and whose word counts for the address of a client: never more of it than there.
+//! Trust of `mod_remoteip` in proxies that tell the address of a client: never more of it than Apache has.
 
 use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Keys, Site};
 use crate::rules::believed::Believed;
 
-/// Fields of an address that are known here.
+/// Header fields with an address that are known here.
 const FIELDS: [&str; 3] = ["X-Forwarded-For", "X-Client-IP", "X-Real-IP"];
 
-/// Reads it from the main server, or from the only virtual host.
+/// Reads the trust in proxies from the main server, or from the only virtual host.
 pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> Believed {
     let says = |name: &str| lines.iter().rfind(|line| line.name == name);
     let lost = |line: &Line, why| Believed::Lost(line.place.clone(), line.text.clone(), why);
@@ -61,7 +61,7 @@ pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> Believed {
     }
 }
 
-/// One of several virtual hosts, which trusts for itself: here the server does for all of them.
+/// Reads one of several virtual hosts, which has its own trust in proxies: here there is one for the whole server.
 pub(crate) fn of_one(lines: &[Line], site: &mut Site, draft: &mut Draft) {
     if let Some(line) =
         lines.iter().find(|line| matches!(line.name.as_str(), "remoteipheader" | "remoteipproxyprotocol"))

@@ -1,11 +1,11 @@
-//! What sends clients to https and is not carried over.
+//! Redirects to https that are not carried over.
 
 use crate::apache::language::line::Line;
 use crate::apache::mapping;
 use crate::apache::section::Sections;
 use crate::model::{Draft, Place};
 
-/// Rules that are lost, and redirects that are not read where they stand or that cannot be said.
+/// Finds rewrite rules, which are lost, and redirects that stand in a section or have no counterpart.
 pub(crate) fn lost_ways(lines: &[Line], sections: &Sections) -> Vec<(Place, String)> {
     let is_redirect = |line: &&Line| line.name.starts_with("redirect") && leads(line);
     let inside = sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines);
@@ -19,7 +19,7 @@ pub(crate) fn lost_ways(lines: &[Line], sections: &Sections) -> Vec<(Place, Stri
     rules.chain(misplaced).chain(lost).map(|line| (line.place.clone(), line.text.clone())).collect()
 }
 
-/// Whether a target has TLS.
+/// Whether the target is https.
 fn leads(line: &Line) -> bool {
     line.args.iter().any(|arg| arg.to_ascii_lowercase().starts_with("https:"))
 }

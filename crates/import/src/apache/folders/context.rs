@@ -1,4 +1,5 @@
-//! Directives that an `.htaccess` may contain: Apache answers nobody in a folder whose file says anything else.
+//! Directives that an `.htaccess` may contain: for any other directive in it, Apache answers all requests for the
+//! folder with an error.
 
 use crate::apache::language::known;
 use crate::apache::language::line::Line;
@@ -8,15 +9,16 @@ pub(crate) fn is_of_folder(file: &str) -> bool {
     file.rsplit('/').next() == Some(".htaccess")
 }
 
-/// The first line with a control character in it, from 1 on, and the character; a tab is a blank, and a carriage return may stand
-/// at the end.
+/// Returns the first line with a control character in it, from 1 on, and the character; a tab is a blank, and a
+/// carriage return may stand at the end.
 pub(crate) fn control(text: &str) -> Option<(usize, char)> {
     let wrong = |sign: &char| sign.is_control() && *sign != '\t';
     let each = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     each.zip(1..).find_map(|(line, number)| line.chars().find(wrong).map(|sign| (number, sign)))
 }
 
-/// Moves the lines that an `.htaccess` may not contain to the end, out of their sections, too: each keeps everybody out.
+/// Moves lines that an `.htaccess` may not contain to the end, out of their sections, too: each of them denies
+/// everybody.
 pub(crate) fn sift(lines: Vec<Line>) -> Vec<Line> {
     let mut wrong = Vec::new();
     let mut all = keep(lines, &mut wrong);
@@ -24,7 +26,7 @@ pub(crate) fn sift(lines: Vec<Line>) -> Vec<Line> {
     all
 }
 
-/// The lines that may stand there; the others are added to `wrong`.
+/// Returns the lines that may stand there; the others are added to `wrong`.
 fn keep(lines: Vec<Line>, wrong: &mut Vec<Line>) -> Vec<Line> {
     let mut kept = Vec::new();
     for mut line in lines {
@@ -38,7 +40,7 @@ fn keep(lines: Vec<Line>, wrong: &mut Vec<Line>) -> Vec<Line> {
     kept
 }
 
-/// The name of the fault of a line that an `.htaccess` may not contain, as of a line that is lost; none if it may.
+/// Returns the name for the fault of a line that an `.htaccess` may not contain; `None` if it may.
 fn fault(line: &Line) -> Option<&'static str> {
     let name = line.name.as_str();
     if line.is_section {
@@ -47,7 +49,7 @@ fn fault(line: &Line) -> Option<&'static str> {
         }
         return Some(if ELSEWHERE.contains(&name) { known::MISPLACED } else { known::UNKNOWN });
     }
-    // A line that stands for what is lost keeps everybody out already.
+    // A line that stands for a loss denies everybody already.
     if name.starts_with('(') || is_allowed(name) {
         return None;
     }
@@ -63,7 +65,7 @@ fn is_allowed(name: &str) -> bool {
     DIRECTIVES.contains(&name) || is_of(&FAMILIES) && !NOT_OF_FAMILY.contains(&name)
 }
 
-/// Sections that may stand there. Those whose conditions are decided are no longer there.
+/// Sections that may stand in an `.htaccess`. Sections with a decided condition have been resolved before.
 const SECTIONS: [&str; 10] = [
     "else",
     "elseif",
@@ -77,7 +79,7 @@ const SECTIONS: [&str; 10] = [
     "requirenone",
 ];
 
-/// Sections of the server's own file.
+/// Sections that may stand only in the server's own file.
 const ELSEWHERE: [&str; 10] = [
     "authnprovideralias",
     "authzprovideralias",
@@ -91,7 +93,7 @@ const ELSEWHERE: [&str; 10] = [
     "virtualhost",
 ];
 
-/// By how a name begins.
+/// Beginnings of the names of directives that may stand in an `.htaccess`.
 const FAMILIES: [&str; 14] = [
     "anonymous",
     "authbasic",
@@ -109,7 +111,7 @@ const FAMILIES: [&str; 14] = [
     "substitute",
 ];
 
-/// Names that begin so and belong in the server's own file all the same.
+/// Names with such a beginning that belong in the server's own file all the same.
 const NOT_OF_FAMILY: [&str; 8] = [
     "authdigestnccheck",
     "authdigestshmemsize",
@@ -121,7 +123,7 @@ const NOT_OF_FAMILY: [&str; 8] = [
     "ssiendtag",
 ];
 
-/// Directives whose description in Apache's manual says `Context: .htaccess`, but for the families.
+/// Directives whose description in Apache's manual says `Context: .htaccess`, without the families.
 const DIRECTIVES: [&str; 126] = [
     "acceptpathinfo",
     "action",
@@ -276,7 +278,7 @@ mod tests {
             ("authdigestshmemsize", false, Some("(misplaced)")),
             ("requir", false, Some("(unknown)")),
             ("\u{feff}require", false, Some("(unknown)")),
-            // By its name it is a restriction, and told as one.
+            // The name sounds like a restriction, which is told elsewhere.
             ("modguard", false, None),
             ("(left out)", false, None),
         ];

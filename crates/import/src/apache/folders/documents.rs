@@ -3,7 +3,7 @@
 use crate::apache::language::line::Line;
 use crate::rules::folder_lines::{Document, ErrorDocument};
 
-/// Takes the lines that say pages for errors; the others are left. Of two lines for a status the last counts.
+/// Takes the lines with pages for errors, and returns them and the others. Of two lines for a status the last counts.
 pub(crate) fn take(lines: &[Line]) -> (Vec<ErrorDocument>, Vec<Line>) {
     let mut documents: Vec<ErrorDocument> = Vec::new();
     let mut others = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn take(lines: &[Line]) -> (Vec<ErrorDocument>, Vec<Line>) {
     (documents, others)
 }
 
-/// The kind of document that Apache takes the second word for.
+/// Returns the kind of document that Apache takes the second word for.
 fn document(line: &Line) -> Document {
     let [_, word] = line.args.as_slice() else { return Document::Malformed };
     if word.eq_ignore_ascii_case("default") {
@@ -66,7 +66,7 @@ mod tests {
         Ok((documents.into_iter().map(|one| (one.status, one.document)).collect(), others.len()))
     }
 
-    /// Lines of a folder's file, and how many of them are left.
+    /// Each case is the lines of a folder's file, the documents, and how many lines are left.
     #[test]
     fn lines() {
         for (text, expected, left) in [

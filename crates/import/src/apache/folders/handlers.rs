@@ -1,12 +1,12 @@
-//! Handlers that the file of a folder says: which of its files are run.
+//! Handlers in the file of a folder, which say which of its files are run.
 //!
-//! Only what stands at the top of the file is taken, where it counts for the folder and all beneath it; what stands in a section
-//! goes the way of all other directives.
+//! Only lines at the top of the file are taken, where they count for the folder and all beneath it; lines in a section
+//! are treated like all other directives.
 
 use crate::apache::language::line::Line;
 use crate::rules::folder_handlers::{FolderHandlers, Handler};
 
-/// Takes the lines that say handlers; the others are left.
+/// Takes the lines about handlers, and returns them and the others.
 pub(crate) fn take(lines: &[Line]) -> (FolderHandlers, Vec<Line>) {
     let mut handlers = FolderHandlers::default();
     let mut others = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn take(lines: &[Line]) -> (FolderHandlers, Vec<Line>) {
                 Some(handler) => {
                     handlers.ends.extend(line.args[1..].iter().map(|end| (dotted(end), handler)));
                 }
-                // The importer knows that these send files.
+                // Handlers of this kind send files, as the importer knows.
                 None if matches!(line.arg(0), "type-map" | "send-as-is") => others.push(line.clone()),
                 None => handlers.unknown.push(format!("{}: {}", line.place, line.text)),
             },
@@ -42,7 +42,7 @@ pub(crate) fn take(lines: &[Line]) -> (FolderHandlers, Vec<Line>) {
     (handlers, others)
 }
 
-/// `Options`, as far as it is about programs.
+/// Reads `Options`, as far as they are about programs.
 fn read_options(handlers: &mut FolderHandlers, line: &Line) {
     let is_relative = line.args.iter().all(|arg| arg.starts_with(['+', '-']));
     for word in line.args.iter().filter(|word| is_exec(word)) {
@@ -50,7 +50,7 @@ fn read_options(handlers: &mut FolderHandlers, line: &Line) {
     }
     let says = |other: &str| line.args.iter().any(|word| word.eq_ignore_ascii_case(other));
     if !is_relative && !line.args.iter().any(|word| is_exec(word)) {
-        // Without a sign the words are all that is on; `All` has it.
+        // Words without a sign replace all that was on; `All` contains `ExecCGI`.
         handlers.executes = Some(says("all"));
     }
 }
@@ -59,12 +59,12 @@ fn is_exec(word: &str) -> bool {
     word.trim_start_matches(['+', '-']).eq_ignore_ascii_case("execcgi")
 }
 
-/// An end as it stands in names, in small letters: `pl` and `.pl` are the same.
+/// Returns an end as it stands in names, in small letters: `pl` and `.pl` are the same.
 fn dotted(end: &str) -> String {
     format!(".{}", end.trim_start_matches('.').to_ascii_lowercase())
 }
 
-/// A handler by its name, which Apache brings into small letters.
+/// Returns a handler by its name, which Apache compares in small letters.
 fn handler(name: &str) -> Option<Handler> {
     match name.to_ascii_lowercase().as_str() {
         "cgi-script" => Some(Handler::Cgi),
@@ -94,7 +94,7 @@ mod tests {
         Ok((handlers, others.len()))
     }
 
-    /// Lines of a folder's file, and how many of them are left.
+    /// Each case is the lines of a folder's file, the handlers, and how many lines are left.
     #[test]
     fn lines() {
         let empty = FolderHandlers::default;

@@ -1,4 +1,4 @@
-//! Files that folders have for themselves: which of them count, and what may stand in them.
+//! Files that folders have for themselves: which of them count, and which directives are allowed in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::apache::section::{Sections, is_beneath, trimmed};
 use crate::model::{Draft, Mistake, Place};
 use crate::text::include::Includes;
 
-/// Folders that a site serves; each is looked through.
+/// Limit of a site's folders that are searched.
 const FOLDERS_MAX: usize = 200;
 
-/// Adds to the sections what such files say, where `AllowOverride` lets them count.
+/// Adds the directives of such files to the sections, where `AllowOverride` lets them count.
 pub(crate) fn read(
     lines: &[Line],
     sections: &mut Sections,
@@ -31,7 +31,7 @@ pub(crate) fn read(
     for (pattern, base, place) in patterns(lines, sections) {
         for (number, name) in names.iter().enumerate() {
             let Some((front, last)) = name.split_at_checked(name.len().saturating_sub(1)) else { continue };
-            // With a bracket it is a pattern: there need be none.
+            // The bracket makes it a pattern, so the file may be absent.
             let Ok(files) = includes.find(&format!("{pattern}/{front}[{last}]"), &place) else {
                 let what = format!("AllowOverride for {base}");
                 sections.folder(&base, &[Line::lost_at(known::NOT_READ, &what, &place)]);
@@ -39,7 +39,7 @@ pub(crate) fn read(
             };
             for file in files {
                 let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-                // Of several in one folder the first name counts.
+                // Of several files in one folder, the one whose name stands first counts.
                 if found.get(&folder).is_none_or(|(other, ..)| number < *other) {
                     found.insert(folder, (number, file.name.into(), file.text));
                 }
@@ -61,7 +61,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// What such files are called; the line that says it if that cannot be looked for.
+/// Returns the names of such files; as an error, the line with names that cannot be searched for.
 fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
     let Some(line) = lines.iter().rfind(|line| line.name == "accessfilename") else {
         return Ok(vec![".htaccess".to_owned()]);
@@ -77,7 +77,7 @@ fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
     Ok(line.args.clone())
 }
 
-/// Where files are looked for: in folders that are served, at every depth, and in those above them.
+/// Returns patterns of places to search: folders that are served, at every depth, and the folders above them.
 fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)> {
     let mut all: Vec<(String, String, Place)> = Vec::new();
     let mut add = |pattern: String, base: &str, place: &Place| {
@@ -117,18 +117,18 @@ pub(crate) fn lets_count(line: &Line) -> bool {
     matches!(line.name.as_str(), "allowoverride" | "allowoverridelist") && !line.says(0, "none")
 }
 
-/// Which directives may stand in the file of a folder.
+/// Directives that are allowed in the file of a folder.
 struct Overrides {
-    /// In small letters.
+    /// Classes of directives, in small letters.
     classes: Vec<String>,
-    /// Names of directives that may stand there, too.
+    /// Names of directives that are allowed beside the classes.
     list: Vec<String>,
-    /// What may not is passed, and is no mistake.
+    /// Whether other directives are ignored, and no mistake.
     passes: bool,
 }
 
 impl Overrides {
-    /// What the sections of a folder say; nothing lets such files count unless one of them says so.
+    /// Returns the rules of the sections of a folder; such files count only if one of these says so.
     fn of(sections: &Sections, folder: &str) -> Overrides {
         let lines = sections.effective(Some(folder), "");
         let last =
@@ -146,7 +146,7 @@ impl Overrides {
         !self.classes.is_empty() || !self.list.is_empty()
     }
 
-    /// A line, if it may stand there; one that may not has every request answered with an error.
+    /// Returns the line if it is allowed, or a line for the fault: Apache answers every request there with an error.
     fn take(&self, line: Line) -> Option<Line> {
         let is_condition =
             line.is_section && !line.name.starts_with("require") && !line.name.starts_with("limit");
@@ -164,7 +164,7 @@ impl Overrides {
     }
 }
 
-/// The class of a directive, as `AllowOverride` names it.
+/// Returns the class of a directive, as `AllowOverride` names it.
 fn class(name: &str) -> &'static str {
     const INDEXES: [&str; 22] = [
         "addalt",
@@ -222,7 +222,7 @@ mod tests {
     use crate::apache::language::line::Line;
     use crate::model::Place;
 
-    /// What becomes of a directive: `+` stays, `-` is passed, `!` is a mistake.
+    /// Returns the fate of a directive: `+` stays, `-` is ignored, `!` is a mistake.
     fn taken(words: &str, list: &str, name: &str) -> char {
         let of = |words: &str| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let place = Place { file: "x".into(), line: 1 };

@@ -3,8 +3,8 @@
 use crate::apache::language::line::Line;
 use crate::rules::folder_lines::Indexes;
 
-/// Takes the lines that say which files answer for folders; the others are left. Each line adds to those before it, and `disabled`
-/// alone in one takes all of them away.
+/// Takes the lines about index files, and returns them and the others. Each line adds to those before it, and a line
+/// with `disabled` alone removes them all.
 pub(crate) fn take(lines: Vec<Line>) -> (Option<Indexes>, Vec<Line>) {
     let (own, others): (Vec<Line>, Vec<Line>) =
         lines.into_iter().partition(|line| line.name == "directoryindex" && !line.is_section);

@@ -1,4 +1,4 @@
-//! `.htaccess`: what folders say for themselves.
+//! `.htaccess`: directives of folders for themselves.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,11 +1,11 @@
-//! Directives that are not carried over: what each of them is to Adyton.
+//! Directives that are not carried over, and the reason for each.
 
 use crate::apache::express;
 use crate::apache::language::line::Line;
 use crate::apache::language::reasons::{ALWAYS_SO, FAMILIES, REASONS};
 use crate::model::Draft;
 
-/// What is said of a directive that nothing was made of.
+/// Notes the loss of a directive that has no counterpart.
 pub(crate) fn tell(line: &Line, draft: &mut Draft) {
     let name = line.name.as_str();
     if name == express::HANDLER || READ_ELSEWHERE.contains(&name) || ALWAYS_SO.contains(&name) {
@@ -21,7 +21,7 @@ pub(crate) fn tell(line: &Line, draft: &mut Draft) {
     }
 }
 
-/// Names of lines that stand for what is lost: none of them is a directive's.
+/// Names of lines that stand for a loss; no directive has such a name.
 pub(crate) const LEFT_OUT: &str = "(left out)";
 pub(crate) const IN_DOUBT: &str = "(in doubt)";
 pub(crate) const NOT_INCLUDED: &str = "(not included)";
@@ -32,7 +32,7 @@ pub(crate) const UNKNOWN: &str = "(unknown)";
 
 pub(crate) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
 
-/// Why each of them keeps everybody out.
+/// Reasons why each of these lines denies everybody.
 const LOST: [(&str, &str); 7] = [
     (LEFT_OUT, WHY_LEFT_OUT),
     (IN_DOUBT, "this is taken to hold, and what is in it lets somebody in; see whether that is so"),
@@ -49,7 +49,7 @@ const LOST: [(&str, &str); 7] = [
     ),
 ];
 
-/// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
+/// Returns the reason, if a directive denies some clients in a way that has no counterpart.
 pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
     let name = line.name.as_str();
     match name {
@@ -63,7 +63,7 @@ pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
         {
             return None;
         }
-        // They say how, and not whether, somebody is kept out.
+        // Both say how, and not whether, clients are denied.
         "authzsendforbiddenonfailure" | "authzprovideralias" => return None,
         name if name.starts_with("python") => {
             return PYTHON
@@ -85,13 +85,13 @@ pub(crate) fn restricts(line: &Line) -> Option<&'static str> {
     if let Some((_, why)) = lost.or_else(of_family) {
         return Some(why);
     }
-    // A module that nobody knows here is known by the names that it has for such things.
+    // A directive of an unknown module is judged by its name.
     let is_doubted = || DOUBTS.iter().any(|word| name.contains(word));
     (!is_known(name) && is_doubted())
         .then_some("this is not known here, and by its name it may keep somebody out")
 }
 
-/// Whether there is something to say of a directive by its name.
+/// Whether a directive is known by its name.
 pub(crate) fn is_known(name: &str) -> bool {
     READ_ELSEWHERE.contains(&name)
         || ALWAYS_SO.contains(&name)
@@ -103,7 +103,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         )
 }
 
-/// Words in names of directives that keep somebody out.
+/// Words in names of directives that deny some clients.
 const DOUBTS: [&str; 13] = [
     "access",
     "allow",
@@ -120,7 +120,7 @@ const DOUBTS: [&str; 13] = [
     "verify",
 ];
 
-/// A rule that forbids, or that leads to where somebody may be kept out, or to what answers in the place of a file.
+/// Returns the reason, if a rule forbids, leads to a path that may be denied, or has something else answer than a file.
 fn rewrites(line: &Line) -> Option<&'static str> {
     let flags = flags(line);
     let has =
@@ -139,13 +139,13 @@ fn rewrites(line: &Line) -> Option<&'static str> {
     Some(REWRITE)
 }
 
-/// Whether a rule sends a client elsewhere.
+/// Whether a rule is a redirect.
 pub(crate) fn redirects(line: &Line) -> bool {
     let is_one = |flag: &String| matches!(flag.split('=').next(), Some("R" | "REDIRECT"));
     line.arg(1).contains("://") || flags(line).iter().any(is_one)
 }
 
-/// Whether a rule is for what no file is there for: without it such a request is answered 404.
+/// Whether a rule is for paths without a file: without the rule they are answered 404.
 pub(crate) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
     let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
     let is_absent = |line: &&Line| {
@@ -160,13 +160,13 @@ const REWRITE: &str = "a rule that leads to another path is not carried over; on
 const CODE: &str =
     "code in Apache is not run, and this may keep somebody out; allow-python asks a function of Python";
 
-/// The flags of a rule, in capital letters.
+/// Returns the flags of a rule, in capital letters.
 fn flags(line: &Line) -> Vec<String> {
     let flags = line.arg(2).trim_matches(['[', ']']).to_ascii_uppercase();
     flags.split(',').map(|flag| flag.trim().to_owned()).collect()
 }
 
-/// Handlers of `mod_perl` that are asked at other times than before an answer, or that `SetHandler` decides about.
+/// Handlers of `mod_perl` that are called at other times than before an answer, or that `SetHandler` decides about.
 const PERL_AFTERWARDS: [&str; 8] = [
     "perlchildexithandler",
     "perlchildinithandler",
@@ -178,7 +178,7 @@ const PERL_AFTERWARDS: [&str; 8] = [
     "perlresponsehandler",
 ];
 
-/// Whether a condition is on the host or on https, which only leads elsewhere.
+/// Whether a condition is on the host or on https: such a condition only leads elsewhere.
 fn is_of_host(line: &Line) -> bool {
     let subject = line.arg(0).to_ascii_uppercase();
     [
@@ -192,7 +192,7 @@ fn is_of_host(line: &Line) -> bool {
     .contains(&subject.as_str())
 }
 
-/// Handlers of `mod_python` that are asked before something else answers.
+/// Handlers of `mod_python` that are called before something else answers.
 const PYTHON: [&str; 11] = [
     "pythonaccesshandler",
     "pythonauthenhandler",
@@ -211,7 +211,7 @@ const OTHER_USER: &str = "requests are answered as the user of the server; write
 
 const VHOSTS: &str = "folders are not chosen by the names of hosts, and another one would be served";
 
-/// By how a name begins: each is a loss that opens.
+/// Beginnings of names of directives whose loss opens, with the reasons.
 const RESTRICTIONS: [(&str, &str); 19] = [
     ("authmerging", "the sections of a path take each other's place, as without this"),
     ("authz", "this can be said of addresses and users alone"),
@@ -237,7 +237,7 @@ const RESTRICTIONS: [(&str, &str); 19] = [
     ("xbithack", "pages are not filled in by the server, and would be served as they are"),
 ];
 
-/// These are read where they count.
+/// Directives that are read where they count.
 const READ_ELSEWHERE: [&str; 70] = [
     "accessfilename",
     "addhandler",

@@ -1,4 +1,5 @@
-//! The language of httpd.conf: lines, sections, included files, and what is decided before anything else is read.
+//! The language of httpd.conf: lines, sections, included files, and conditions that are decided before anything else is
+//! read.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -12,16 +13,16 @@ use crate::apache::language::line::Line;
 use crate::model::{Draft, Mistake, Place};
 use crate::text::include::Includes;
 
-/// Sections in sections.
+/// Limit of sections in sections.
 const DEPTH_MAX: usize = 32;
 
-/// Directives in all.
+/// Limit of directives in all.
 const DIRECTIVES_MAX: usize = 100_000;
 
-/// A value that variables have made; no line is longer.
+/// Limit of a line, and so of a value made of variables.
 const LINE_BYTES_MAX: usize = 8192;
 
-/// Their first words are names of files.
+/// Directives whose first word is the name of a file.
 const RELATIVE: [&str; 8] = [
     "authgroupfile",
     "authuserfile",
@@ -33,8 +34,9 @@ const RELATIVE: [&str; 8] = [
     "wsgiauthuserscript",
 ];
 
-/// Modules that are taken to be there for `IfModule`, besides those that `LoadModule` names: what they say is understood, or
-/// told. Others are not, so that blocks for releases before 2.4 (`!mod_authz_core.c`) are passed.
+/// Modules for which `IfModule` holds, besides those that `LoadModule` names: their directives are understood, or told
+/// as losses. For other modules it does not hold, so that blocks for releases before 2.4 (`!mod_authz_core.c`) are
+/// passed.
 const MODULES: [&str; 24] = [
     "access_compat",
     "alias",
@@ -69,7 +71,7 @@ pub(crate) fn read(
     includes: &mut Includes<'_>,
     draft: &mut Draft,
 ) -> Result<Vec<Line>, Mistake> {
-    // What is built in for it is not known here; with Debian it is the folder of the file.
+    // The `ServerRoot` that Apache was built with is not known here; on Debian it is the folder of the file.
     let is_of_folder = context::is_of_folder(file) || draft.folder.is_some();
     let folder = file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let root = folder.filter(|folder| folder.starts_with('/') && !is_of_folder);
@@ -101,7 +103,8 @@ pub(crate) fn read(
     reader.file(file, text)
 }
 
-/// What a server is started with whose files `mod_wsgi-express` has written: its program stands beside `httpd.conf`.
+/// Returns the names and variables of a server's start, if `mod_wsgi-express` has written its files: `apachectl` stands
+/// beside `httpd.conf`.
 fn express_start(
     file: &Arc<str>,
     includes: &mut Includes<'_>,
@@ -109,7 +112,7 @@ fn express_start(
     if file.rsplit('/').next() != Some("httpd.conf") {
         return Ok(None);
     }
-    // With a bracket it is a pattern: there need be none.
+    // The bracket makes it a pattern, so the file may be absent.
     let found = includes.find("apachect[l]", &Place { file: Arc::clone(file), line: 1 })?;
     for one in &found {
         let file: Arc<str> = one.name.clone().into();
@@ -119,19 +122,19 @@ fn express_start(
     Ok(found.iter().find_map(|one| express::started_with(&one.text)))
 }
 
-/// The variables that Debian's Apache is started with, which stand beside its file.
+/// Returns the variables that Debian's Apache is started with, from the file beside its own.
 fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<String, String>, Mistake> {
     let mut all = HashMap::new();
     if file.rsplit('/').next() != Some("apache2.conf") {
         return Ok(all);
     }
-    // With a bracket it is a pattern: there need be none.
+    // The bracket makes it a pattern, so the file may be absent.
     for found in includes.find("envvar[s]", &Place { file: Arc::clone(file), line: 1 })? {
         let file: Arc<str> = found.name.into();
         includes.begin(&file, &found.text)?;
         let lines = found.text.lines().filter_map(|line| line.trim().strip_prefix("export "));
         for (name, value) in lines.filter_map(|line| line.split_once('=')) {
-            // Of one of several instances it is the name; the first has none.
+            // `$SUFFIX` is the name of one of several instances; the first one has none.
             let value = value.trim_matches(['"', '\'']).replace("$SUFFIX", "");
             if !value.contains(['$', '`', ' ']) {
                 all.insert(name.to_owned(), value);
@@ -142,10 +145,10 @@ fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<S
     Ok(all)
 }
 
-/// What names of files are relative to.
+/// The folder that names of files are relative to.
 struct Root {
     folder: Option<String>,
-    /// `ServerRoot` says it.
+    /// Whether `ServerRoot` names the folder.
     is_said: bool,
 }
 
@@ -153,24 +156,24 @@ struct Reader<'i, 'f, 'd> {
     includes: &'i mut Includes<'f>,
     draft: &'d mut Draft,
     defined: HashMap<String, String>,
-    /// All that `IfDefine` may ask for is in `defined`, or not there.
+    /// Whether `defined` has all names that the server is started with.
     knows_start: bool,
     /// Names that are defined where a condition does not hold.
     passed: HashSet<String>,
     modules: Vec<String>,
     root: Root,
-    /// Whether it is an `.htaccess` that is read.
+    /// Whether the file is an `.htaccess`.
     is_of_folder: bool,
     count: usize,
 }
 
 impl Reader<'_, '_, '_> {
     fn file(&mut self, file: &Arc<str>, text: &str) -> Result<Vec<Line>, Mistake> {
-        // The innermost section that is open comes last; the file itself is the first.
+        // The innermost open section comes last; the file itself is the first.
         let mut open: Vec<Line> = vec![Line::top(file)];
-        // Of each section, whether its condition held where it began; nothing of one that has none.
+        // Whether the condition of each open section held where it began; `None` for a section without one.
         let mut decided: Vec<Option<bool>> = Vec::new();
-        // To Apache that mark is a part of the first word.
+        // Apache takes a byte order mark for a part of the first word.
         let text = if self.is_of_folder { text } else { text.trim_start_matches('\u{feff}') };
         for (number, text) in joined(text) {
             let place = Place { file: Arc::clone(file), line: number };
@@ -196,7 +199,7 @@ impl Reader<'_, '_, '_> {
                 decided.push(self.holds(&line));
                 open.push(line);
             } else {
-                // What is said where a condition does not hold is kept, to be told, and does nothing.
+                // Lines where a condition does not hold are kept for messages, and have no effect.
                 let is_off = decided.contains(&Some(false));
                 if is_off && line.name == "define" {
                     self.passed.insert(line.arg(0).to_owned());
@@ -214,7 +217,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// A section whose condition is decided is what is in it, or nothing.
+    /// Ends a section; if its condition is decided, only the lines in it stay, or nothing.
     fn close(&mut self, mut closed: Line, held: Option<bool>, open: &mut [Line]) {
         let is_doubted = self.is_doubted(&closed);
         let Some(outer) = open.last_mut() else { return };
@@ -227,11 +230,11 @@ impl Reader<'_, '_, '_> {
                     outer.inside.push(closed.lost(known::IN_DOUBT));
                 }
             }
-            // What it stands for is said where it is used.
+            // A macro's lines are told where it is used.
             Some(false) if closed.name == "macro" => {}
-            // For releases and builds that lack what is known here.
+            // The section is for releases and builds without a module that is taken for present.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
-            // What runs processes and threads is one of them, and what is said of others says nothing.
+            // Only one module runs processes and threads, and sections for the others have no effect.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
             Some(false) if closed.name == "ifdefine" && self.is_undefined(closed.arg(0)) => {}
             Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
@@ -240,7 +243,7 @@ impl Reader<'_, '_, '_> {
                 let why = "this is taken not to hold, so what is in it is left out; see whether that is so";
                 self.draft.lose(&closed.place, &shown, why);
             }
-            // Between rules of which one is enough, another line would be none of them.
+            // An additional line would be one more rule of which one is enough.
             Some(false) if outer.name.starts_with("require") => {
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
                 self.draft.refuse_all(&closed.place, &shown, known::WHY_LEFT_OUT);
@@ -249,18 +252,18 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a condition that is taken to hold may not: a name that the start of the server may define.
+    /// Whether a condition that is taken to hold may not hold: the start of the server may define the name.
     fn is_doubted(&self, section: &Line) -> bool {
         let name = section.arg(0);
         section.name == "ifdefine" && name.strip_prefix('!').is_some_and(|name| !self.is_undefined(name))
     }
 
-    /// Whether it is certain, or told elsewhere, that a name of `IfDefine` is not there.
+    /// Whether a name of `IfDefine` is certainly not defined, or the message for it stands elsewhere.
     fn is_undefined(&self, name: &str) -> bool {
         self.knows_start || self.passed.contains(name)
     }
 
-    /// Whether the condition of a section holds; nothing if it has none that is decided now.
+    /// Whether the condition of a section holds; `None` if it has no condition that can be decided here.
     fn holds(&self, section: &Line) -> Option<bool> {
         let name = section.arg(0);
         let (name, negated) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
@@ -272,15 +275,15 @@ impl Reader<'_, '_, '_> {
                 Some(there != negated)
             }
             "ifdefine" => Some(self.defined.contains_key(name) != negated),
-            // Releases from 2.4 on are what is read.
+            // The files are taken to be for releases from 2.4 on.
             "ifversion" => Some(section.arg(0).starts_with('>') && is_before(section.arg(1), (2, 5))),
-            // What is known of neither: what is in them is told, if it keeps somebody out.
+            // Sections of this kind cannot be decided; if something in one denies some clients, a message tells it.
             "iffile" | "ifdirective" | "ifsection" | "macro" => Some(false),
             _ => None,
         }
     }
 
-    /// What a directive becomes: itself, nothing, or the lines of other files.
+    /// Returns the directive itself, nothing, or the lines of included files.
     fn directive(&mut self, mut line: Line) -> Result<Vec<Line>, Mistake> {
         match line.name.as_str() {
             "loadmodule" | "define" | "undefine" | "serverroot" | "include" | "includeoptional"
@@ -314,7 +317,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Says in full where a file is whose name is relative.
+    /// Makes the name of a file absolute.
     fn locate(&mut self, line: &mut Line) {
         let Some(first) = line.args.first_mut() else { return };
         if first.starts_with(['/', '|']) || first.starts_with("${") || first.starts_with("syslog") {
@@ -350,7 +353,7 @@ impl Reader<'_, '_, '_> {
         Ok(all)
     }
 
-    /// A line with what `Define` says in the place of `${NAME}`.
+    /// Returns a line with the values of `Define` in the place of `${NAME}`.
     fn filled(&self, text: &str) -> String {
         let (mut out, mut rest) = (String::new(), text);
         while let Some(at) = rest.find("${") {
@@ -367,7 +370,7 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Whether something in a section keeps somebody out, or leads or answers so that what would else be seen is not.
+/// Whether a section denies some clients, or has a directive without which more would be seen.
 fn has_restriction(section: &Line) -> bool {
     section.inside.iter().any(|line| {
         GUARDS.contains(&line.name.as_str())
@@ -378,7 +381,7 @@ fn has_restriction(section: &Line) -> bool {
     })
 }
 
-/// Directives that keep somebody out, or say who is asked for what.
+/// Directives that deny some clients, or say which clients are asked for what.
 const GUARDS: [&str; 13] = [
     "require",
     "deny",
@@ -403,7 +406,7 @@ fn leads_away(line: &Line) -> bool {
         && line.args.iter().any(|arg| arg.starts_with("https:") || is_error(arg))
 }
 
-/// Whether something in a section lets somebody in.
+/// Whether a section lets some clients in.
 fn lets_in(section: &Line) -> bool {
     section.inside.iter().any(|line| match line.name.as_str() {
         "require" => !line.says(1, "denied"),
@@ -422,13 +425,13 @@ fn is_of_old_release(section: &Line) -> bool {
     }
 }
 
-/// Whether a release is one before another, as `2.4.10` is before 2.5.
+/// Whether a release comes before another, as `2.4.10` before 2.5.
 fn is_before(release: &str, other: (u32, u32)) -> bool {
     let mut parts = release.split('.').map(|part| part.parse().unwrap_or(u32::MAX));
     (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(0)) < other
 }
 
-/// Lines that go on behind a backslash, in one; blank ones and comments are left out.
+/// Joins lines that go on behind a backslash; leaves out blank ones and comments.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut all = Vec::new();
     let mut lines = text.lines().enumerate();
@@ -449,7 +452,7 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     all
 }
 
-/// Whether a character parts words; those beyond ASCII are part of them.
+/// Whether a character separates words; characters beyond ASCII do not.
 fn is_blank(sign: char) -> bool {
     matches!(sign, ' ' | '\t' | '\r' | '\n' | '\u{b}' | '\u{c}')
 }
@@ -470,7 +473,7 @@ fn line(text: &str, place: Place) -> Result<Line, &'static str> {
     Ok(Line { name, args, text: text.to_owned(), place, inside: Vec::new(), is_section: section.is_some() })
 }
 
-/// The words of a line; those of `mod_wsgi` may be `name='value with blanks'`.
+/// Returns the words of a line; those of `mod_wsgi` may be `name='value with blanks'`.
 fn words(text: &str, are_options: bool) -> Result<Vec<String>, &'static str> {
     let mut all = Vec::new();
     let mut signs = text.chars().peekable();
@@ -492,13 +495,13 @@ fn words(text: &str, are_options: bool) -> Result<Vec<String>, &'static str> {
     }
 }
 
-/// Takes what stands in quotes, if it begins with one.
+/// Takes the text in quotes, if it begins with a quote.
 fn quoted(signs: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<bool, &'static str> {
     let Some(first) = signs.next_if(|sign| matches!(sign, '"' | '\'')) else { return Ok(false) };
     loop {
         match signs.next().ok_or("a quote that ends this is missing")? {
             sign if sign == first => return Ok(true),
-            // Only a quote, or a backslash in front of one, needs a backslash.
+            // A backslash escapes only the quote, or a backslash in front of one.
             '\\' if signs.peek().is_some_and(|sign| *sign == first || *sign == '\\') => {
                 word.extend(signs.next());
             }

@@ -1,16 +1,16 @@
-//! A line of httpd.conf: a directive, or a section with what is in it.
+//! A line of httpd.conf: a directive, or a section with its lines.
 
 use std::sync::Arc;
 
 use crate::model::Place;
 
-/// A directive, or a section with what is in it.
+/// A directive, or a section with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// In small letters; of a section without its bracket.
+    /// The name in small letters; of a section without its bracket.
     pub(crate) name: String,
     pub(crate) args: Vec<String>,
-    /// As written.
+    /// The line as written.
     pub(crate) text: String,
     pub(crate) place: Place,
     pub(crate) inside: Vec<Line>,
@@ -22,12 +22,12 @@ impl Line {
         self.args.get(number).map_or("", String::as_str)
     }
 
-    /// The same line as one of which only that it is lost is known; `name` says why.
+    /// Returns a line that stands for the loss of this one; `name` says why.
     pub(crate) fn lost(&self, name: &str) -> Line {
         Line::lost_at(name, self.text.trim_matches(['<', '>']), &self.place)
     }
 
-    /// A line that keeps everybody out: a restriction that is lost.
+    /// Returns a line that denies everybody: a lost restriction.
     pub(crate) fn lost_at(name: &str, text: &str, place: &Place) -> Line {
         Line {
             name: name.to_owned(),
@@ -39,17 +39,17 @@ impl Line {
         }
     }
 
-    /// Its first word, as it was written.
+    /// Returns the first word, as it was written.
     pub(crate) fn name_as_written(&self) -> &str {
         self.text.split_whitespace().next().unwrap_or_default()
     }
 
-    /// Whether a word is the argument, in any case.
+    /// Whether an argument is this word, in any case.
     pub(crate) fn says(&self, number: usize, word: &str) -> bool {
         self.arg(number).eq_ignore_ascii_case(word)
     }
 
-    /// What stands around a file.
+    /// Returns the section around the lines of a file.
     pub(crate) fn top(file: &Arc<str>) -> Line {
         let place = Place { file: Arc::clone(file), line: 1 };
         Line {

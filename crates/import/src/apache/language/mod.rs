@@ -1,4 +1,4 @@
-//! The language of `httpd.conf`, and what each directive is to Adyton.
+//! The language of `httpd.conf`, and the directives that are known.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,10 +1,11 @@
-//! Names of virtual hosts: the first host that has one of them answers there, and here the host that says it most exactly.
+//! Names of virtual hosts: in Apache the first host that has a name answers for it, and here the host whose pattern is
+//! most exact.
 
 use crate::model::Draft;
 use crate::rules::reach::{Address, Placed};
 use crate::text::glob;
 
-/// Gives names that an earlier host has by a wildcard to that host.
+/// Moves names that an earlier host matches by a wildcard to that host.
 pub(crate) fn settle(sites: &mut [Placed], draft: &mut Draft) {
     for at in 1..sites.len() {
         let (earlier, rest) = sites.split_at_mut(at);
@@ -24,7 +25,7 @@ pub(crate) fn settle(sites: &mut [Placed], draft: &mut Draft) {
     }
 }
 
-/// Whether a host has a name by a wildcard.
+/// Whether a host matches a name by a wildcard.
 fn has(placed: &Placed, host: &str) -> bool {
     let lost = placed.site.patterns.iter().filter_map(|(_, what)| what.split_whitespace().nth(1));
     let all = placed.site.hosts.iter().map(String::as_str).chain(lost);

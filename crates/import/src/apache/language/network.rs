@@ -1,6 +1,6 @@
 //! Addresses and ranges of them, as Apache writes them.
 
-/// An address or a range: also `10.1`, and `10.0.0.0/255.0.0.0`.
+/// Reads an address or a range, also `10.1` and `10.0.0.0/255.0.0.0`.
 pub(crate) fn network(text: &str) -> Option<String> {
     let (address, length) =
         text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
@@ -14,7 +14,7 @@ pub(crate) fn network(text: &str) -> Option<String> {
         return is_address
             .then(|| length.map_or_else(|| address.to_owned(), |length| format!("{address}/{length}")));
     }
-    // The first bytes of an address.
+    // Apache takes the first bytes of an address as a range.
     let bytes: Vec<&str> = address.trim_end_matches('.').split('.').collect();
     let is_byte = |text: &&str| text.parse::<u8>().is_ok();
     let missing = 4_usize.checked_sub(bytes.len())?;
@@ -22,7 +22,7 @@ pub(crate) fn network(text: &str) -> Option<String> {
     fits.then(|| format!("{}{}/{}", bytes.join("."), ".0".repeat(missing), 8 * bytes.len()))
 }
 
-/// How many bits a mask such as `255.255.0.0` has.
+/// Returns how many bits a mask such as `255.255.0.0` has.
 fn mask_bits(mask: &str) -> Option<u32> {
     let bits = u32::from(mask.parse::<std::net::Ipv4Addr>().ok()?);
     (bits.leading_ones() + bits.trailing_zeros() == 32 || bits == 0).then(|| bits.leading_ones())

@@ -1,6 +1,6 @@
-//! What each directive of httpd.conf that is not carried over is to Adyton.
+//! Reasons why directives of httpd.conf are not carried over.
 
-/// It is so without being said, or it is about Apache's own insides.
+/// Directives that need no counterpart: Adyton always does so, or they are about Apache's own insides.
 pub(crate) const ALWAYS_SO: [&str; 87] = [
     "acceptfilter",
     "acceptpathinfo",
@@ -93,7 +93,7 @@ pub(crate) const ALWAYS_SO: [&str; 87] = [
 
 const PACKED: &str = "compress says what is compressed, and how: write compress = true where that is wanted";
 
-/// Names, and what to do instead.
+/// Names of directives, and what to do instead.
 pub(crate) const REASONS: [(&[&str], &str); 68] = [
     (
         &["errordocument"],
@@ -277,7 +277,7 @@ pub(crate) const REASONS: [(&[&str], &str); 68] = [
     ),
 ];
 
-/// By how a name begins, if the name itself is not there.
+/// Beginnings of names, for directives that are not named above.
 pub(crate) const FAMILIES: [(&str, &str); 20] = [
     ("authn", "users come from files, of htpasswd or htdigest"),
     ("authldap", "users come from files, of htpasswd or htdigest"),

@@ -1,4 +1,4 @@
-//! What the server says of itself when it starts.
+//! The banner: lines about the server that it prints when it starts.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use adyton_log::messages;
 use adyton_server::Config;
 use adyton_sys::process;
 
-/// The processes that serve, for the banner.
+/// Counts of the processes that serve, for the banner.
 pub(crate) struct Crowd {
     pub(crate) processes: usize,
-    /// The least and the most that there may be later.
+    /// The least and the most processes that there may be later.
     pub(crate) bounds: (usize, usize),
-    /// Why there are that many.
+    /// The reason for the number of processes.
     pub(crate) why: String,
     pub(crate) loops: usize,
     pub(crate) control: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// One process without a supervisor.
+    /// Counts of one process without a supervisor.
     pub(crate) fn alone(loops: usize) -> Self {
         Self { processes: 0, bounds: (0, 0), why: String::new(), loops, control: None, admin: None }
     }
@@ -32,7 +32,7 @@ pub(crate) fn print(text: &str) {
     adyton_log::announce(&messages::SERVES, text);
 }
 
-/// The banner: what is served, where, by which Python, with which limits.
+/// The banner's text: what is served, where, by which Python, with which limits.
 pub(crate) fn text(
     python: &str,
     settings: &Settings,
@@ -84,7 +84,7 @@ fn workers(number: usize, (least, most): (usize, usize)) -> String {
     if least == most { now } else { format!("{now}, later {least} to {most}") }
 }
 
-/// The folders that are served, for a person.
+/// The served folders, for a person.
 pub(crate) fn folders(settings: &Settings) -> String {
     let list: Vec<String> =
         folder_list(settings).into_iter().map(|(prefix, folder)| format!("{prefix} -> {folder}")).collect();

@@ -16,16 +16,16 @@ use crate::wsgi::Listener;
 /// An open listener.
 pub(crate) struct Listening {
     pub(crate) socket: OwnedFd,
-    /// The host and port that it is bound to; `None` for a unix socket.
+    /// The host and port that the socket is bound to; `None` for a unix socket.
     address: Option<std::net::SocketAddr>,
-    /// As a user would write it.
+    /// The address as a user would write it.
     pub(crate) shown: String,
-    /// Whether it is a TCP socket beside which others can be bound.
+    /// Whether other sockets can be bound to the same TCP address.
     pub(crate) is_shared: bool,
 }
 
 impl Listening {
-    /// What a socket is that is open already.
+    /// Describes a socket that is already open.
     pub(crate) fn new(socket: OwnedFd) -> std::io::Result<Self> {
         let address = socket::local_address(&socket)?;
         let shown = match address {
@@ -36,8 +36,8 @@ impl Listening {
         Ok(Self { socket, address, shown, is_shared })
     }
 
-    /// The same for another loop: a socket beside it, among which the kernel spreads the connections
-    /// (`SO_REUSEPORT`, socket(7)); or this one once more, where that cannot be.
+    /// A listener at the same address for another loop: a second socket, so that the kernel spreads the connections
+    /// (`SO_REUSEPORT`, socket(7)), or, where that cannot be, a copy of this socket.
     pub(crate) fn share(&self, backlog: u32) -> std::io::Result<Self> {
         let socket = match self.address {
             Some(address) if self.is_shared && socket::is_ipv6_only(&self.socket) => {
@@ -49,40 +49,40 @@ impl Listening {
         Self::new(socket)
     }
 
-    /// The very same once more.
+    /// A copy of this listener, with the same socket.
     pub(crate) fn again(&self) -> Result<Self, Failure> {
         let socket = self.socket.try_clone().map_err(Failure::system)?;
         Ok(Self { socket, shown: self.shown.clone(), ..*self })
     }
 
-    /// The same, for groups.
+    /// Name and port of this listener, for groups.
     pub(crate) fn entrance(&self) -> Entrance {
         let Listener { name, port } = self.listener();
         Entrance { name, port }
     }
 
-    /// What applications learn of it.
+    /// Name and port of this listener, for applications.
     pub(crate) fn listener(&self) -> Listener {
         match self.address {
             Some(address) => Listener { name: address.ip().to_string(), port: address.port().to_string() },
-            // A unix socket has no port, and PEP 3333 wants one: that of its scheme.
+            // A unix socket has no port, and PEP 3333 wants one: the scheme's usual port.
             None => Listener { name: "localhost".to_owned(), port: "80".to_owned() },
         }
     }
 }
 
-/// Where a unix socket listens, as `--bind` has it.
+/// The address of a unix socket, as `--bind` has it.
 fn unix_address(socket: &OwnedFd) -> String {
     if let Some(path) = socket::local_path(socket) {
         return format!("unix:{}", path.display());
     }
-    // Another program may have put any bytes in the name.
+    // Another program may have put any bytes into the name.
     let shown = |name: Vec<u8>| one_line(&format!("unix:@{}", String::from_utf8_lossy(&name)));
     socket::local_name(socket).map_or_else(|| "a unix socket".to_owned(), shown)
 }
 
-/// Opens everything that `--bind` names, once for each of `loops` loops; `shared`: there may be more later. Unix sockets
-/// with rights of their own go to `group`.
+/// Opens all addresses of `--bind`, once for each of `loops` loops; with `shared`, more sockets may follow later. Unix
+/// sockets with rights of their own go to `group`.
 pub(crate) fn open(
     settings: &Settings,
     loops: usize,
@@ -115,7 +115,8 @@ pub(crate) fn open(
     Ok(all)
 }
 
-/// Opens the addresses that a group has to itself, among those of all; sockets that somebody holds stay what they are.
+/// Opens the addresses that a group has to itself, among those of all groups; sockets that somebody holds stay
+/// unchanged.
 ///
 /// # Errors
 ///
@@ -156,7 +157,7 @@ pub(crate) fn open_for_group(
     if refused.is_empty() { Ok(all) } else { Err(refused) }
 }
 
-/// The sockets of the addresses that a group has to itself, as far as somebody holds them.
+/// The sockets of the addresses that a group has to itself, if somebody holds them.
 pub(crate) fn held_for_group(group: &Group, sockets: &GroupSockets) -> Vec<Arc<GroupSocket>> {
     let held = |number| sockets.find(&address_of(group, number)).unwrap_or_default();
     (0..group.bind.len()).flat_map(held).collect()
@@ -168,16 +169,16 @@ fn address_of(group: &Group, number: usize) -> String {
     if bind.is_one() { bind.to_string() } else { format!("{bind} {} {number}", group.name) }
 }
 
-/// What else listens at an address.
+/// Other listeners at the same address.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sharing {
-    /// Other loops of this server.
+    /// Whether other loops of this server listen there.
     pub(crate) loops: bool,
-    /// Another `--bind` has the same port for IPv4, so that `::` leaves it that.
+    /// Whether another `--bind` has the same port for IPv4, so that `::` leaves IPv4 to it.
     pub(crate) beside_ipv4: bool,
 }
 
-/// Whether another of the addresses to listen at has the port of this one for IPv4.
+/// Whether another of the addresses has the same port for IPv4.
 fn has_ipv4_of(bind: &Bind, all: &[Bind]) -> bool {
     let Bind::Tcp { port, .. } = bind else { return false };
     *port != 0
@@ -186,7 +187,7 @@ fn has_ipv4_of(bind: &Bind, all: &[Bind]) -> bool {
         )
 }
 
-/// Opens what one address stands for; `files` learns of what it makes.
+/// Opens the sockets of one address; `files` records the files that this makes.
 ///
 /// # Errors
 ///
@@ -214,14 +215,15 @@ pub(crate) fn open_one(
             all.push(Listening::new(socket::listen_abstract(name.as_bytes(), backlog)?)?);
         }
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
-        // A name may stand for several addresses: `localhost` is one of each kind.
+        // A name may stand for several addresses: `localhost` has an IPv4 and an IPv6 one.
         Bind::Tcp { host, port } => {
             let listen = if beside_ipv4 { socket::listen_tcp_beside_ipv4 } else { socket::listen_tcp };
             let mut port = *port;
             for mut address in (host.as_str(), port).to_socket_addrs()? {
                 address.set_port(port);
                 if shared {
-                    // Sharing would let a second server of this user in beside the first: alone, it is refused.
+                    // A shared bind would let a second server of this user in beside the first: a bind that is not
+                    // shared is refused.
                     address.set_port(socket::free_tcp(address, beside_ipv4)?.port());
                 }
                 let made = Listening::new(listen(address, backlog, shared)?)?;
@@ -234,12 +236,12 @@ pub(crate) fn open_one(
     Ok(all)
 }
 
-/// Files of unix sockets that are ours. Dropping it removes them: at the end, and when a start fails half-way.
+/// Files of unix sockets that are ours. Dropping this removes them: at the end, and when a start fails half-way.
 #[derive(Default)]
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Those that another program has made for these settings.
+    /// The files that another program has made for these settings.
     pub(crate) fn taken(settings: &Settings) -> Self {
         let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
             Bind::Unix(path) => Some(path.clone()),
@@ -248,12 +250,12 @@ impl OwnFiles {
         Self(bound.collect())
     }
 
-    /// Leaves them to somebody else, who removes them.
+    /// Leaves the files to somebody else, who removes them.
     fn keep(mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.0)
     }
 
-    /// Another one.
+    /// Adds a file.
     pub(crate) fn add(&mut self, path: PathBuf) {
         self.0.push(path);
     }
@@ -262,7 +264,7 @@ impl OwnFiles {
 impl Drop for OwnFiles {
     fn drop(&mut self) {
         for path in &self.0 {
-            // A file that is gone already is as good as one that is removed.
+            // A file that is already gone needs no removal.
             let _ = std::fs::remove_file(path);
         }
     }

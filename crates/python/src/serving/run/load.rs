@@ -13,27 +13,27 @@ use crate::interpreter::forked;
 use crate::serving::authorities::Wanted;
 use crate::serving::failure::Failure;
 
-/// What is called.
+/// A Python object that answers requests, or that guards ask.
 pub(crate) enum Callee {
     /// `application(environ, start_response)`.
     Wsgi(Py<PyAny>),
     /// `handler(request)`.
     Handler(Py<PyAny>),
-    /// Scripts in a folder, each of them one or the other, and how they are called.
+    /// Scripts in a folder, each an application or a handler, and how they are called.
     Scripts(Scripts, Interface),
-    /// A function that knows clients.
+    /// A function that knows clients, and where settings name it.
     Function(Py<PyAny>, Wanted),
 }
 
 /// A loaded application.
 pub(crate) struct Application {
     pub(crate) callee: Callee,
-    /// Such as `mysite.wsgi:application (WSGI)`.
+    /// Name and kind, such as `mysite.wsgi:application (WSGI)`.
     pub(crate) description: String,
 }
 
-/// Goes where the settings say, and loads what they name: nothing when only folders are served, and for a file of sites each
-/// application of its list that this process runs; and behind them these functions.
+/// Changes to the settings' folder, and loads what they name: nothing if only folders are served; for a file of sites,
+/// each of its applications that this process runs, and then these functions.
 pub(crate) fn prepare(
     py: Python<'_>,
     settings: &Settings,
@@ -81,7 +81,7 @@ pub(crate) fn prepare(
     failed.map_or(Ok(loaded), Err)
 }
 
-/// Why a process cannot go where the settings say: a sentence that begins with the setting's name.
+/// The failure of a process that cannot change to the settings' folder: a sentence that begins with the setting's name.
 fn unprepared(settings: &Settings, why: &str) -> Failure {
     let name = why.split(':').next().unwrap_or_default();
     Failure::Said(format!("{}{why}", settings.said_at(name)), 2)
@@ -93,7 +93,7 @@ fn function(
     settings: &Settings,
     wanted: Wanted,
 ) -> Result<Application, Failure> {
-    // The process is in its folder by now, and a group's own is not the one that the file means.
+    // This process has already changed its folder, and a group's own folder is not the one that the file means.
     let base = settings.own_folder().and(settings.chdir.as_deref()).unwrap_or(Path::new("."));
     let found = wanted.find(base).map_err(|fault| Failure::of(vec![fault]))?;
     let (place, attribute, is_file) = match found {
@@ -117,7 +117,7 @@ pub(crate) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
     is_of(sites, app.group)
 }
 
-/// Whether this process has what is of this group, or of none.
+/// Whether this process handles the things of this group, or of no group.
 pub(crate) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     match sites.part {
         Part::Whole | Part::Door => group.is_none(),
@@ -125,7 +125,7 @@ pub(crate) fn is_of(sites: &Sites, group: Option<usize>) -> bool {
     }
 }
 
-/// Whether this process is one of a group, which another process has made its user's.
+/// Whether this process belongs to a group, and another process has given it the group's user.
 pub(crate) fn is_of_group(settings: &Settings) -> bool {
     settings.sites.as_ref().is_some_and(|sites| matches!(sites.part, Part::Group(_)))
 }
@@ -144,7 +144,7 @@ fn load(
     let (place, attribute, is_file) = match target {
         Target::Scripts(scripts) => {
             let shown = scripts.folder.display();
-            // Before anything serves, and as the user that will read them.
+            // The folder is opened before anything serves, and as the user that will read it.
             scripts_of(settings, scripts).map_err(|error| {
                 Failure::Said(format!("{at}the scripts in {shown} cannot be served: {error}"), 2)
             })?;
@@ -166,8 +166,8 @@ fn load(
     examine(py, object, &name, interface).map_err(|error| report_at(py, (&error, at)))
 }
 
-/// Makes sure that large bodies can be stored, which would only be known when the first one comes. Where nobody has named the
-/// folder, a server does without rather than not to start ([`warn_of_process`]).
+/// Makes sure that large bodies can be stored, which would otherwise fail only when the first one comes. If nobody has
+/// named the folder, the server starts without one ([`warn_of_process`]).
 pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
     let named = adyton_cli::ROWS
         .iter()
@@ -178,7 +178,7 @@ pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Why large bodies cannot be stored, if they cannot be.
+/// The reason why large bodies cannot be stored, if they cannot be.
 fn temp_dir_fault(settings: &Settings) -> Option<String> {
     let folder = settings.place_from_folder(&settings.temp_dir);
     let error = temp::unlinked(&folder).err()?;
@@ -186,7 +186,7 @@ fn temp_dir_fault(settings: &Settings) -> Option<String> {
     Some(format!("{at}large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
 }
 
-/// Warns of what the process lacks, and of what the application has done to it. Once for all workers.
+/// Warns, once for all workers, of things that the process lacks, and of changes that the application has made to it.
 pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<()> {
     if let Some(fault) = temp_dir_fault(settings) {
         log::write(
@@ -201,7 +201,7 @@ pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<(
     Ok(())
 }
 
-/// The application with what development adds to it.
+/// Wraps the application in development mode.
 pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> PyResult<Application> {
     let module = py.import("adyton._application.develop")?;
     let wrap = |object: Py<PyAny>, kind: &str| -> PyResult<Py<PyAny>> {
@@ -215,7 +215,7 @@ pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> 
     Ok(Application { callee, ..found })
 }
 
-/// Warns of an application that keeps in the memory of one process what several workers would have to know.
+/// Warns of an application that keeps state in the memory of one process which several workers would have to share.
 pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processes: usize) -> PyResult<()> {
     let (Callee::Wsgi(object) | Callee::Handler(object)) = &application.callee else { return Ok(()) };
     if processes < 2 {
@@ -230,7 +230,7 @@ pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processe
     Ok(())
 }
 
-/// What is wrong with scripts of folders, as far as their text alone tells.
+/// Faults of scripts in folders, as far as their text alone shows them.
 pub(crate) fn script_faults(
     py: Python<'_>,
     settings: &Settings,
@@ -238,7 +238,7 @@ pub(crate) fn script_faults(
 ) -> PyResult<Vec<String>> {
     let mut faults = Vec::new();
     for application in applications {
-        // Where folders have to say that files are pages, others are whatever they are.
+        // In a folder that decides itself which files are pages, other files may be anything.
         if let Callee::Scripts(scripts, _) = &application.callee
             && !scripts.is_asked_for
         {
@@ -250,7 +250,7 @@ pub(crate) fn script_faults(
     Ok(faults)
 }
 
-/// Says what kind of application an object is.
+/// Finds out what kind of application an object is.
 pub(crate) fn examine(
     py: Python<'_>,
     object: Py<PyAny>,
@@ -266,7 +266,7 @@ pub(crate) fn examine(
     Ok(Application { callee, description: format!("{name} ({shown})") })
 }
 
-/// What the package's Python half calls an interface.
+/// Name of an interface in the Python half of the package.
 pub(crate) fn word(interface: Interface) -> &'static str {
     match interface {
         Interface::Auto => "auto",
@@ -280,7 +280,7 @@ pub(crate) fn report(py: Python<'_>, error: &PyErr) -> Failure {
     report_at(py, (error, &SaidAt::default()))
 }
 
-/// As [`report`], with the place in a file of sites where it is named.
+/// Prints a traceback like [`report`], with the place in a file of sites that names the application.
 fn report_at(py: Python<'_>, (error, at): (&PyErr, &SaidAt)) -> Failure {
     let module = py.import("adyton._application.failed");
     let told = module.and_then(|module| module.call_method1("report", (error.value(py), at.to_string())));

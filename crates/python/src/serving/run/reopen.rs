@@ -1,4 +1,4 @@
-//! Logs are opened again when their files were renamed: a worker's supervisor says so, and a process without one gets
+//! Opens logs again after their files were renamed: a worker is told by its supervisor, and a process without one gets
 //! SIGUSR1.
 
 use std::io;
@@ -12,13 +12,13 @@ use adyton_server::Server;
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
-/// Has both logs of this process opened again, by their threads. What fails is told.
+/// Has the threads of both logs of this process open them again. Failures are logged.
 pub(crate) fn reopen(server: &Server) {
     log::reopen();
     server.reopen_log();
 }
 
-/// A thread that has the logs opened again whenever it is woken. It ends when this is dropped.
+/// A thread that has the logs opened again whenever it is woken. Dropping this ends it.
 pub(crate) struct Reopener {
     wake: Arc<Wake>,
     ends: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ pub(crate) struct Reopener {
 }
 
 impl Reopener {
-    /// Starts it.
+    /// Starts the thread.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Reopener {
         let (woken, ended, server) = (Arc::clone(&wake), Arc::clone(&ends), Arc::clone(server));
         let run = move || {
             while !ended.load(Ordering::SeqCst) {
-                // poll(2) fails when memory is short, and a signal interrupts it: then it is tried again.
+                // poll(2) fails when memory is short or a signal interrupts it; the loop then tries again.
                 if socket::wait_readable(&[woken.as_fd()], u64::MAX).is_ok_and(|readable| readable == [true])
                 {
                     woken.clear();
@@ -55,7 +55,7 @@ impl Drop for Reopener {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::SeqCst);
         self.wake.wake();
-        // It only fails when the thread panicked, which its own message has said.
+        // The join fails only if the thread panicked, which its own message has said.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -28,13 +28,13 @@ use crate::serving::run::listen::{self, Listening, OwnFiles, Sharing};
 use crate::serving::settings::{config, identity, log_destination, log_queue_bytes_max, loops, open_log};
 use crate::values::text::environment;
 
-/// Connections that wait at the sockets for programs and monitors.
+/// Connections that may wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
 
-/// Serves with workers until a signal stops it; says with which status.
+/// Serves with workers until a signal stops it; returns the exit status.
 ///
-/// `arguments` are what the user has typed; `note` is what another program has left whose place this one takes. In a trial
-/// it comes back when all has been done that the settings can be wrong for.
+/// `arguments` are the user's; a supervisor that replaces an earlier program gets the note that the program has left. A
+/// trial returns as soon as everything has been done that wrong settings can make fail.
 pub(crate) fn supervise(
     py: Python<'_>,
     settings: &Settings,
@@ -43,7 +43,7 @@ pub(crate) fn supervise(
 ) -> Result<u8, Failure> {
     let Life::Group(told) = life else { return supervise_as(py, settings, arguments, (life, None)) };
     let (branch, bind) = branch(settings, told)?;
-    // Where it accepts by itself it has sockets open.
+    // The sockets of a group that accepts connections itself are already open.
     supervise_as(py, &Settings { bind, ..settings.clone() }, arguments, (life, Some(branch)))
 }
 
@@ -118,7 +118,7 @@ fn supervise_as(
     })
 }
 
-/// Where requests are logged, by the server and by each site.
+/// The access logs of the server and of each site.
 fn access_logs(settings: &Settings) -> Vec<Destination> {
     let of_sites = settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings);
     let logs = std::iter::once(settings).chain(of_sites).filter_map(|one| {
@@ -134,7 +134,7 @@ fn access_logs(settings: &Settings) -> Vec<Destination> {
     all
 }
 
-/// What opens another set of sockets beside these, for so many loops.
+/// Makes a function that opens another set of sockets at the same addresses, for so many loops.
 fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io::Result<Sockets> {
     move || {
         let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
@@ -142,7 +142,8 @@ fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io
     }
 }
 
-/// Parts of a file of sites that workers are handed, if there is one; and the sockets of groups that another program has left.
+/// The parts of a file of sites that workers get, if there is one; and the sockets of groups that another program has
+/// left.
 fn edition_of(
     (settings, is_branch): (&Settings, bool),
     programs: &Programs,
@@ -155,12 +156,12 @@ fn edition_of(
     }
     let left = note.map(Note::take_group_sockets).transpose().map_err(Failure::system)?.unwrap_or_default();
     let mut sockets = GroupSockets::knowing(&left);
-    // An address that the other program had not opened is opened by the next reload: this one must not fail.
+    // An address that the other program had not opened is opened by the next reload: this start must not fail.
     let groups = group_plans(settings, programs, (&mut sockets, note.is_none()))?;
     Ok((Some(edition(settings, (sites, (groups, programs.clone(), sockets)), typed)), left))
 }
 
-/// Where the server listens, and where groups do by themselves, for people.
+/// Addresses of the server, and of groups with addresses of their own, for people.
 fn listeners(first: &[Listening], edition: Option<&Edition>) -> Vec<String> {
     let own = first.iter().map(|one| one.shown.clone());
     let of_group = |group: &GroupPlan| -> Vec<String> {
@@ -173,18 +174,18 @@ fn shown_of(address: &str, group: &str) -> String {
     format!("{address} (group {group})")
 }
 
-/// What a supervisor is.
+/// The kind of a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life<'l> {
-    /// That of a server.
+    /// The supervisor of a server.
     First,
-    /// The same, in the place of an earlier program: what that has left.
+    /// The supervisor of a server that replaces an earlier program, with the note that the program has left.
     Next(&'l str),
-    /// That of a group: what it is told.
+    /// The supervisor of a group, with the facts that it is told.
     Group(&'l str),
 }
 
-/// How a supervisor was started, and how groups are that have a Python of their own.
+/// Commands that started this supervisor and that start groups with a Python of their own.
 #[derive(Clone)]
 struct Programs {
     program: Program,
@@ -192,7 +193,7 @@ struct Programs {
     bring: PathBuf,
 }
 
-/// Facts that the supervisor of a group is told, and the sockets that it is given.
+/// The facts that the supervisor of a group is told, and the sockets that it gets.
 fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Failure> {
     let told = BranchTold::read(told).map_err(|error| Failure::Said(error, 2))?;
     log::set_group(&told.group);
@@ -207,7 +208,7 @@ fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Fa
     told.take(idle_timeout_ms).map(|plan| (plan, given)).map_err(Failure::system)
 }
 
-/// The groups of a file of sites, as they are started. Addresses that they have to themselves are opened if they may be.
+/// Plans to start the groups of a file of sites. Opens the addresses that they have to themselves, if it may.
 fn group_plans(
     settings: &Settings,
     programs: &Programs,
@@ -262,20 +263,20 @@ fn group_plans(
     if refused.is_empty() { Ok(plans) } else { Err(Failure::Mistakes(refused, 1)) }
 }
 
-/// What the workers of a group are handed: what it has been handed itself.
+/// The parts of a file of sites that the workers of a group get: the same that the group's supervisor has got.
 fn edition_of_group(sites: &Sites) -> Edition {
     let version = Version { text: sites.text.clone(), groups: Vec::new(), access_logs: Vec::new() };
     let again = version.clone();
     Edition { first: version, read: Box::new(move || Ok(again.clone())) }
 }
 
-/// Files whose change is a reload; in development, the one that says what is served is among them.
+/// Files whose change triggers a reload; in development, the file of sites is among them.
 fn watched(settings: &Settings) -> Vec<PathBuf> {
     let developed = settings.sites.iter().filter(|_| settings.reload).map(|sites| sites.place.clone());
     settings.touch_reload.iter().cloned().chain(developed).collect()
 }
 
-/// What workers are handed of a file of sites: its text, and how that is read anew and checked at a reload.
+/// The parts of a file of sites that workers get: its text, and a function that reads and checks the file at a reload.
 fn edition(
     settings: &Settings,
     (sites, (groups, programs, mut sockets)): (&Sites, (Vec<GroupPlan>, Programs, GroupSockets)),
@@ -283,7 +284,7 @@ fn edition(
 ) -> Edition {
     let (held, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
     let read = move || {
-        // The arguments are to be read where they were typed.
+        // Paths in the arguments are relative to the folder in which they were typed.
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
         std::env::set_current_dir(&folder)
             .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
@@ -305,12 +306,12 @@ fn edition(
         tell_opened(&groups, &before);
         Ok(Version { text, groups, access_logs: access_logs(&now) })
     };
-    // The plan has its logs.
+    // The plan itself has the first access logs.
     let first = Version { text: sites.text_for(Part::Door), groups, access_logs: Vec::new() };
     Edition { first, read: Box::new(read) }
 }
 
-/// Tells which addresses of groups were opened that were not open before.
+/// Logs which addresses of groups are open now and were not before.
 fn tell_opened(groups: &[GroupPlan], before: &[String]) {
     for group in groups {
         for socket in group.sockets.iter().filter(|socket| !before.contains(&socket.address)) {
@@ -320,17 +321,17 @@ fn tell_opened(groups: &[GroupPlan], before: &[String]) {
     }
 }
 
-/// All that is wrong with a file that is read anew.
+/// All faults of a file that was read again.
 fn refused_again(mut refused: adyton_cli::Failure) -> Failure {
     let more = refused.understood.take().map(|settings| faults(&settings)).unwrap_or_default();
     let failure = Failure::from(refused);
     if more.is_empty() { failure } else { failure.and(Failure::of(more)) }
 }
 
-/// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
-/// if it is to be another one.
+/// Prepares a supervisor before it opens anything; the first one also checks its settings. Returns the group of its
+/// workers, if that is another one.
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
-    // An unknown user is reported now, and not by a worker.
+    // The supervisor itself reports an unknown user, before any worker could.
     let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
@@ -341,38 +342,38 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     let group = identity.as_ref().map(Identity::group);
     open_logs(settings, identity, is_first)?;
     if is_first {
-        // Once, and not by each worker.
+        // The first supervisor checks the settings, so that no worker has to.
         check_settings(settings)?;
     }
     Ok(group)
 }
 
-/// Tells the user who started this that nothing is served, and where the reason stands.
+/// Tells the user who started this server that nothing is served, and where the reason stands.
 fn say_not_started(settings: &Settings, life: Life<'_>) {
-    // Of a group, the server's own log says it, and the server serves.
+    // The server's own log reports a group that has not started, and the server serves.
     if matches!(life, Life::Group(_)) {
         return;
     }
     if matches!(settings.error_log, Destination::File(_)) {
-        // What the worker has said may have been lost, which this process only knows when it says something.
+        // The worker's last messages may have been lost, which this process notices only when it logs something itself.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
     }
     let destination = log_destination(settings, &settings.error_log);
     adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {destination} says why\n"));
 }
 
-/// How many event loops a worker has.
+/// The number of event loops of a worker.
 fn loops_of_each(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
     Ok(match (settings.threads, settings.processes) {
         // One thread cannot wait for requests in two places.
         (1, _) => 1,
-        // All workers together have a loop for each CPU.
+        // The workers together have a loop for each CPU.
         (_, Processes::Number(number)) => (loops(py)? / number).max(1),
         _ => loops(py)?,
     })
 }
 
-/// Opens the logs; makes their files for the user that the workers become.
+/// Opens the logs, and makes their files for the user that the workers become.
 fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) -> Result<(), Failure> {
     if is_first {
         check_log(settings)?;
@@ -393,11 +394,11 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
 /// The sockets of a supervisor, opened or taken over.
 struct Open {
     slots: Vec<Sockets>,
-    /// Those of one loop again, beside which others can be opened.
+    /// A copy of one loop's listeners, beside which others can be opened.
     first: Vec<Listening>,
     control: Option<OwnedFd>,
     admin: Option<OwnedFd>,
-    /// Why there are so many slots.
+    /// The reason for the number of slots.
     why: String,
 }
 
@@ -434,7 +435,7 @@ impl Open {
     }
 }
 
-/// What prints the banner when the first worker says what it serves.
+/// Makes the function that prints the banner once the first worker has described what it serves.
 fn announce(
     (python, is_silent): (String, bool),
     settings: &Settings,
@@ -499,12 +500,12 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// How many workers there are at first, as far as these settings tell.
+/// The number of workers at the start, as far as these settings tell.
 pub(crate) fn workers(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
     Ok(processes(settings, loops(py)?).0)
 }
 
-/// How many workers, and why so many.
+/// The number of workers, and the reason for it.
 fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     match settings.processes {
         Processes::Number(number) => (number, format!("as {} says", settings.processes_source)),
@@ -519,7 +520,7 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     }
 }
 
-/// A number that the settings do not give, within the bounds that they do give.
+/// Moves a number that the settings leave open into the bounds that they give.
 fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
     let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
     match (given(settings.min_processes), given(settings.max_processes)) {
@@ -529,7 +530,7 @@ fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, Str
     }
 }
 
-/// Between which numbers the workers may change by themselves.
+/// The bounds within which the number of workers may change by itself.
 fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
     let number =
         |number: u64| if number == 0 { processes } else { usize::try_from(number).unwrap_or(processes) };
@@ -543,13 +544,13 @@ fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
     Err(Failure::Said(format!("{at}{what}: each must be at least the one before"), 2))
 }
 
-/// Whether these numbers of workers fit together; how many there may be.
+/// Checks that these numbers of workers fit together, and returns the largest number.
 pub(crate) fn check_bounds(py: Python<'_>, settings: &Settings) -> Result<usize, Failure> {
     let (processes, _) = processes(settings, loops(py)?);
     bounds(settings, processes).map(|bounds| bounds.most)
 }
 
-/// How this program was started, without the `count` arguments that the user typed.
+/// The command that started this program, without the `count` arguments that the user typed.
 fn program(py: Python<'_>, count: usize) -> PyResult<Programs> {
     let sys = py.import("sys")?;
     let words: Vec<OsString> = sys.getattr("orig_argv")?.extract()?;
@@ -561,7 +562,7 @@ fn program(py: Python<'_>, count: usize) -> PyResult<Programs> {
     Ok(Programs { program: Program { path, arguments, folder: current_folder()? }, bring })
 }
 
-/// The current folder as the user has named it: of a link that leads elsewhere tomorrow, reload is to follow it there.
+/// The current folder by the name that the user gave: if it is a link that changes later, a reload is to follow it.
 fn current_folder() -> io::Result<PathBuf> {
     let real = std::env::current_dir()?;
     let is_real =
@@ -569,8 +570,8 @@ fn current_folder() -> io::Result<PathBuf> {
     Ok(std::env::var_os("PWD").map(PathBuf::from).filter(is_real).unwrap_or(real))
 }
 
-/// Opens the control socket; `files` learns of what it makes. Where none was asked for, a server does without one rather
-/// than not to start.
+/// Opens the control socket; `files` records the file that this makes. If nobody asked for the socket, the server
+/// starts without it when that fails.
 fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let (path, opened) = match &settings.control {
         Control::Off => return Ok(None),
@@ -607,19 +608,19 @@ fn open_control(path: &Path) -> io::Result<OwnedFd> {
     socket::listen_unix(path, ADMIN_BACKLOG, Some(Access { mode: 0o600, group: None }))
 }
 
-/// Removes the control sockets of servers that were killed: no process listens there, and theirs are gone.
+/// Removes the control sockets of servers that were killed: no process listens at them.
 fn remove_stale(folder: &Path) {
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let is_socket = path.extension().is_some_and(|end| end == "sock");
         let pid = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok());
         if is_socket && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // What stays does no harm: it is only looked at in vain.
+            // A socket that stays does no harm, except that each start checks it again.
             let _ = socket::remove_stale(&path);
         }
     }
 }
 
-/// Makes the folder of control sockets, for this user alone; refuses one of another user.
+/// Makes the folder of control sockets, for this user alone; refuses a folder of another user.
 fn own_folder(folder: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -632,7 +633,7 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Which requests the admin listener answers: its own name is right, too.
+/// The requests that the admin listener answers: its own name is right, too.
 fn access(settings: &Settings) -> adyton_process::Access {
     let own = settings.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),
@@ -644,7 +645,7 @@ fn access(settings: &Settings) -> adyton_process::Access {
     }
 }
 
-/// Opens the listener for monitors; `files` learns of what it makes.
+/// Opens the listener for monitors; `files` records the file that this makes.
 fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let Some(bind) = &settings.admin else { return Ok(None) };
     let wrong = |error: io::Error| {
@@ -652,7 +653,7 @@ fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, F
         Failure::system(format!("{at}cannot listen at {bind}: {error} (setting --admin)"))
     };
     let mut all = listen::open_one(bind, ADMIN_BACKLOG, Sharing::default(), None, files).map_err(wrong)?;
-    // A name may stand for several addresses: monitors need one.
+    // A name may stand for several addresses: monitors need only one.
     all.truncate(1);
     Ok(all.pop().map(|one| one.socket))
 }

@@ -1,4 +1,4 @@
-//! A worker's half: what the supervisor orders is done here.
+//! A worker's half: obeys the supervisor's orders.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use serde_json::{Value, json};
 use crate::interpreter::held_stacks;
 use crate::serving::run::reopen::reopen;
 
-/// How long a thread may keep the interpreter before the stacks of the others are given up.
+/// Time that a thread may keep the interpreter before the dump of the other threads' stacks is given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
-/// What the supervisor can reach of a worker.
+/// The parts of a worker that the supervisor's orders reach.
 pub(crate) struct Reach {
     pub(crate) server: Arc<Server>,
     pub(crate) ordered: Arc<Ordered>,
     pub(crate) wake: Arc<Wake>,
 }
 
-/// How the supervisor wants this worker to end.
+/// The way in which the supervisor wants this worker to end.
 #[derive(Default)]
 pub(crate) struct Ordered {
     drain: AtomicBool,
@@ -43,7 +43,8 @@ impl Ordered {
             .then(|| Ending { is_patient: !is(&self.in_a_hurry), takes_queue: is(&self.takes_queue) })
     }
 
-    /// What tells a server to end: the supervisor, or a signal, of which the supervisor is told.
+    /// Makes the function that tells a server to end: by the supervisor's order, or by a signal, which it reports to
+    /// the supervisor.
     pub(crate) fn asked(self: &Arc<Self>, handlers: Handlers, leaver: Option<Leaver>) -> Asked {
         let ordered = Arc::clone(self);
         Box::new(move || {
@@ -68,12 +69,12 @@ impl Orders for Reach {
 
     fn dump(&self) -> Value {
         let (sender, receiver) = channel();
-        // A thread that never lets go of the interpreter keeps this one for ever, and no other.
+        // A thread that never lets go of the interpreter blocks only this new thread for ever.
         let dump = move || {
             let stacks = Python::attach(|py| -> PyResult<String> {
                 py.import("adyton._process.stacks")?.call_method0("stacks")?.extract()
             });
-            // The thread that asked may have given up.
+            // The thread that asked for the dump may have given up.
             let _ = sender.send(stacks.unwrap_or_else(|error| format!("the stacks cannot be read: {error}")));
         };
         match std::thread::Builder::new().name("adyton-dump".into()).spawn(dump) {
@@ -106,7 +107,7 @@ impl Orders for Reach {
     }
 }
 
-/// The files that the application was imported from, or failed in.
+/// The files that the application was imported from, or in which the import failed.
 pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
     let found = || -> PyResult<Vec<(PathBuf, Option<u64>)>> {
         py.import("adyton._application.imported")?.call_method0("sources")?.extract()

@@ -1,8 +1,8 @@
-//! The body of an answer that is compressed on its way: the pieces of the application in, chunks out.
+//! The body of an answer that is compressed on its way: the application's pieces go in, chunks come out.
 //!
-//! What the application gives is compressed when it comes, and flushed when the application is asked for more or goes on by
-//! itself: so each piece reaches the client, and pieces that are there together are compressed together. The loop
-//! goes on meanwhile where a piece is large.
+//! Each piece is compressed when it comes. The coder is flushed when the application is asked for more, or goes on by
+//! itself: so each piece reaches the client, and pieces that are there together are compressed together. While a large
+//! piece is compressed, another thread drives the loop.
 
 use adyton_compress::{self as compress, Coding, Encoder};
 use adyton_http::Version;
@@ -11,7 +11,7 @@ use adyton_http1::{Asked, BodyFraming, CHUNK_END, LAST_CHUNK, write_chunk_head};
 use super::{PENDING_BYTES_MAX, Reply};
 use crate::answering::coder::{Coder, Wanted, Work};
 
-/// From this size on, compressing a piece takes longer than it takes to let others have the loop.
+/// From this size on, compressing a piece takes longer than handing the loop to another thread.
 const LARGE_BYTES_MIN: usize = 4 << 10;
 
 impl Reply<'_> {
@@ -27,15 +27,15 @@ impl Reply<'_> {
         wanted.is_some_and(|wanted| recode(&mut head, 0, wanted, self.answer.asked, |_| true))
     }
 
-    /// The body will not be compressed.
+    /// Has the body sent without being compressed.
     pub fn leave_uncoded(&mut self) {
         self.answer.compress = None;
     }
 
-    /// Begins to compress the body, if its head, which was written from `mark` on, allows that; the head says so then.
+    /// Begins to compress the body, if its head, which was written from `mark` on, allows that; then the head says so.
     pub(super) fn begin_coding(&mut self, mark: usize) {
         let Some(wanted) = self.answer.compress.take() else { return };
-        // What the loop answers by itself is short, and nobody would end it.
+        // An answer of the loop itself is short, and nobody would end its coding.
         if !self.is_theirs {
             return;
         }
@@ -55,12 +55,12 @@ impl Reply<'_> {
         }
     }
 
-    /// Has a piece that is admitted already pass through the coder.
+    /// Passes a piece that is admitted already through the coder.
     pub(super) fn code(&mut self, bytes: &[u8]) {
         if let Some(Coder { work: Work::Pass(framing), .. }) = self.answer.coder.as_deref() {
             return self.pass(bytes, *framing);
         }
-        // What counts is what is sent.
+        // The body counts by its compressed bytes, which `put_chunk` adds.
         self.answer.body_bytes -= bytes.len() as u64;
         if bytes.len() >= LARGE_BYTES_MIN {
             self.lend();
@@ -72,7 +72,7 @@ impl Reply<'_> {
         self.put_coded();
     }
 
-    /// Has everything compressed that the application has given.
+    /// Flushes the coder, so that everything that the application has given can be sent.
     #[cold]
     pub(crate) fn flush_coder(&mut self) {
         let Some(coder) = &mut self.answer.coder else { return };
@@ -82,7 +82,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Ends the body, unless it is shorter than was promised: then it is cut.
+    /// Ends the body; one that is shorter than was promised is cut.
     #[cold]
     pub(super) fn end_coding(&mut self) {
         if self.answer.coder.as_ref().is_some_and(|coder| coder.unflushed >= LARGE_BYTES_MIN) {
@@ -122,7 +122,7 @@ impl Reply<'_> {
         has_enough
     }
 
-    /// Sends what the compressor has made.
+    /// Writes the compressor's output as a chunk.
     fn put_coded(&mut self) {
         let Some(coder) = self.answer.coder.as_mut() else { return };
         let Some(made) = coder.take_output() else {
@@ -145,7 +145,8 @@ impl Reply<'_> {
     }
 }
 
-/// Changes a head, which was written from `mark` on; whether its body is to be compressed. `begin` is asked before.
+/// Changes a head, which was written from `mark` on, for a compressed body. Returns whether the body is to be
+/// compressed; `begin` is asked before, and may refuse.
 fn recode(
     head: &mut Vec<u8>,
     mark: usize,
@@ -153,7 +154,7 @@ fn recode(
     asked: Asked,
     begin: impl FnOnce(Coding) -> bool,
 ) -> bool {
-    // Without chunks the end of the connection would have to be that of the body.
+    // Without chunks only the end of the connection could end the body.
     let accepted = if asked.version == Version::Http10 { Coding::Identity } else { wanted.accepted };
     let framing = b"Transfer-Encoding: chunked\r\n";
     let answer = compress::Answer { accepted, to_head: asked.is_head, framing };

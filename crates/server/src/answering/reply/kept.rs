@@ -1,4 +1,4 @@
-//! Answers that are kept for others while they are sent, and those that are given from what is kept.
+//! Answers that are kept for other requests while they are sent, and answers that are given from the cache.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::cache::key::{Place, write_key};
 use crate::cache::store::{Cache, Filling, Gather};
 use crate::client::output::{Payload, Segment};
 
-/// Fields that are not kept: those of a connection, and what the cache says itself.
+/// Fields that are not kept: the fields of a connection, and the fields that the cache writes itself.
 const NOT_KEPT: [&[u8]; 6] =
     [b"age", b"cache-status", b"connection", b"content-length", b"keep-alive", b"transfer-encoding"];
 
-/// What a request says of the version of a page that its client has.
+/// Conditional fields of a request: they tell which version of a page its client has.
 const CONDITIONS: u128 = Known::IfMatch.bit()
     | Known::IfModifiedSince.bit()
     | Known::IfNoneMatch.bit()
@@ -43,7 +43,7 @@ impl Payload for KeptBody {
 }
 
 impl Reply<'_> {
-    /// Where answers are kept.
+    /// The cache in which answers are kept.
     #[inline]
     pub(crate) fn cache(&self) -> &Arc<Cache> {
         &self.common.cache
@@ -54,10 +54,11 @@ impl Reply<'_> {
         self.answer.onward.as_ref().is_some_and(|onward| onward.times > 0)
     }
 
-    /// What tells apart the forms of an address: the route, and the coding that its answer would have.
+    /// Returns a number that tells apart the forms of an address, made of the route and the coding that its answer
+    /// would have.
     pub(crate) fn form(&self, route: usize, version: Version) -> u64 {
         let accepted = self.answer.compress.as_ref().map(|wanted| wanted.accepted);
-        // As when it is compressed: not without chunks.
+        // An answer without chunks is not compressed, so it has no coding here either.
         let coding = accepted.filter(|_| version == Version::Http11).unwrap_or(Coding::Identity);
         (route as u64) << 8 | coding as u64
     }
@@ -71,7 +72,7 @@ impl Reply<'_> {
         match &self.answer.onward {
             None => write_key(key, request, place),
             Some(onward) => {
-                // Its target has become another one; both are what it was asked by.
+                // The request was sent to one target and rewritten to another, and the key has both.
                 let mut first = Head::new();
                 let sent = onward.first(&mut first, &self.common.config.head);
                 let sent = sent.map_or(&b""[..], |sent| sent.target());
@@ -80,18 +81,18 @@ impl Reply<'_> {
         }
     }
 
-    /// Counts what has come of a request.
+    /// Counts the outcome of a request.
     pub(crate) fn count(&self, cell: Cell) {
         self.common.tally.add(cell, 1);
     }
 
-    /// The application does not see which version of the page the client has: it would answer without one.
+    /// Hides from the application which version of the page the client has: it would answer without a page.
     #[cold]
     pub(crate) fn hide_conditions(&mut self) {
         self.answer.asker.get_or_insert_default().stripped |= CONDITIONS;
     }
 
-    /// Notes what the cache wants of the answer.
+    /// Notes how the answer may be kept in the cache.
     pub(crate) fn expect_kept(
         &mut self,
         (forward, is_collapsed): (Forward, bool),
@@ -105,14 +106,15 @@ impl Reply<'_> {
             Some(Box::new(Keeping { cache, forward, is_collapsed, rules, filling, stale, changes }));
     }
 
-    /// Notes that what is kept under this key is another one afterwards, unless the request fails.
+    /// Notes that the request changes the page that is kept under this key, unless the request fails.
     pub(crate) fn expect_change(&mut self, key: &[u8]) {
         if let Some(keeping) = &mut self.answer.keeping {
             keeping.changes = Some(key.into());
         }
     }
 
-    /// Answers with what is kept, though stale, in the place of a failure (RFC 5861 section 4); `false` where that is not allowed.
+    /// Answers with a stale kept answer in the place of a failure (RFC 5861 section 4); `false` where that is not
+    /// allowed.
     #[cold]
     pub(super) fn rescue(&mut self, status: u16) -> bool {
         if !matches!(status, 500 | 502 | 503 | 504) {
@@ -144,7 +146,8 @@ impl Reply<'_> {
         let framing = self.answer.framed.map_or(BodyFraming::None, |framed| framed.framing);
         self.begin_coding(mark);
         let terms = match judged {
-            // Whether such a body has come to its end, nobody sees. It is one client's matter that it is sent so.
+            // Nobody sees whether a body that ends with its connection is complete. It is sent so for this client only,
+            // so other requests are not told to pass the cache.
             Ok(_) if framing == BodyFraming::UntilClose => {
                 drop(filling);
                 return self.tell(mark, forward, false, is_collapsed);
@@ -171,7 +174,7 @@ impl Reply<'_> {
         }
     }
 
-    /// What is kept of the head that was written from `mark` on.
+    /// Returns the part of the head, which was written from `mark` on, that is kept.
     fn kept_head(&mut self, mark: usize, status: u16) -> Answer {
         let id_field = &self.common.config.request_id_field;
         let tail = self.answer.outbox.as_mut().map(|outbox| outbox.output.tail());
@@ -195,7 +198,7 @@ impl Reply<'_> {
         answer
     }
 
-    /// Tells in the head that was written from `mark` on what the cache has done.
+    /// Adds to the head that was written from `mark` on a field that tells what the cache has done.
     fn tell(&mut self, mark: usize, forward: Forward, is_stored: bool, is_collapsed: bool) {
         let tail = self.output().tail();
         debug_assert!(tail[mark..].ends_with(b"\r\n\r\n"), "nothing follows the head yet");
@@ -220,7 +223,7 @@ impl Reply<'_> {
         }
     }
 
-    /// The rest of the body is not in memory, and so not kept.
+    /// Stops keeping the body: its rest is not in memory.
     #[cold]
     pub(super) fn stop_keeping(&mut self) {
         if let Some(Coder { work: Work::Pass(framing), gather, .. }) = self.answer.coder.as_deref_mut() {
@@ -235,7 +238,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Answers a request with what is kept.
+    /// Answers a request with a kept answer.
     pub(crate) fn give_kept(
         &mut self,
         request: Request<'_>,
@@ -259,7 +262,7 @@ impl Reply<'_> {
         self.write_kept(kept, status, (now_ms, is_collapsed));
     }
 
-    /// Writes what is kept, or that it has not changed.
+    /// Writes a kept answer, or that it has not changed.
     #[inline]
     fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, (now_ms, is_collapsed): (u64, bool)) {
         let Answer { head, body, etag, .. } = &kept.answer;
@@ -292,7 +295,7 @@ impl Reply<'_> {
     }
 }
 
-/// Writes the head of a 304 in the place of that of a 200 (RFC 9110 section 15.4.5).
+/// Writes the head of a 304 in the place of the head of a 200 (RFC 9110 section 15.4.5).
 fn write_not_modified(out: &mut Vec<u8>, head: &[u8], has_tag: bool) {
     out.extend_from_slice(b"HTTP/1.1 304 Not Modified\r\n");
     for line in head.split_inclusive(|&byte| byte == b'\n').skip(1) {

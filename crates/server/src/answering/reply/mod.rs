@@ -1,4 +1,4 @@
-//! The answer to one request: written by the application into the connection's output.
+//! The answer to one request, which the application writes into the connection's output.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -34,27 +34,27 @@ mod kept;
 /// beside the head is cheaper than a second slice.
 pub const SHARE_BYTES_MIN: usize = 16 << 10;
 
-/// What a stream has written is sent, as far as its client takes it, whenever so much has gathered: below that a system
-/// call and the packets that it makes cost more than what they carry; above it, what is sent has left the CPU's cache.
+/// Bytes of a stream that gather before they are sent, as far as the client takes them. Below this, a system call and
+/// the packets that it makes cost more than the bytes that they carry; above it, the bytes have left the CPU's cache.
 pub(crate) const GATHER_BYTES: u64 = 256 << 10;
 
-/// The low-water mark, at which an answer that waited for its client goes on. When all answers together hold too much,
-/// it is the high-water mark, too.
+/// The low-water mark: an answer that waited for its client goes on when fewer of its bytes are in memory. When all
+/// answers together hold too much, it is the high-water mark, too.
 pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 
-/// An answer waits for its client when this much of it is in memory: the high-water mark.
+/// The high-water mark: an answer waits for its client when so many of its bytes are in memory.
 pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
-/// The thread that answers: other threads have what it holds while the application works.
+/// The thread that answers: while the application works, other threads have the outbox and the loop that it holds.
 pub(crate) trait Holder {
-    /// Takes what the application's calls need.
+    /// Takes the interpreter, which the application's calls need.
     fn attach(&mut self);
 
-    /// Before the application has the thread: other threads can reach the outbox, and the thread's loop. `body_bytes` is what
-    /// there is of the answer's body: more than before is a sign of life.
+    /// Lends the outbox, and the thread's loop, to other threads before the application has the thread. `body_bytes` is
+    /// the size of the answer's body so far: more than before is a sign of life.
     fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64);
 
-    /// Afterwards: the outbox again, and the loop unless another thread drives it now.
+    /// Takes the outbox back afterwards, and the loop unless another thread drives it now.
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     fn reclaim(&mut self) -> Box<Outbox>;
 
@@ -64,11 +64,11 @@ pub(crate) trait Holder {
     /// Whether it may wait for a client inside the application.
     fn may_wait(&self) -> bool;
 
-    /// Waits for the client, while other threads have the loop and the slot. Detached.
+    /// Waits for the client, while other threads have the loop and the slot. To be called detached.
     ///
     /// # Errors
     ///
-    /// Those of `wait`; or no thread is left to go on meanwhile.
+    /// Errors of `wait`, or no thread is left to go on meanwhile.
     fn park(&mut self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -77,16 +77,16 @@ pub struct Reply<'c> {
     answer: &'c mut Answer,
     /// Bytes of the body that were written before this call.
     bytes_before: u64,
-    /// What was in memory when its client took no more.
+    /// Bytes of the answer in memory when its client took no more.
     untaken_bytes: u64,
     common: &'c Common,
-    /// What the `Date` field says.
+    /// The value of the `Date` field.
     date: [u8; 29],
     /// `None` for an answer that the loop gives itself.
     holder: Option<&'c mut dyn Holder>,
-    /// Whether an application or a script says what it is, and not the server itself.
+    /// Whether an application or a script gives the answer, and not the server itself.
     is_theirs: bool,
-    /// What is in memory while this thread waits for the client.
+    /// The count of the bytes in memory while this thread waits for the client.
     held: Option<Held>,
 }
 
@@ -105,12 +105,12 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// One that the loop writes as a script says it.
+    /// Makes a reply that the loop writes for a script.
     pub(crate) fn of_script(answer: &'c mut Answer, common: &'c Common, date: &[u8; 29]) -> Self {
         Self { is_theirs: true, ..Self::new(answer, common, date) }
     }
 
-    /// One that the application writes: it has the thread from here on, and what its calls need.
+    /// Makes a reply that the application writes: from here on it has the thread, and the interpreter.
     #[inline]
     pub(crate) fn of_application(
         answer: &'c mut Answer,
@@ -148,27 +148,27 @@ impl<'c> Reply<'c> {
         &mut self.outbox().output
     }
 
-    /// What the request asked of the answer's form.
+    /// Facts of the request that decide the answer's form.
     pub fn asked(&self) -> Asked {
         self.answer.asked
     }
 
-    /// Date and server name, for heads that are rendered elsewhere.
+    /// The date and the server's name, for heads that are rendered elsewhere.
     pub fn identity(&self) -> Identity<'_> {
         Identity { date: &self.date, server: &self.common.config.server, lines: &self.answer.lines }
     }
 
-    /// What the request is called in the logs.
+    /// The id by which the logs call the request.
     pub fn request_id(&self) -> &RequestId {
         &self.answer.id
     }
 
-    /// Who has asked, if more is known of that than the other end of the connection.
+    /// The client that has asked, if more is known of it than the other end of the connection.
     pub fn asker(&self) -> Option<&Asker> {
         self.answer.asker.as_deref()
     }
 
-    /// The request as the client has sent it, if its target is another one by now.
+    /// Returns the request as the client has sent it, if its target is another one by now.
     pub(crate) fn request_as_sent<'h>(&'h self, head: &'h mut Head) -> Option<Request<'h>> {
         self.answer.onward.as_ref()?.first(head, &self.common.config.head)
     }
@@ -187,7 +187,7 @@ impl<'c> Reply<'c> {
         self.answer.framed.is_some()
     }
 
-    /// How much more body the head has promised; `None` without a Content-Length.
+    /// Bytes of the body that the head has promised and that are not written; `None` without a Content-Length.
     pub fn left_bytes(&self) -> Option<u64> {
         let has_promise = match self.answer.framed?.framing {
             BodyFraming::Length(_) => true,
@@ -197,16 +197,16 @@ impl<'c> Reply<'c> {
         has_promise.then_some(self.answer.left)
     }
 
-    /// Whether more was written than the head promised; the excess was not sent.
+    /// Whether more was written than the head has promised; the excess was not sent.
     pub fn overran(&self) -> bool {
         self.answer.overrun
     }
 
-    /// Writes the head: status line, what `fill` adds, and what the server knows.
+    /// Writes the head: the status line, the fields that `fill` adds, and the server's own.
     ///
     /// # Errors
     ///
-    /// Those of `fill`, or [`BadResponse`] when a status or field cannot be sent; nothing is written then.
+    /// Errors of `fill`, or [`BadResponse`] when a status or field cannot be sent; then nothing is written.
     pub fn head<E: From<BadResponse>>(
         &mut self,
         status: u16,
@@ -261,13 +261,13 @@ impl<'c> Reply<'c> {
         self.commit_changed(mark, facts.status(), framed);
     }
 
-    /// Begins an answer of this status whose head is written like its body, as it is; the connection ends behind it.
+    /// Begins an answer of this status whose head is written as it is, like the body; the connection ends with it.
     pub(crate) fn begin_raw(&mut self, status: u16) {
         self.answer.keeping = None;
         self.commit(status, Framed { framing: BodyFraming::UntilClose, keep_alive: false });
     }
 
-    /// Commits to the head that was written from `mark` on, once it is changed as the route wants.
+    /// Changes the head that was written from `mark` on as the route wants, and commits to it.
     #[inline]
     fn commit_changed(&mut self, mark: usize, status: u16, framed: Framed) {
         match self.answer.changes.take() {
@@ -303,12 +303,12 @@ impl<'c> Reply<'c> {
         let is_head = self.answer.asked.is_head;
         stand_in(self.output().tail(), mark, page, is_head);
         changes.apply(self.output().tail(), mark);
-        // What the application writes behind its head is for nobody.
+        // The page has replaced the application's body, which is dropped.
         self.commit(status, Framed { framing: BodyFraming::None, ..framed });
         self.answer.body_bytes = if is_head { 0 } else { page.body.len() as u64 };
     }
 
-    /// Whether the head that was written from `mark` on sends the request on: then it is for nobody.
+    /// Takes the head back that was written from `mark` on if it sends the request on. Returns whether it does.
     fn sends_on(&mut self, changes: &Arc<Changes>, mark: usize, status: u16) -> bool {
         let Some(sends_on) = &changes.sends_on else { return false };
         let id_field = &self.common.config.request_id_field;
@@ -337,7 +337,7 @@ impl<'c> Reply<'c> {
         }));
     }
 
-    /// Sends the request on to another path of its site, which answers as if it had been asked for that.
+    /// Sends the request on to another path of its site, as if the client had asked for that path.
     pub(crate) fn send_on(&mut self, path: &[u8]) {
         let changes = self.answer.changes.take().unwrap_or_default();
         self.go_to(To::Path(path.to_vec()), Vec::new(), changes);
@@ -348,7 +348,7 @@ impl<'c> Reply<'c> {
         self.answer.goes_on()
     }
 
-    /// The application has failed after it had sent the request on: nothing was answered.
+    /// Takes the sending on back, since the application has failed after it: nothing was answered.
     pub(crate) fn take_back(&mut self) {
         self.answer.onward = None;
         self.answer.framed = None;
@@ -364,7 +364,7 @@ impl<'c> Reply<'c> {
         self.answer.framed.is_some_and(|framed| framed.framing != BodyFraming::None)
     }
 
-    /// Decides at the last moment whether the connection may live on: not when the server is to stop, and not when
+    /// Decides at the last moment whether the connection may be kept alive: not if the server is to stop, and not if
     /// the client still holds back a body that would be taken for the next request.
     fn settle_connection(&mut self) {
         self.answer.asked.keep_alive &= (self.common.stop)().is_none();
@@ -393,7 +393,7 @@ impl<'c> Reply<'c> {
             && self.output().tail().len() > mark
             && let Some(changes) = self.answer.changes.take()
         {
-            // What the server says in the place of an application is not kept.
+            // An answer of the server in the place of an application's is not kept.
             self.answer.keeping = None;
             changes.apply(self.output().tail(), mark);
         }
@@ -431,8 +431,8 @@ impl<'c> Reply<'c> {
         self.take(made);
     }
 
-    /// Answers what is wrong with the body if the application could not read it, and nothing was answered yet. Whether
-    /// it is so: that the application has failed then is the client's fault, and no 500.
+    /// If the application could not read the body, answers why, unless the answer has begun. Returns whether the body
+    /// was the reason: then the application's failure is the client's fault, and no 500.
     pub fn refuse_body(&mut self) -> bool {
         let live = self.answer.live.as_ref().and_then(|live| unless_read(live));
         let Some(refusal) = live.and_then(|live| live.failure()) else { return false };
@@ -442,7 +442,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// Takes an answer that `render` wrote, and the parts that follow it; `false` when there was none.
+    /// Takes an answer that `render` has written, and the parts that follow it; `false` if there is none.
     pub fn take(&mut self, answer: adyton_files::FileAnswer) -> bool {
         use adyton_files::{FileAnswer as Made, Part};
         let (status, body_bytes, keep_alive, parts) = match answer {
@@ -461,12 +461,12 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// How much is written that was not sent, as a mark for [`Reply::take_page`].
+    /// The end of the bytes that are written and not sent, as a mark for [`Reply::take_page`].
     pub(crate) fn written_bytes(&mut self) -> usize {
         self.output().tail().len()
     }
 
-    /// Takes an answer that `render` wrote from `mark` on, but has a page stand in the place of its body.
+    /// Takes an answer that `render` has written from `mark` on, with a page in the place of its body.
     pub(crate) fn take_page(
         &mut self,
         answer: &adyton_files::FileAnswer,
@@ -485,7 +485,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// How much of the next `bytes` the head allows.
+    /// Returns how many of the next `bytes` the head allows.
     fn admit(&mut self, bytes: u64) -> u64 {
         let Some(framed) = self.answer.framed else { return 0 };
         let admitted = match framed.framing {
@@ -563,7 +563,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Ends the body. One that is shorter than its head promised is cut.
+    /// Ends the body. A body that is shorter than its head has promised is cut.
     pub(crate) fn end(&mut self) {
         if !self.has_begun() {
             self.fail(500, "The application gave no answer.");
@@ -576,8 +576,8 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Gives the answer up: a 500 if nothing of it was written, else an end that cannot be taken
-    /// for a good one.
+    /// Gives the answer up: with a 500 if nothing of it was written, else with an end that no client takes for a good
+    /// one.
     pub(crate) fn abort(&mut self) {
         if self.has_begun() {
             self.answer.aborted = true;
@@ -587,7 +587,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Whether the client should take something before more is made. Sends what has gathered first.
+    /// Whether the client should take something before more is made. Sends the gathered bytes first.
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
             return self.has_had_its_turn();
@@ -602,7 +602,7 @@ impl<'c> Reply<'c> {
             // Another thread has sent meanwhile.
             self.untaken_bytes = 0;
         }
-        // A client that takes no more now is not offered each piece.
+        // A client that takes nothing more for now is not offered each piece.
         let offers_from = WAITING_BYTES_MAX.min(self.untaken_bytes + GATHER_BYTES);
         if memory_bytes < offers_from && !is_crowded {
             return false;
@@ -612,7 +612,7 @@ impl<'c> Reply<'c> {
         self.untaken_bytes >= if is_crowded { PENDING_BYTES_MAX } else { WAITING_BYTES_MAX }
     }
 
-    /// Whether other connections should have their turn on this thread, whether the client has taken it all or not.
+    /// Whether other connections should have their turn on this thread, even if the client has taken everything.
     fn has_had_its_turn(&mut self) -> bool {
         if self.is_coded() {
             return self.has_coded_enough();
@@ -620,18 +620,18 @@ impl<'c> Reply<'c> {
         self.answer.body_bytes - self.bytes_before >= GATHER_BYTES
     }
 
-    /// Whether [`Reply::wait_for_reader`] can be called: else the rest of the answer has to be pulled later.
+    /// Whether [`Reply::wait_for_reader`] may be called; if not, the rest of the answer has to be pulled later.
     pub fn may_wait(&self) -> bool {
         self.holder.as_ref().is_some_and(|holder| holder.may_wait())
     }
 
-    /// Whether the client has gone: the rest of the answer is for no client.
+    /// Whether the client has gone, so that the rest of the answer need not be made.
     pub fn is_abandoned(&mut self) -> bool {
         self.outbox().broken
     }
 
-    /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with
-    /// the loop.
+    /// To be called before a call that may take long: if it does, the bytes written so far are sent, and another thread
+    /// goes on with the loop.
     pub fn before_wait(&mut self) {
         if self.is_coded() {
             self.flush_coder();
@@ -639,7 +639,7 @@ impl<'c> Reply<'c> {
         self.lend();
     }
 
-    /// Others have the loop and the outbox until the latter is used again.
+    /// Lends the loop and the outbox to other threads until the outbox is used again.
     fn lend(&mut self) {
         if let Some(holder) = &mut self.holder
             && let Some(outbox) = self.answer.outbox.take()
@@ -648,17 +648,18 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Counts what is in memory while [`Reply::wait_for_reader`] waits; tells whether it should be stored before.
+    /// Counts the bytes in memory while [`Reply::wait_for_reader`] waits. Returns whether they should be stored in a
+    /// file before.
     pub fn hold(&mut self) -> bool {
         let common = self.common;
         let mut held = Held::new(&common.output_bytes);
-        // Streams of small items stop at their mark, and at a lower one when there is too much.
+        // Streams of small items stop at their mark, and at a lower one when all answers hold too much.
         let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &common.config);
         self.held = Some(held);
         is_too_much
     }
 
-    /// Puts what is in memory into a file. To be called detached.
+    /// Moves the bytes in memory into a file. To be called detached.
     ///
     /// # Errors
     ///
@@ -672,8 +673,8 @@ impl<'c> Reply<'c> {
         Ok(())
     }
 
-    /// Waits until the client has taken most of what is written. To be called detached, after [`Reply::hold`]; only if
-    /// [`Reply::may_wait`].
+    /// Waits until the client has taken most of the written bytes. To be called detached, after [`Reply::hold`], and
+    /// only if [`Reply::may_wait`] allows it.
     ///
     /// # Errors
     ///
@@ -697,7 +698,7 @@ impl<'c> Reply<'c> {
         self.send_until(1)
     }
 
-    /// Sends until fewer than `bytes` are left, and waits for the client if need be.
+    /// Sends until fewer than `bytes` are left, waiting for the client if need be.
     fn send_until(&mut self, bytes: u64) -> io::Result<()> {
         self.outbox();
         let Some(outbox) = &mut self.answer.outbox else { return Ok(()) };
@@ -735,7 +736,8 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
         let now_ms = clock::monotonic_ms();
         if now_ms >= look_ms {
             if reader.is_too_slow(outbox, now_ms) {
-                // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
+                // Without a reset the kernel would keep the sent bytes for minutes, for a client that does not take
+                // them.
                 outbox.transport.reset_on_close();
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,

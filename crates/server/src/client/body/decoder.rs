@@ -1,8 +1,8 @@
-//! Where the bytes of a body are in what arrives.
+//! Finds the bytes of a body in the received bytes.
 
 use adyton_http1::{Chunked, Framing, Refusal};
 
-/// Takes body bytes out of what arrives.
+/// Separates the bytes of a body from their framing.
 pub(super) enum Decoder {
     Length(u64),
     Chunked(Box<Chunked>),
@@ -17,7 +17,7 @@ impl Decoder {
         }
     }
 
-    /// Bytes that are known to follow.
+    /// Bytes of the body that are still to come, as far as that is known.
     pub(super) fn announced_bytes(&self) -> u64 {
         match self {
             Self::Length(left) => *left,
@@ -32,7 +32,7 @@ impl Decoder {
         }
     }
 
-    /// One step: how much of `input` it used, and where in it the data is.
+    /// Does one step: returns how much of `input` it used, and where in it the data is.
     pub(super) fn step(&mut self, input: &[u8]) -> Result<(usize, std::ops::Range<usize>), Refusal> {
         match self {
             Self::Length(left) => {

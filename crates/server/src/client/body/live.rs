@@ -1,4 +1,5 @@
-//! Bodies that the application reads from the connection by itself (`--stream-body`), where threads may wait for clients.
+//! Bodies that the application reads from the connection by itself (`--stream-body`), where threads may wait for
+//! clients.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,7 @@ pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub(crate) struct Reading(Arc<AtomicUsize>);
 
 impl Reading {
-    /// Takes one of `most` places.
+    /// Takes one of `most` places; `None` if all are taken.
     pub(crate) fn begin(taken: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let add = |now: usize| if now < most { Some(now + 1) } else { None };
         taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
@@ -40,7 +41,7 @@ const LIVE_BYTES_PER_READ: usize = 64 << 10;
 /// A body that the application reads from the connection itself.
 pub struct Live {
     transport: Transport,
-    /// Until it is read, or has failed.
+    /// The place of this body, until it is read or has failed.
     reading: Option<Reading>,
     decoder: Decoder,
     /// Bytes received and not decoded, from `at`.
@@ -54,13 +55,13 @@ pub struct Live {
     rate: u64,
     rate_grace_ms: u64,
     since_ms: u64,
-    /// Why it cannot be read.
+    /// Why the body cannot be read.
     failure: Option<Refusal>,
 }
 
 /// Why a live body cannot be read on.
 enum Failure {
-    /// Its client breaks a rule or a limit.
+    /// The client breaks a rule or a limit.
     Refused(Refusal),
     /// The connection has failed, or no thread is left to wait for it.
     Failed(io::Error),
@@ -91,7 +92,7 @@ impl From<Failure> for io::Error {
 }
 
 impl Failure {
-    /// What its client is told if it still listens.
+    /// The refusal that the client is sent if it still listens.
     fn refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => *refusal,
@@ -112,7 +113,7 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 }
 
 impl Live {
-    /// A body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
+    /// Makes a body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
     pub(crate) fn new(
         (transport, reading): (Transport, Reading),
         framing: Framing,
@@ -141,11 +142,11 @@ impl Live {
         self.decoder.is_done()
     }
 
-    /// The next piece of the body; empty at its end. Blocks: call it detached from the interpreter.
+    /// Reads the next piece of the body; empty at its end. Blocks: call it detached from the interpreter.
     ///
     /// # Errors
     ///
-    /// The client is gone, too slow, or sends something that is no body; the same at every later call.
+    /// The client is gone, too slow, or sends something that is no body; every later call returns the same error.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         if self.failure.is_some() {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the request body already failed"));
@@ -163,12 +164,12 @@ impl Live {
         Ok(piece?)
     }
 
-    /// What the client is to be told, if the body could not be read.
+    /// The refusal to send to the client, if the body could not be read.
     pub(crate) fn failure(&self) -> Option<Refusal> {
         self.failure
     }
 
-    /// All the data of what has been received, or of what comes next.
+    /// Decodes all the received bytes, or receives more if there are none.
     fn next(&mut self) -> Result<Vec<u8>, Failure> {
         let mut piece = Vec::new();
         while !self.decoder.is_done() {
@@ -226,7 +227,7 @@ impl Live {
         self.awaited = false;
     }
 
-    /// What was received behind the body's end: the next request.
+    /// Takes the bytes received behind the body's end: the next request.
     pub(crate) fn leftover(&mut self) -> Vec<u8> {
         self.raw.drain(..self.at);
         self.at = 0;

@@ -3,9 +3,9 @@
 //! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, more than the
 //! bytes that are received into it.
 //!
-//! Large bodies reserve blocks for all that they announce, and are received one after the other where they are too many:
-//! beside each other they would fill the memory with beginnings, and all of them would go to files. A reservation lapses
-//! where its client is slow.
+//! Large bodies reserve blocks for all that they announce, and are received one after the other where they are too
+//! many: beside each other they would fill the memory with beginnings, and all of them would go to files. A reservation
+//! lapses where its client is slow.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -31,21 +31,21 @@ pub struct BodyMemory {
     /// How often a block came back.
     returns: AtomicU64,
     spares: Mutex<Spares>,
-    /// How many free blocks the loops wait for that have gone to sleep; 0: none waits.
+    /// How many free blocks the sleeping loops wait for; 0: none waits.
     awaited: AtomicUsize,
     sleepers: Mutex<Vec<Arc<Wake>>>,
 }
 
-/// Blocks that no body has.
+/// Free blocks, kept for later bodies.
 #[derive(Debug, Default)]
 struct Spares {
     blocks: Vec<Pages>,
-    /// How few there were since they were trimmed last: so many were not needed.
+    /// The least number of them since the last trim: that many were not needed.
     least: usize,
 }
 
 impl BodyMemory {
-    /// So many bytes for all bodies that are in memory at one time, in whole blocks.
+    /// Makes memory of `bytes`, in whole blocks, for all bodies that are in memory at one time.
     pub fn new(bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             blocks_max: usize::try_from(bytes / BLOCK_BYTES as u64).unwrap_or(usize::MAX),
@@ -81,18 +81,19 @@ impl BodyMemory {
         if !sleepers.iter().any(|other| Arc::ptr_eq(other, wake)) {
             sleepers.push(Arc::clone(wake));
         }
-        // SeqCst on both sides: either we see what is free, or the thread that frees it sees that we wait.
+        // SeqCst on both sides: either this thread sees what is free, or the thread that frees it sees that a loop
+        // waits.
         let least = |awaited: usize| Some(if awaited == 0 { blocks } else { awaited.min(blocks) });
         let _ = self.awaited.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least);
         self.taken.load(Ordering::SeqCst) + blocks > self.reservable()
     }
 
-    /// Counts the blocks that have come back.
+    /// How many blocks have come back so far.
     pub(crate) fn returns(&self) -> u64 {
         self.returns.load(Ordering::Relaxed)
     }
 
-    /// A block that is counted already; `None` when the process gets no memory.
+    /// Returns a block that is counted already; `None` when the process gets no memory.
     fn fetch(self: &Arc<Self>) -> Option<Block> {
         let spare = lock(&self.spares).take();
         let Some(pages) = spare.or_else(|| Pages::new(BLOCK_BYTES).ok()) else {
@@ -102,7 +103,7 @@ impl BodyMemory {
         Some(Block { pages: Some(pages), home: Arc::clone(self) })
     }
 
-    /// Gives the kernel half of the blocks that nobody has needed since this was called last.
+    /// Gives the kernel half of the blocks that no body has needed since the last call.
     pub(crate) fn trim(&self) {
         let mut spares = lock(&self.spares);
         let kept = spares.blocks.len() - spares.least.div_ceil(2);
@@ -121,18 +122,18 @@ impl Spares {
     }
 }
 
-/// What one body may have of the memory.
+/// The part of the memory that one body may take.
 #[derive(Debug)]
 pub(crate) struct Share {
     memory: Arc<BodyMemory>,
     /// Blocks that are kept for it.
     reserved: usize,
-    /// Whether what it takes is reserved.
+    /// Whether its blocks come from its reservation.
     reserves: bool,
 }
 
 impl Share {
-    /// One without a reservation.
+    /// A share without a reservation.
     pub(crate) fn new(memory: &Arc<BodyMemory>) -> Self {
         Self { memory: Arc::clone(memory), reserved: 0, reserves: false }
     }
@@ -156,7 +157,7 @@ impl Share {
         is_free
     }
 
-    /// Gives back what is reserved: from now on it takes what is free when it comes.
+    /// Gives back the reservation: from now on the body takes blocks that are free when it needs them.
     pub(crate) fn lapse(&mut self) {
         self.reserves = false;
         let reserved = std::mem::take(&mut self.reserved);
@@ -165,7 +166,7 @@ impl Share {
         }
     }
 
-    /// A block; `None` when others have all of them, or the process gets no memory.
+    /// Takes a block; `None` when other bodies have all of them, or the process gets no memory.
     pub(crate) fn block(&mut self) -> Option<Block> {
         if self.reserved > 0 {
             self.reserved -= 1;
@@ -232,7 +233,7 @@ mod tests {
         BodyMemory::new((blocks * BLOCK_BYTES + 1) as u64)
     }
 
-    /// There are so many blocks and no more, and what one gives back another gets.
+    /// The memory has a fixed number of blocks, and a block that one body gives back goes to another.
     #[test]
     fn blocks_are_counted() {
         let memory = memory(2);
@@ -244,7 +245,7 @@ mod tests {
         assert!(share.block().is_some());
     }
 
-    /// What is reserved is nobody else's, up to three quarters of all; what lapses is free.
+    /// A reserved block is nobody else's, up to three quarters of all; a block whose reservation lapses is free.
     #[test]
     fn reservations() {
         let memory = memory(8);
@@ -268,7 +269,7 @@ mod tests {
         assert!(one.reserve(6));
     }
 
-    /// Who waits for blocks is woken when there are enough of them, and not before.
+    /// A loop that waits for blocks is woken when there are enough of them, and not before.
     #[test]
     fn wakes_who_waits() -> std::io::Result<()> {
         let memory = memory(8);
@@ -290,7 +291,7 @@ mod tests {
         Ok(())
     }
 
-    /// Blocks that are not needed go back to the kernel by and by; those that are needed stay.
+    /// Blocks that are not needed go back to the kernel by and by; blocks that are needed stay.
     #[test]
     fn trims_what_is_unused() {
         let memory = memory(8);

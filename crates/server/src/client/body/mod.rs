@@ -19,20 +19,20 @@ pub(crate) use upload::{Failure, Received, Upload, Waits};
 
 /// The body of one request, as the application gets it.
 pub enum Body<'c> {
-    /// There is none.
+    /// No body.
     Empty,
-    /// All of it, in a buffer that others need after the call.
+    /// The whole body, in a buffer that others need after the call.
     Bytes(&'c [u8]),
-    /// All of it, in memory of its own.
+    /// The whole body, in memory of its own.
     Memory(Pieces),
-    /// All of it, in an unlinked file that stands at its beginning.
+    /// The whole body, in an unlinked file that stands at its beginning.
     File(Stored),
-    /// To be read from the connection, which blocks.
+    /// A body to be read from the connection, which blocks.
     Live(Arc<Mutex<Live>>),
 }
 
 impl Body<'_> {
-    /// How long it is; `None` while it still comes.
+    /// The length of the body; `None` while it still arrives.
     pub fn known_bytes(&self) -> Option<u64> {
         match self {
             Self::Empty => Some(0),
@@ -65,7 +65,7 @@ impl OwnedBody {
         }
     }
 
-    /// What was lent, and was not read; `None` of a body that was not given away.
+    /// The rest of a body that was lent, as far as it was not read; `None` of a body that was not given away.
     pub(crate) fn returned(body: Body<'_>) -> Option<Self> {
         match body {
             Body::Memory(pieces) => Some(Self::Memory(pieces)),

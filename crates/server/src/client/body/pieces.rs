@@ -6,22 +6,22 @@ use std::io::{self, IoSliceMut};
 use crate::client::body::memory::{BLOCK_BYTES, Block, Share};
 use crate::client::transport::Transport;
 
-/// One receive takes at most so many blocks: far more would not be there.
+/// Blocks that one receive takes at most: more bytes than they hold are hardly ever there.
 const BLOCKS_PER_RECEIVE: usize = 4;
 
-/// Bytes that are read from their beginning; what is read is free at once.
+/// Bytes that are read from their beginning; memory of bytes that are read is free at once.
 #[derive(Debug, Default)]
 pub struct Pieces {
     /// The first bytes: a small body has no other, and needs no list of parts.
     first: Vec<u8>,
     parts: VecDeque<Part>,
-    /// What is read of the first bytes or, when they are all read, of the first part.
+    /// How much is read of the first bytes or, when they are all read, of the first part.
     at: usize,
-    /// What is left of all.
+    /// Bytes left in all.
     bytes: usize,
 }
 
-/// Some of the bytes. Never empty, but for blocks while something is received into them.
+/// A part of the bytes, which is never empty, but for blocks while something is received into them.
 #[derive(Debug)]
 enum Part {
     Own(Vec<u8>),
@@ -65,7 +65,7 @@ impl Pieces {
         }
     }
 
-    /// Takes as many bytes as `target` has; fewer only if there are no more. How many, which are its first.
+    /// Copies bytes to the beginning of `target` and returns how many: fewer than fit only if there are no more.
     pub fn take(&mut self, target: &mut [u8]) -> usize {
         let mut taken = 0;
         while taken < target.len()
@@ -89,7 +89,7 @@ impl Pieces {
         taken
     }
 
-    /// What is left of the piece that comes next.
+    /// The rest of the piece that comes next.
     fn front(&self) -> Option<&[u8]> {
         if self.first.is_empty() {
             self.parts.front().map(|part| &part.bytes()[self.at..])
@@ -98,7 +98,7 @@ impl Pieces {
         }
     }
 
-    /// How many bytes from the beginning on there are up to the first of these, and with it; not among the first `from`.
+    /// Counts the bytes up to and including the first `byte` that is not among the first `from` ones.
     pub fn up_to(&self, byte: u8, from: usize) -> Option<usize> {
         let mut before = 0;
         for bytes in self.iter() {
@@ -161,8 +161,8 @@ impl Pieces {
         }
     }
 
-    /// Receives up to `most` bytes into blocks. The first number is that of bytes, as [`Transport::receive`] has it; the
-    /// second is for how many there was room, 0 without a block, and then nothing was received.
+    /// Receives up to `most` bytes into blocks. The first number is that of bytes, as [`Transport::receive`] has it;
+    /// the second is for how many there was room: 0 if there was no block, and then nothing was received.
     pub(crate) fn receive(
         &mut self,
         most: u64,
@@ -191,7 +191,7 @@ impl Pieces {
                 left -= count;
             }
         }
-        // A client that sends little has little.
+        // A client that sends little takes little memory.
         while matches!(self.parts.back(), Some(Part::Shared(_, 0))) {
             if let Some(Part::Shared(block, _)) = self.parts.pop_back() {
                 share.put_back(block);
@@ -200,8 +200,8 @@ impl Pieces {
         received.map(|received| (received, room))
     }
 
-    /// Sees to it that there are blocks at the end with room for `most` bytes, or as many as there are; tells how many
-    /// blocks.
+    /// Sees to it that the blocks at the end have room for `most` bytes, or as much as there is; returns how many
+    /// blocks have room.
     fn open(&mut self, most: usize, share: &mut Share) -> usize {
         let (mut open, mut room) = match self.parts.back() {
             Some(Part::Shared(_, filled)) if *filled < BLOCK_BYTES => (1, BLOCK_BYTES - *filled),
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::client::body::BodyMemory;
 
-    /// Bytes in own memory and in blocks, none of them for every place.
+    /// Bytes in their own memory and in blocks, with a different value at neighbouring places.
     fn pieces(memory: &Arc<BodyMemory>) -> (Pieces, Vec<u8>) {
         let bytes: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
         let (mut pieces, mut share) = (Pieces::from(bytes[..1_000].to_vec()), Share::new(memory));
@@ -234,7 +234,7 @@ mod tests {
         (pieces, bytes)
     }
 
-    /// What is put in comes out, in any portions, and its memory is free then.
+    /// Pieces give back the bytes that were added, in any portions, and their memory is free then.
     #[test]
     fn takes_in_portions() {
         for portion in [1_usize, 7, 1_000, 65_536, 65_537, 1 << 20] {
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(None, pieces.up_to(251, 0));
     }
 
-    /// Without a block, what has no room is returned.
+    /// Bytes that find no room in a block are returned.
     #[test]
     fn returns_what_has_no_room() {
         let memory = BodyMemory::new(BLOCK_BYTES as u64);

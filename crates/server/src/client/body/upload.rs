@@ -18,11 +18,12 @@ use crate::client::transport::Transport;
 use crate::config::Config;
 use crate::site::limits::SiteLimits;
 
-/// The beginning of a body has memory of its own: a block each would let clients that send little use up what is for all.
+/// The beginning of a body has memory of its own: with a block each, clients that send little could use up the memory
+/// of all.
 const OWN_BYTES: u64 = 16 << 10;
 
-/// Smaller pieces of a body that goes into a file are gathered before they are written: else a client could have a
-/// system call for each byte.
+/// Smaller pieces of a body that goes into a file are gathered before they are written: a client could otherwise cause
+/// a system call for each byte.
 const SPOOL_BYTES: usize = 16 << 10;
 
 /// A body on its way in: in memory, then in a file.
@@ -31,38 +32,38 @@ pub(crate) struct Upload {
     pub(crate) head: Vec<u8>,
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// What has come of the request's credentials, if they were looked at before the body came.
+    /// The verdict on the request's credentials, if they were looked at before the body came.
     pub(crate) verdict: Option<Box<Verdict>>,
     decoder: Decoder,
-    /// What is not in the file.
+    /// Bytes that are not in the file.
     pieces: Pieces,
     file: Option<Stored>,
     /// Memory for more than the beginning; `None` of a body that is read from a file.
     share: Option<Share>,
     /// When the share was reserved, in ms of the monotonic clock.
     reserved_ms: Option<u64>,
-    /// Set while it waits for memory.
+    /// How it waits for memory, while it does.
     pub(crate) waits: Option<Waits>,
     bytes: u64,
     bytes_max: u64,
 }
 
-/// A reservation lapses if the body has not come by then.
+/// Time until a reservation lapses if the body has not come by then.
 const LAPSES_MS: u64 = 250;
 
-/// How a body has waited for memory.
+/// How a body waits for memory.
 pub(crate) struct Waits {
-    /// Since when, in ms of the monotonic clock.
+    /// When the wait began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// What [`BodyMemory::returns`] said when it was looked at last.
+    /// Result of [`BodyMemory::returns`] at the last look.
     pub(crate) returns: u64,
 }
 
 /// Why a body cannot be received on.
 pub(crate) enum Failure {
-    /// Its client has gone.
+    /// The client has gone.
     Gone,
-    /// It breaks a limit, or there is no room for it.
+    /// The body breaks a limit, or there is no room for it.
     Refused(Refusal),
 }
 
@@ -78,7 +79,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What one receive has brought.
+/// Result of one receive.
 pub(crate) struct Received {
     pub(crate) bytes: usize,
     /// Whether the kernel may have more.
@@ -86,7 +87,7 @@ pub(crate) struct Received {
 }
 
 impl Upload {
-    /// A body of which nothing has come. With `memory` it stays in that as long as there is some.
+    /// A body of which nothing has come. With `memory` it stays there as long as there is some.
     pub(crate) fn new(
         head: &[u8],
         framing: Framing,
@@ -112,7 +113,7 @@ impl Upload {
         }
     }
 
-    /// Body bytes so far.
+    /// Bytes of the body received so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -121,8 +122,8 @@ impl Upload {
         self.decoder.is_done()
     }
 
-    /// Takes what belongs to the body, and says how much of `input` that was: not all when no `parts_left` of the turn
-    /// are left, of which each piece of data takes one.
+    /// Takes what belongs to the body, and says how much of `input` that was. Each piece of data takes one of the
+    /// turn's `parts_left`; when none is left, the rest of `input` is not taken.
     pub(crate) fn feed(
         &mut self,
         input: &[u8],
@@ -145,13 +146,13 @@ impl Upload {
         Ok(used)
     }
 
-    /// Whether what comes next is received to where it stays, without a buffer between.
+    /// Whether the next bytes are received to where they stay, without a buffer between.
     pub(crate) fn is_direct(&self) -> bool {
         let has_place = self.file.is_some() || self.bytes >= OWN_BYTES;
         has_place && matches!(self.decoder, Decoder::Length(1..))
     }
 
-    /// How many blocks it is to reserve before it is received on; `None` if it goes on as it is.
+    /// How many blocks the body must reserve before more of it is received; `None` if it goes on as it is.
     pub(crate) fn needs_blocks(&self) -> Option<usize> {
         if self.share.is_none() || self.file.is_some() || self.reserved_ms.is_some() {
             return None;
@@ -166,7 +167,7 @@ impl Upload {
         is_free
     }
 
-    /// Gives its reservation up if it comes too slowly.
+    /// Gives the body's reservation up if it comes too slowly.
     pub(crate) fn lapse(&mut self, now_ms: u64) {
         if self.reserved_ms.is_some_and(|since_ms| now_ms.saturating_sub(since_ms) >= LAPSES_MS)
             && let Some(share) = &mut self.share
@@ -175,12 +176,12 @@ impl Upload {
         }
     }
 
-    /// Goes to a file from now on.
+    /// Moves the body to a file from now on.
     pub(crate) fn leave_memory(&mut self) {
         self.share = None;
     }
 
-    /// Receives to where it stays; 0 bytes are the client's end, `None` that nothing is there now.
+    /// Receives bytes to where they stay; 0 bytes are the client's end, `None` that nothing is there now.
     ///
     /// # Errors
     ///
@@ -203,7 +204,7 @@ impl Upload {
         self.spool_pieces(config)?;
         let Some(stored) = &mut self.file else { return Ok(None) };
         let complain = |error: io::Error| Failure::Refused(cannot_store(&error, config));
-        // One that fails is not used again: something may be left in it.
+        // A channel that has failed is not used again: something may be left in it.
         let through = channel.take().map_or_else(Channel::new, Ok).map_err(complain)?;
         let most = usize::try_from(left).unwrap_or(usize::MAX);
         let received = transport.receive_into(&through, most)?;
@@ -214,7 +215,8 @@ impl Upload {
             stored.fill_reserved(&through, bytes).map_err(complain)?;
         }
         *channel = Some(through);
-        // How much a channel takes depends on how the kernel has it: only an empty hand says that there is no more.
+        // How much a channel takes depends on how the kernel has it: only a receive of nothing says that there is no
+        // more.
         Ok(self.advance(received, received.unwrap_or(0), left))
     }
 
@@ -253,7 +255,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Adds what is in memory to the file.
+    /// Moves the bytes in memory to the file.
     fn spool_pieces(&mut self, config: &Config) -> Result<(), Refusal> {
         let pieces = std::mem::take(&mut self.pieces);
         if self.file.is_none() {
@@ -262,7 +264,7 @@ impl Upload {
         pieces.iter().try_for_each(|piece| self.spool(piece, config))
     }
 
-    /// Adds to the file, which is made with the first bytes.
+    /// Adds bytes to the file, which is made with the first of them.
     fn spool(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
         let complain = |error: io::Error| cannot_store(&error, config);
         let stored = match &mut self.file {

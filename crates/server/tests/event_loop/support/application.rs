@@ -15,7 +15,7 @@ thread_local! {
     static ATTACHED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What any loop of this process did wrong: the loop would take a panic on its thread for a failed request.
+/// Promises that loops of this process broke: a loop would take a panic on its thread for a failed request.
 static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note_unless(right: bool, what: &str) {
@@ -33,7 +33,7 @@ pub(crate) fn body_bytes(body: &Body<'_>) -> Vec<u8> {
     }
 }
 
-/// Does what is done attached.
+/// Runs `work` attached.
 pub(crate) fn attached(work: impl FnOnce()) {
     ATTACHED.set(true);
     work();
@@ -45,7 +45,7 @@ pub(crate) fn assert_no_faults() {
     assert_eq!(Vec::<String>::new(), *FAULTS.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// What notes whether a thread is attached.
+/// A host that notes whether a thread is attached.
 pub(crate) struct Witness;
 
 impl Host for Witness {
@@ -61,7 +61,7 @@ impl Host for Witness {
         SPAWN.with_borrow(|spawn| spawn.as_ref().map(|spawn| spawn()).is_some())
     }
 
-    /// There is no way into a closure.
+    /// Says where the call is, and ends nothing: there is no way into a closure.
     fn interrupt(&self, _thread: u64, call: &mut dyn LateCall) -> Option<String> {
         let mut is_in = false;
         call.end(&mut || is_in = true);

@@ -1,4 +1,4 @@
-//! What the tests share: a server on a thread, an application made of a closure, and a strict client.
+//! Helpers of the tests: a server on a thread, an application made of a closure, and a strict client.
 
 mod application;
 mod client;

@@ -37,13 +37,13 @@ pub(crate) fn limits(silence_ms: u64) -> SiteLimits {
 /// A server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// Of each of its loops.
+    /// The address of each of its loops.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// Where it listens besides: the kernel's buffers of a unix socket have a fixed size.
+    /// The unix socket where it listens, too: the kernel's buffers of one have a fixed size.
     pub(crate) path: PathBuf,
     wake: Arc<Wake>,
     stop: Arc<AtomicBool>,
-    /// What it counts.
+    /// The server's counts.
     pub(crate) tally: Tally,
     inner: Arc<adyton_server::Server>,
     threads: Threads,
@@ -61,7 +61,7 @@ impl Server {
         Self::limited(config, limits(60_000), answer)
     }
 
-    /// The same with limits of its site.
+    /// Serves like [`Server::start`], with limits of its site.
     pub(crate) fn limited<F>(config: Config, limits: SiteLimits, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
@@ -69,7 +69,8 @@ impl Server {
         Self::with_loops(config, limits, 1, answer)
     }
 
-    /// The same with several loops, each with a port of its own; the unix socket is the first one's.
+    /// Serves like [`Server::limited`], with several loops, each with a port of its own; the unix socket is the first
+    /// one's.
     pub(crate) fn with_loops<F>(config: Config, limits: SiteLimits, loops: usize, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
@@ -83,7 +84,7 @@ impl Server {
         Self::joined(config, plan, folders, &[])
     }
 
-    /// The same with passages to other servers.
+    /// Serves like [`Server::serving`], with passages to other servers.
     pub(crate) fn joined(
         config: Config,
         plan: Plan,
@@ -129,7 +130,7 @@ impl Server {
         Self { address: addresses[0], addresses, path, wake, stop, tally: seen, inner: server, threads }
     }
 
-    /// What is tested.
+    /// The server that is tested.
     pub(crate) fn inner(&self) -> &adyton_server::Server {
         &self.inner
     }
@@ -139,7 +140,7 @@ impl Server {
         Client::connect(self.address)
     }
 
-    /// What has happened so far.
+    /// The counts so far.
     pub(crate) fn counters(&self) -> Counters {
         self.inner.counters()
     }
@@ -149,7 +150,7 @@ impl Server {
         self.inner.waits()
     }
 
-    /// The loop goes to another thread.
+    /// Has the loop go to another thread.
     pub(crate) fn change_hands(&self) {
         self.inner.change_hands();
     }
