@@ -48,9 +48,9 @@ pub use self::runs::{PageRule, ProgramRule, RunRules};
 /// Time for which found rules count. A change then counts within a second, with some time to spare for a busy loop.
 const LOOK_EVERY_MS: u64 = 500;
 
-/// Maximum number of paths, and of folders, that are remembered in each of two generations; others are found again when
-/// they are asked for. Each remembered path exists.
-const REMEMBERED_MAX: usize = 4096;
+/// Paths and folders that are remembered, each, in each of two generations; others are found again when they are asked
+/// for. Each remembered path exists. A table of 4,096 buckets holds so many before it grows to twice its size.
+const REMEMBERED_MAX: usize = 4096 / 8 * 7;
 
 /// The folders beneath that of a route, each of which may say how it is served.
 pub struct Folders {
