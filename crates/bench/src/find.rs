@@ -115,7 +115,7 @@ impl Found {
 ///
 /// # Errors
 ///
-/// As [`run`](crate::run).
+/// As [`run`](crate::run()).
 pub fn find_rate(
     plan: &Plan,
     condition: &Condition,

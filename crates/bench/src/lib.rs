@@ -1,8 +1,8 @@
 //! A load generator that checks every answer, and says when its own figures mean nothing.
 //!
-//! A [`Plan`] says what is asked, how often, and what is right. [`run`] asks once to learn what a right answer is, then
+//! A [`Plan`] says what is asked, how often, and what is right. [`run()`] asks once to learn what a right answer is, then
 //! drives one [event loop per thread](generator), watches the [server's processes](machine::server_side) and the
-//! [machine](machine) meanwhile, and puts it all into a [`Report`], which carries the [reasons](report::verdict) why
+//! [machine] meanwhile, and puts it all into a [`Report`], which carries the [reasons](report::verdict) why
 //! its figures must not be used, if there are any.
 //!
 //! [`tally`](counting::tally) is the one place that settles what is counted: each request that was sent ends in exactly

@@ -1,6 +1,6 @@
 //! A shared cache of answers (RFC 9111): which may be kept, for how long, for whom, and where they are.
 //!
-//! [`judge`] decides by the head of an answer, whose `Cache-Control` is read by [`Control`]; [`Store`] keeps answers
+//! [`judge()`] decides by the head of an answer, whose `Cache-Control` is read by [`Control`]; [`Store`] keeps answers
 //! within a number of bytes, knows which are being fetched, and who waits for that; [`status`] says to clients what has
 //! come of it (RFC 9211).
 //!

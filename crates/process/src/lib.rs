@@ -49,7 +49,7 @@ pub use groups::ways::GroupPlan;
 pub use lines::message::{Channel, FromWorker, Source, ToWorker};
 pub use lines::place::Place;
 pub use lines::ports::Sockets;
-pub use lines::prototype::Orders as PrototypeOrders;
+pub use lines::prototype::PrototypeOrders;
 pub use lines::worker::{Leaver, Line, Orders, Parts, Worker};
 pub use plan::{Pace, Plan};
 pub use supervisor::{End, run};

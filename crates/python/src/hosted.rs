@@ -54,9 +54,9 @@ impl Host for Interpreter {
 }
 
 /// An application of some kind.
-struct Application<C>(C);
+struct HostedApplication<C>(C);
 
-impl<C: Callable> App for Application<C> {
+impl<C: Callable> App for HostedApplication<C> {
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
@@ -67,7 +67,7 @@ impl<C: Callable> App for Application<C> {
 
 /// An application, in the interpreter of this process.
 pub(crate) fn app(callable: impl Callable) -> Arc<dyn App> {
-    Arc::new(Application(callable))
+    Arc::new(HostedApplication(callable))
 }
 
 /// The interpreter of this process.

@@ -71,13 +71,13 @@ impl std::error::Error for HostError {}
 /// The sites by host name, each as its number.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    exact: Table,
+    exact: HostTable,
     /// Wildcards by the part behind their first label, with its dot.
-    wildcards: Table,
+    wildcards: HostTable,
 }
 
 /// Sites by names, or by the ends of names.
-type Table = HashMap<Box<[u8]>, usize, RandomState>;
+type HostTable = HashMap<Box<[u8]>, usize, RandomState>;
 
 /// The longest name that a host can have (RFC 1035 section 2.3.4), and a dot at its end.
 const NAME_BYTES_MAX: usize = 254;

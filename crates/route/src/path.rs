@@ -71,8 +71,8 @@ impl PathPattern {
 #[derive(Clone, Debug)]
 pub struct Routes<A> {
     all: Vec<(PathPattern, A)>,
-    exact: Table,
-    prefixes: Table,
+    exact: PathTable,
+    prefixes: PathTable,
     /// The lengths of the prefixes, the longest first, each once.
     lengths: Vec<usize>,
     suffixes: Range<usize>,
@@ -80,7 +80,7 @@ pub struct Routes<A> {
 }
 
 /// The routes that have a path as their own.
-type Table = HashMap<Box<[u8]>, Range<usize>, RandomState>;
+type PathTable = HashMap<Box<[u8]>, Range<usize>, RandomState>;
 
 /// Number of routes up to which each is tried: that takes less than a look into a table.
 const FEW: usize = 4;
@@ -89,7 +89,7 @@ impl<A> Routes<A> {
     /// The table of these routes; of two that are equally specific the one that comes first is tried first.
     pub fn new(mut routes: Vec<(PathPattern, A)>) -> Routes<A> {
         routes.sort_by(|(one, _), (other, _)| one.rank().cmp(&other.rank()));
-        let (mut exact, mut prefixes) = (Table::default(), Table::default());
+        let (mut exact, mut prefixes) = (PathTable::default(), PathTable::default());
         let (mut suffixes, mut everything) = (0..0, 0..0);
         for (at, (pattern, _)) in routes.iter().enumerate() {
             let range = match pattern {
@@ -182,7 +182,7 @@ impl<A> Tries<'_, '_, A> {
     #[inline(never)]
     fn advance(&mut self) {
         let Self { routes, path, .. } = self;
-        let of = |table: &Table, path: &[u8]| table.get(path).cloned().unwrap_or(0..0);
+        let of = |table: &PathTable, path: &[u8]| table.get(path).cloned().unwrap_or(0..0);
         (self.range, self.stage) = match self.stage {
             Stage::Exact if routes.exact.is_empty() => (0..0, Stage::Prefix(0)),
             Stage::Exact => (of(&routes.exact, path), Stage::Prefix(0)),

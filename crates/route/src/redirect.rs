@@ -8,10 +8,10 @@ use crate::host::without_port;
 
 /// The target of a redirect, as a text with places.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location(Vec<Piece>);
+pub struct Location(Vec<TargetPiece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TargetPiece {
     Text(Box<[u8]>),
     /// `{host}`: the name that the client asked for, without a port.
     Host,
@@ -27,7 +27,7 @@ impl fmt::Display for Location {
     /// Writes the target as [`Location::read`] takes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| match piece {
-            Piece::Text(text) => write!(f, "{}", text.escape_ascii()),
+            TargetPiece::Text(text) => write!(f, "{}", text.escape_ascii()),
             place => {
                 PLACES.iter().filter(|(_, other)| other == place).try_for_each(|(name, _)| f.write_str(name))
             }
@@ -35,8 +35,12 @@ impl fmt::Display for Location {
     }
 }
 
-const PLACES: [(&str, Piece); 4] =
-    [("{host}", Piece::Host), ("{path}", Piece::Path), ("{rest}", Piece::Rest), ("{query}", Piece::Query)];
+const PLACES: [(&str, TargetPiece); 4] = [
+    ("{host}", TargetPiece::Host),
+    ("{path}", TargetPiece::Path),
+    ("{rest}", TargetPiece::Rest),
+    ("{query}", TargetPiece::Query),
+];
 
 impl Location {
     /// Reads a target: a URL or a path with `{host}`, `{path}`, `{rest}` and `{query}` in it.
@@ -49,7 +53,7 @@ impl Location {
         if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
             return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());
         }
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<TargetPiece> = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
             if let Some((name, piece)) = PLACES.iter().find(|(name, _)| rest.starts_with(name)) {
@@ -65,12 +69,12 @@ impl Location {
                 ));
             }
             let end = rest.find(['{', '}']).unwrap_or(rest.len());
-            pieces.push(Piece::Text(rest.as_bytes()[..end].into()));
+            pieces.push(TargetPiece::Text(rest.as_bytes()[..end].into()));
             rest = &rest[end..];
         }
         let is_whole = match pieces.as_slice() {
-            [Piece::Text(text), rest @ ..] => is_beginning(text, rest.first()),
-            [Piece::Path, ..] => true,
+            [TargetPiece::Text(text), rest @ ..] => is_beginning(text, rest.first()),
+            [TargetPiece::Path, ..] => true,
             _ => false,
         };
         if is_whole { Ok(Location(pieces)) } else { Err(NO_BEGINNING.to_owned()) }
@@ -82,12 +86,12 @@ impl Location {
         let mut out = Vec::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text),
-                Piece::Host => {
+                TargetPiece::Text(text) => out.extend_from_slice(text),
+                TargetPiece::Host => {
                     out.extend_from_slice(without_port(request.host().unwrap_or_default()));
                 }
-                Piece::Path | Piece::Rest => {
-                    let from = if *piece == Piece::Rest { prefix_bytes } else { 0 };
+                TargetPiece::Path | TargetPiece::Rest => {
+                    let from = if *piece == TargetPiece::Rest { prefix_bytes } else { 0 };
                     let path = path.get(from..).unwrap_or_default();
                     // At the beginning two slashes would name another host (RFC 3986 section 4.2); behind one, they
                     // would be two.
@@ -98,8 +102,8 @@ impl Location {
                     };
                     out.extend_from_slice(&path[surplus..]);
                 }
-                Piece::Query if request.query().is_empty() => {}
-                Piece::Query => {
+                TargetPiece::Query if request.query().is_empty() => {}
+                TargetPiece::Query => {
                     out.push(b'?');
                     out.extend_from_slice(request.query());
                 }
@@ -119,7 +123,7 @@ const NO_BEGINNING: &str =
 /// Whether a target may begin with this text, with a place behind it or nothing: a path of this host, or a URL with a
 /// host of its own. Two slashes are the beginning of another host (RFC 3986 section 4.2), and to browsers a backslash
 /// is a slash (URL standard).
-fn is_beginning(text: &[u8], next: Option<&Piece>) -> bool {
+fn is_beginning(text: &[u8], next: Option<&TargetPiece>) -> bool {
     const SLASHES: [u8; 2] = *b"/\\";
     if let Some(path) = text.strip_prefix(b"/") {
         return path.first().is_none_or(|byte| !SLASHES.contains(byte));
@@ -129,7 +133,7 @@ fn is_beginning(text: &[u8], next: Option<&Piece>) -> bool {
         front.eq_ignore_ascii_case(scheme).then_some(rest)
     };
     match scheme(b"https://").or_else(|| scheme(b"http://")) {
-        Some([]) => next == Some(&Piece::Host),
+        Some([]) => next == Some(&TargetPiece::Host),
         Some([first, ..]) => !SLASHES.contains(first) && !matches!(first, b'?' | b'#' | b':' | b'@'),
         None => false,
     }

@@ -26,7 +26,7 @@ impl Ending {
 }
 
 /// Says whether a clean stop was asked for, and which.
-pub type Asked = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
+pub type StopRequest = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
 
 /// Settings, counters, and the question whether to stop.
 pub(crate) struct Common {
@@ -41,5 +41,5 @@ pub(crate) struct Common {
     /// Answers that are kept for other clients.
     pub(crate) cache: Arc<Cache>,
     /// Says whether a clean stop was asked for, and which.
-    pub(crate) stop: Asked,
+    pub(crate) stop: StopRequest,
 }

@@ -57,7 +57,7 @@ pub use client::passage;
 pub use client::passage::{Passage, SealKey};
 pub use client::stored::{Quota, Stored};
 pub use client::user::User;
-pub use common::{Asked, Ending};
+pub use common::{Ending, StopRequest};
 pub use config::{Config, HandOver};
 pub use event_loop::Parts;
 pub use folders::{

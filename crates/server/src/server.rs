@@ -14,7 +14,7 @@ use adyton_sys::{clock, process};
 
 use crate::app::Host;
 use crate::board::tally::{Cell, Tally};
-use crate::common::Asked;
+use crate::common::StopRequest;
 use crate::config::{Config, HandOver};
 use crate::event_loop::{Loop, Parts};
 use crate::lock::lock;
@@ -69,7 +69,7 @@ impl Server {
         config: Config,
         plan: Plan,
         parts: Vec<Parts>,
-        stop: Asked,
+        stop: StopRequest,
         host: Option<Arc<dyn Host>>,
         tally: Tally,
     ) -> io::Result<Self> {

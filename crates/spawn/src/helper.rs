@@ -60,7 +60,7 @@ pub fn serve() -> io::Result<()> {
 }
 
 /// A program that was started.
-struct Program {
+struct RunningProgram {
     group: Group,
     /// The program's place in the list.
     place: usize,
@@ -77,7 +77,7 @@ struct Helper {
     epoll: Epoll,
     server: OwnedFd,
     list: List,
-    programs: HashMap<u64, Program>,
+    programs: HashMap<u64, RunningProgram>,
     next: u64,
 }
 
@@ -100,7 +100,7 @@ impl Helper {
             }
         }
         let now_ms = clock::monotonic_ms();
-        let is_due = |program: &Program| program.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
+        let is_due = |program: &RunningProgram| program.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
         for program in self.programs.values_mut().filter(|program| is_due(program)) {
             program.group.kick(Kick::Kill);
             program.due_ms = None;
@@ -148,7 +148,7 @@ impl Helper {
         self.next += 1;
         let watched = self.epoll.add(&group, number * 2, Interest::Level);
         let watched = watched.and_then(|()| self.epoll.add(&line, number * 2 + 1, Interest::Level));
-        let program = Program { group, place, line, has_ended: false, is_ending: false, due_ms: None };
+        let program = RunningProgram { group, place, line, has_ended: false, is_ending: false, due_ms: None };
         if let Err(error) = watched {
             tell(&program.line, &Frame::NotStarted(error.raw_os_error().unwrap_or(0)));
             self.end(program);
@@ -197,7 +197,7 @@ impl Helper {
     }
 
     /// Ends a program with its group. The group leaves the list before its number may be given to another process.
-    fn end(&mut self, program: Program) {
+    fn end(&mut self, program: RunningProgram) {
         program.group.kick(Kick::Kill);
         self.list.give_back(program.place);
         program.group.forget();

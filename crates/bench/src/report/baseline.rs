@@ -17,20 +17,20 @@ pub struct Baseline {
     interrupted: bool,
     #[serde(default)]
     disturbed: Vec<serde::de::IgnoredAny>,
-    asked: Asked,
+    asked: BaselineAsked,
     urls: Vec<ListedUrl>,
-    slow: Vec<Slow>,
+    slow: Vec<BaselineSlow>,
     rate: f64,
     seconds: f64,
-    service: Times,
-    response: Option<Times>,
+    service: BaselineTimes,
+    response: Option<BaselineTimes>,
     series: Vec<Count>,
     server: Option<Cpu>,
 }
 
 /// The earlier request and load, as far as they decide about the figures.
 #[derive(Clone, Debug, Deserialize)]
-struct Asked {
+struct BaselineAsked {
     url: String,
     method: String,
     connections: u32,
@@ -50,7 +50,7 @@ struct ListedUrl {
 
 /// Slow clients of one kind.
 #[derive(Clone, Debug, Deserialize)]
-struct Slow {
+struct BaselineSlow {
     kind: String,
     clients: u32,
     bytes_per_second: u64,
@@ -58,7 +58,7 @@ struct Slow {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "as the report has them")]
-struct Times {
+struct BaselineTimes {
     mean_us: f64,
     p50_us: f64,
     p99_us: f64,
@@ -159,7 +159,7 @@ impl Baseline {
             ("Connections", kept(asked.keep_alive).to_owned(), kept(plan.keep_alive).to_owned()),
             ("Requests at once", asked.pipeline.to_string(), plan.pipeline.to_string()),
             ("The loop", offered(&asked.load, asked.rate), offered(plan.load.word(), plan.load.rate())),
-            ("Slow clients", slow(&self.slow), slow(&slow_clients(plan))),
+            ("BaselineSlow clients", slow(&self.slow), slow(&slow_clients(plan))),
         ];
         rows.iter().find(|(_, before, now)| before != now).map_or(Ok(()), |(what, before, now)| {
             Err(format!("it cannot be compared, for it is of another load. {what}: {before} then, {now} now"))
@@ -224,17 +224,17 @@ fn list(listed: &[ListedUrl]) -> String {
     if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
 }
 
-fn slow_clients(plan: &Plan) -> Vec<Slow> {
+fn slow_clients(plan: &Plan) -> Vec<BaselineSlow> {
     let bytes_per_second = plan.slow.bytes_per_second;
     plan.slow
         .kinds()
         .into_iter()
         .filter(|(_, clients)| *clients > 0)
-        .map(|(kind, clients)| Slow { kind: kind.to_owned(), clients, bytes_per_second })
+        .map(|(kind, clients)| BaselineSlow { kind: kind.to_owned(), clients, bytes_per_second })
         .collect()
 }
 
-fn slow(sides: &[Slow]) -> String {
+fn slow(sides: &[BaselineSlow]) -> String {
     let texts: Vec<String> = sides
         .iter()
         .map(|side| format!("{} {} at {} bytes/s", side.clients, side.kind, side.bytes_per_second))

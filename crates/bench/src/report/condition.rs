@@ -20,7 +20,7 @@ pub struct Condition {
 /// The figure that is compared.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
-    /// A time of [`Latency`]: from when a request was due, if there is a rate.
+    /// A time of [`Latency`](crate::Latency): from when a request was due, if there is a rate.
     Time(&'static Column),
     Rate,
     Errors,

@@ -354,7 +354,7 @@ mod tests {
         assert!(of(line).unwrap_err().ends_with("not both"));
         let bench = of("--location --request POST http://a/ --header A:_b --form f=\"g\"").unwrap();
 
-        assert_eq!(Some(Data::Form(vec![super::super::Part::new("f", text("g"))])), bench.data);
+        assert_eq!(Some(Data::Form(vec![super::super::FormPart::new("f", text("g"))])), bench.data);
     }
 
     #[test]

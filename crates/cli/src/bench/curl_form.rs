@@ -4,7 +4,7 @@
 //! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as those that Postman writes
 //! do.
 
-use super::options::{Data, Part};
+use super::options::{Data, FormPart};
 use super::rows::file;
 
 const TYPE: &str = "type=";
@@ -15,18 +15,18 @@ const FILENAME: &str = "filename=";
 /// # Errors
 ///
 /// Half a sentence.
-pub(super) fn part(text: &str) -> Result<Part, String> {
+pub(super) fn part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
     let (mut part, mut rest) = if let Some(path) = value.strip_prefix('@') {
         let (path, rest) = word(path)?;
-        (Part::new(name, Data::File(file(&path)?)), rest)
+        (FormPart::new(name, Data::File(file(&path)?)), rest)
     } else if let Some(path) = value.strip_prefix('<') {
         // The file's content is sent as a text, without a file name.
         let (path, rest) = word(path)?;
-        (Part { filename: None, ..Part::new(name, Data::File(file(&path)?)) }, rest)
+        (FormPart { filename: None, ..FormPart::new(name, Data::File(file(&path)?)) }, rest)
     } else {
         let (text, rest) = word(value)?;
-        (Part::new(name, Data::Text(text)), rest)
+        (FormPart::new(name, Data::Text(text)), rest)
     };
     while !rest.is_empty() {
         let parameter = rest.trim_start_matches(';').trim_start();
@@ -50,9 +50,9 @@ pub(super) fn part(text: &str) -> Result<Part, String> {
 /// # Errors
 ///
 /// Half a sentence.
-pub(super) fn text_part(text: &str) -> Result<Part, String> {
+pub(super) fn text_part(text: &str) -> Result<FormPart, String> {
     let (name, value) = split(text)?;
-    Ok(Part::new(name, Data::Text(value.to_owned())))
+    Ok(FormPart::new(name, Data::Text(value.to_owned())))
 }
 
 fn split(text: &str) -> Result<(&str, &str), String> {
@@ -97,7 +97,7 @@ mod tests {
 
     /// The value, the name of the file and the type.
     fn of(text: &str) -> (Data, Option<String>, Option<String>) {
-        let Part { value, filename, media_type, .. } = part(text).unwrap();
+        let FormPart { value, filename, media_type, .. } = part(text).unwrap();
         (value, filename, media_type)
     }
 

@@ -5,5 +5,5 @@ mod curl_form;
 mod options;
 mod rows;
 
-pub use options::{Bench, Check, Data, Part};
+pub use options::{Bench, Check, Data, FormPart};
 pub use rows::ROWS;

@@ -67,12 +67,12 @@ pub enum Data {
     /// Several, one behind the other.
     Joined(Vec<Data>),
     /// A form with files (RFC 7578).
-    Form(Vec<Part>),
+    Form(Vec<FormPart>),
 }
 
 /// A field of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct FormPart {
     /// Its name.
     pub name: String,
     /// The content.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::options::{Bench, Check, Data, Part};
+use super::options::{Bench, Check, Data, FormPart};
 use crate::settings::row::{Kind, Row};
 use crate::settings::units::{Unit, digits};
 
@@ -459,10 +459,10 @@ fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
 
 fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=TEXT or NAME=@FILE")?;
-    add_part(bench, Part::new(name, text_or_file(value)?))
+    add_part(bench, FormPart::new(name, text_or_file(value)?))
 }
 
-impl Part {
+impl FormPart {
     /// Makes a part as browsers send it: a file is sent with the last component of its path as its name.
     pub(super) fn new(name: &str, value: Data) -> Self {
         let filename = match &value {
@@ -473,7 +473,7 @@ impl Part {
     }
 }
 
-pub(super) fn add_part(bench: &mut Bench, part: Part) -> Result<(), String> {
+pub(super) fn add_part(bench: &mut Bench, part: FormPart) -> Result<(), String> {
     if part.name.is_empty() || part.name.chars().any(|letter| letter.is_control() || letter == '"') {
         return Err("the name of a field has no quotes and no control characters".to_owned());
     }

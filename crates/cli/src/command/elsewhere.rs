@@ -41,7 +41,7 @@ const OTHER_PROGRAM: &str = "programs beside the server are for systemd to start
 const USE_ONE_FILE: &str = "a file of sites is one file, and includes no other";
 const HOOKS: &str = "adyton.hooks has functions called when workers start and end";
 
-/// Names for which [`crate::nearest`] would find nothing, or a wrong name.
+/// Names for which [`nearest`](crate::command::nearest) would find nothing, or a wrong name.
 const OPTIONS: &[(&[&str], Here)] = &[
     (
         &["workers", "w", "worker-processes", "num-workers", "start-servers", "process-num"],

@@ -14,7 +14,7 @@ use crate::sites::FolderRedirect;
 /// answer a path in between.
 pub fn folder_loops(redirects: &[FolderRedirect], url: &[u8]) -> Vec<Fault> {
     let patterns = redirects.iter().enumerate().map(|(number, redirect)| (redirect.path.clone(), number));
-    let walk = Walk { redirects, table: Routes::new(patterns.collect()), url };
+    let walk = FolderWalk { redirects, table: Routes::new(patterns.collect()), url };
     let fault = |(own, redirect): (usize, &FolderRedirect)| {
         let to = redirect.to.as_ref()?;
         let mut targets = paths_of(&redirect.path).into_iter().map(|path| text(&[url, &path].concat()));
@@ -29,13 +29,13 @@ pub fn folder_loops(redirects: &[FolderRedirect], url: &[u8]) -> Vec<Fault> {
 }
 
 /// A client that follows redirects of a folder.
-struct Walk<'f> {
+struct FolderWalk<'f> {
     redirects: &'f [FolderRedirect],
     table: Routes<usize>,
     url: &'f [u8],
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     /// Returns where a client was sent last before it came back to the redirect number `own`, which has `target`.
     fn back(&self, own: usize, target: &str) -> Option<String> {
         let (taken, mut next) = self.sent(target)?;

@@ -9,13 +9,13 @@ use adyton_http::bytes::{is_forbidden_in_value, is_token_byte};
 /// A place in `*( ";" name [ "=" ( token / quoted-string ) ] )`, and the bytes of it until here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
-    state: State,
+    state: ExtensionState,
     bytes: u16,
 }
 
 /// The part of an extension that was read last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ExtensionState {
     /// The size of the chunk.
     Size,
     /// The semicolon before a name.
@@ -37,21 +37,34 @@ enum State {
 impl Extension {
     /// Returns the place behind the size, before the first semicolon.
     pub(super) fn new() -> Extension {
-        Extension { state: State::Size, bytes: 0 }
+        Extension { state: ExtensionState::Size, bytes: 0 }
     }
 
     /// Returns the place behind `byte`; `None` when it is the CR that ends the line.
     pub(super) fn behind(self, byte: u8) -> Result<Option<Extension>, Refusal> {
         let state = match (self.state, byte) {
-            (State::Size | State::Name | State::Token | State::Closed, b';') => State::Semicolon,
-            (State::Name | State::Token | State::Closed, b'\r') => return Ok(None),
-            (State::Semicolon | State::Name, _) if is_token_byte(byte) => State::Name,
-            (State::Name, b'=') => State::Equals,
-            (State::Equals, b'"') | (State::Backslash, _) if !is_forbidden_in_value(byte) => State::Quoted,
-            (State::Equals | State::Token, _) if is_token_byte(byte) => State::Token,
-            (State::Quoted, b'"') => State::Closed,
-            (State::Quoted, b'\\') => State::Backslash,
-            (State::Quoted, _) if !is_forbidden_in_value(byte) => State::Quoted,
+            (
+                ExtensionState::Size | ExtensionState::Name | ExtensionState::Token | ExtensionState::Closed,
+                b';',
+            ) => ExtensionState::Semicolon,
+            (ExtensionState::Name | ExtensionState::Token | ExtensionState::Closed, b'\r') => {
+                return Ok(None);
+            }
+            (ExtensionState::Semicolon | ExtensionState::Name, _) if is_token_byte(byte) => {
+                ExtensionState::Name
+            }
+            (ExtensionState::Name, b'=') => ExtensionState::Equals,
+            (ExtensionState::Equals, b'"') | (ExtensionState::Backslash, _)
+                if !is_forbidden_in_value(byte) =>
+            {
+                ExtensionState::Quoted
+            }
+            (ExtensionState::Equals | ExtensionState::Token, _) if is_token_byte(byte) => {
+                ExtensionState::Token
+            }
+            (ExtensionState::Quoted, b'"') => ExtensionState::Closed,
+            (ExtensionState::Quoted, b'\\') => ExtensionState::Backslash,
+            (ExtensionState::Quoted, _) if !is_forbidden_in_value(byte) => ExtensionState::Quoted,
             _ => return Err(BAD_EXTENSION),
         };
         if self.bytes == BYTES_OF_CHUNK_MAX {

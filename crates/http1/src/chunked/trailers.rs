@@ -8,7 +8,7 @@ use crate::Refusal;
 /// A place in the trailer section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trailers {
-    state: State,
+    state: TrailerState,
     bytes: usize,
     fields: usize,
     /// The beginning of the name that is being read.
@@ -18,7 +18,7 @@ pub(super) struct Trailers {
 
 /// The part of the trailer section that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum TrailerState {
     /// A whole line.
     #[default]
     Line,
@@ -40,20 +40,20 @@ impl Trailers {
             return Err(TRAILERS_TOO_LONG);
         }
         self.state = match (self.state, byte) {
-            (State::Line, b'\r') => State::LastCr,
-            (State::LastCr, b'\n') => return Ok(true),
-            (State::Line, _) if is_token_byte(byte) => self.start_name(byte)?,
-            (State::Name, _) if is_token_byte(byte) => self.keep(byte),
-            (State::Name, b':') => self.check_name()?,
-            (State::Value, b'\r') => State::FieldCr,
-            (State::Value, _) if !is_forbidden_in_value(byte) => State::Value,
-            (State::FieldCr, b'\n') => State::Line,
+            (TrailerState::Line, b'\r') => TrailerState::LastCr,
+            (TrailerState::LastCr, b'\n') => return Ok(true),
+            (TrailerState::Line, _) if is_token_byte(byte) => self.start_name(byte)?,
+            (TrailerState::Name, _) if is_token_byte(byte) => self.keep(byte),
+            (TrailerState::Name, b':') => self.check_name()?,
+            (TrailerState::Value, b'\r') => TrailerState::FieldCr,
+            (TrailerState::Value, _) if !is_forbidden_in_value(byte) => TrailerState::Value,
+            (TrailerState::FieldCr, b'\n') => TrailerState::Line,
             _ => return Err(BAD_TRAILER),
         };
         Ok(false)
     }
 
-    fn start_name(&mut self, byte: u8) -> Result<State, Refusal> {
+    fn start_name(&mut self, byte: u8) -> Result<TrailerState, Refusal> {
         self.fields += 1;
         if self.fields > FIELDS_MAX {
             return Err(TRAILERS_TOO_LONG);
@@ -62,16 +62,16 @@ impl Trailers {
         Ok(self.keep(byte))
     }
 
-    fn keep(&mut self, byte: u8) -> State {
+    fn keep(&mut self, byte: u8) -> TrailerState {
         if let Some(place) = self.name.get_mut(self.name_bytes) {
             *place = byte;
             self.name_bytes += 1;
         }
-        State::Name
+        TrailerState::Name
     }
 
-    fn check_name(&self) -> Result<State, Refusal> {
-        if is_forbidden(&self.name[..self.name_bytes]) { Err(FORBIDDEN) } else { Ok(State::Value) }
+    fn check_name(&self) -> Result<TrailerState, Refusal> {
+        if is_forbidden(&self.name[..self.name_bytes]) { Err(FORBIDDEN) } else { Ok(TrailerState::Value) }
     }
 }
 

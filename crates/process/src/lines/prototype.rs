@@ -22,11 +22,11 @@ pub(crate) const READY: &[u8] = b"ready";
 pub(crate) const REOPEN: &[u8] = b"reopen";
 
 /// The line of a prototype to its supervisor.
-pub struct Orders {
+pub struct PrototypeOrders {
     line: OwnedFd,
 }
 
-impl Orders {
+impl PrototypeOrders {
     /// Opens the line, which is the descriptor with this number; the number behind a comma is that of the file of sites
     /// (`handed`).
     ///

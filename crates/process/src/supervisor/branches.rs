@@ -18,7 +18,7 @@ use crate::lines::message::{Channel, FromWorker, ToWorker};
 use crate::lines::place::{PassageEnd, Passages};
 use crate::plan::OWN_VARIABLES;
 use crate::versions::editions::Version;
-use crate::workers::staff::Staff;
+use crate::workers::staff::WorkerProcess;
 
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
@@ -197,7 +197,7 @@ impl Supervisor {
     /// Carries out the acts that are due for branches.
     pub(super) fn look_after_branches(&mut self, now_ms: u64) {
         let wanted = [self.reloads.generation(), self.reloads.proven()];
-        let left: Vec<u32> = self.fleet.workers().map(Staff::generation).collect();
+        let left: Vec<u32> = self.fleet.workers().map(WorkerProcess::generation).collect();
         let acts = if self.are_branches_stopped {
             self.branches.stop(now_ms)
         } else {

@@ -14,7 +14,7 @@ use crate::workers::action::Id;
 use crate::workers::cause::{Cause, NOT_LOADED, SIGKILL};
 use crate::workers::fleet::Death;
 use crate::workers::nursery::Loss;
-use crate::workers::staff::Staff;
+use crate::workers::staff::WorkerProcess;
 
 /// How many of the requests in which a worker has died are named.
 const NAMED_MAX: usize = 20;
@@ -28,7 +28,7 @@ impl Supervisor {
         if self.branches.of_process(pid).is_some() && self.note_branch_end(pid, exit, now_ms) {
             return;
         }
-        let found = self.fleet.workers().find(|worker| worker.pid() == pid).map(Staff::id);
+        let found = self.fleet.workers().find(|worker| worker.pid() == pid).map(WorkerProcess::id);
         match found {
             Some(id) => self.note_worker_end(id, Some(exit), now_ms),
             None => self.note_other_end(pid, exit, now_ms),
@@ -118,7 +118,8 @@ impl Supervisor {
     /// worker may have been ended before it told, while the worker hangs in the application's fork handlers. The worker
     /// is our child by now, and has the other end of its line.
     pub(super) fn end_lost_workers(&self) {
-        let lost: Vec<Id> = self.fleet.workers().filter(|worker| worker.is_lost()).map(Staff::id).collect();
+        let lost: Vec<Id> =
+            self.fleet.workers().filter(|worker| worker.is_lost()).map(WorkerProcess::id).collect();
         if lost.is_empty() {
             return;
         }

@@ -20,7 +20,7 @@ use crate::versions::reloads::Reloads;
 use crate::versions::succession::{Condition, Step};
 use crate::workers::action::Id;
 use crate::workers::cause::Cause;
-use crate::workers::staff::{Record, Staff};
+use crate::workers::staff::{Record, WorkerProcess};
 
 /// Returns a table of requests as a note has it.
 fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {
@@ -195,7 +195,7 @@ impl Supervisor {
             && self.reloads.is_settled()
             && self.nursery.are_ready()
             && self.branches.is_settled()
-            && self.fleet.workers().all(Staff::has_served)
+            && self.fleet.workers().all(WorkerProcess::has_served)
             && !self.fleet.wants_worker(self.reloads.generation(), now_ms);
         match is_settled {
             _ if self.stopping.has_begun() => Condition::Stopping,

@@ -7,7 +7,7 @@ use super::Supervisor;
 use crate::view::usage;
 use crate::workers::demand::Seen;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Measured, Staff, State};
+use crate::workers::staff::{Measured, State, WorkerProcess};
 
 impl Supervisor {
     /// Starts one more worker or gives one up, as the load demands.
@@ -53,7 +53,7 @@ impl Supervisor {
     pub(super) fn look_at_limits(&mut self, now_ms: u64) {
         let links = &self.links;
         let cpu_matters = self.plan.limits.cpu_max_ms > 0;
-        let measured = |worker: &Staff| {
+        let measured = |worker: &WorkerProcess| {
             let (tally, pid) = (links.get(worker.id())?.tally(), worker.pid());
             Some(Measured {
                 requests: tally.sample().answers(),

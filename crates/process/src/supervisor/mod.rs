@@ -56,7 +56,7 @@ use crate::workers::fleet::Fleet;
 use crate::workers::nursery::Nursery;
 use crate::workers::past::Past;
 use crate::workers::slot::Slot;
-use crate::workers::staff::Staff;
+use crate::workers::staff::WorkerProcess;
 use crate::workers::strangers::Strangers;
 
 /// How often the supervisor looks at its workers while nothing happens.
@@ -489,7 +489,7 @@ impl Supervisor {
     }
 
     /// Whether a worker takes connections.
-    fn listens(&self, worker: &Staff) -> bool {
+    fn listens(&self, worker: &WorkerProcess) -> bool {
         self.links.get(worker.id()).is_some_and(|link| link.tally().get(Cell::Listening) > 0)
     }
 
@@ -517,7 +517,7 @@ impl Supervisor {
                 Action::Log(message, text) => log::write(message, format_args!("{text}")),
                 Action::Drain(id, ending) => {
                     if self.links.send(id, &ToWorker::drain(ending)).is_err()
-                        && let Some(recipient) = self.fleet.worker(id).and_then(Staff::recipient)
+                        && let Some(recipient) = self.fleet.worker(id).and_then(WorkerProcess::recipient)
                     {
                         signal(recipient, Kick::Terminate);
                     }

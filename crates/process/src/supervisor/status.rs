@@ -10,7 +10,7 @@ use crate::groups::ways::Way;
 use crate::view::metrics;
 use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
 use crate::view::usage;
-use crate::workers::staff::{Staff, State};
+use crate::workers::staff::{State, WorkerProcess};
 
 impl Supervisor {
     /// Returns the state, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
@@ -93,7 +93,7 @@ impl Supervisor {
     }
 }
 
-fn of_worker(worker: &Staff, sample: &Sample, whole: bool, now_ms: u64) -> WorkerStatus {
+fn of_worker(worker: &WorkerProcess, sample: &Sample, whole: bool, now_ms: u64) -> WorkerStatus {
     let (pid, pulse) = (worker.pid(), worker.pulse());
     WorkerStatus {
         group: String::new(),

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use adyton_server::prefixes::Asked;
+use adyton_server::prefixes::PrefixCount;
 use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
@@ -210,7 +210,8 @@ impl Note {
 
     /// Returns the counts of workers that were gone.
     pub(crate) fn past(&self) -> Sample {
-        let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
+        let asked =
+            |&[requests, errors, duration_us]: &[u64; 3]| PrefixCount { requests, errors, duration_us };
         let table = |noted: &BTreeMap<String, [u64; 3]>| {
             noted.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect()
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use adyton_server::prefixes::Asked;
+use adyton_server::prefixes::PrefixCount;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
 use crate::view::status::{GroupStatus, SiteStatus, Status};
@@ -369,8 +369,9 @@ fn of_sites(status: &Status) -> String {
 /// Returns the requests by the first segment of the path.
 fn of_prefixes(total: &Sample) -> String {
     let mut out = String::new();
-    let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
-        let of = |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
+    let by_prefix = |number: fn(&PrefixCount) -> u64| -> Vec<(String, u64)> {
+        let of =
+            |(name, asked): (&String, &PrefixCount)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
         total.prefixes().iter().map(of).collect()
     };
     let requests = by_prefix(|asked| asked.requests);

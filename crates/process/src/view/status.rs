@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use adyton_server::prefixes::{Asked, Prefixes};
+use adyton_server::prefixes::{PrefixCount, Prefixes};
 use adyton_server::tally::{Cell, Histogram, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -307,8 +307,8 @@ pub(crate) fn seconds(ms: u64) -> f64 {
 
 /// Returns the requests by the first segment of their path, the most frequent first.
 pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
-    let shown = |(name, asked): (&String, &Asked)| {
-        let Asked { requests, errors, duration_us } = *asked;
+    let shown = |(name, asked): (&String, &PrefixCount)| {
+        let PrefixCount { requests, errors, duration_us } = *asked;
         PrefixStatus { prefix: name.clone(), requests, errors, duration_us }
     };
     most_frequent_first(sample.prefixes()).map(shown).collect()
@@ -316,14 +316,14 @@ pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
 
 /// Returns the requests by their site, the most frequent first.
 pub(crate) fn sites(sample: &Sample) -> Vec<SiteStatus> {
-    let shown = |(name, asked): (&String, &Asked)| {
-        let Asked { requests, errors, duration_us } = *asked;
+    let shown = |(name, asked): (&String, &PrefixCount)| {
+        let PrefixCount { requests, errors, duration_us } = *asked;
         SiteStatus { site: name.clone(), requests, errors, duration_us }
     };
     most_frequent_first(sample.sites()).map(shown).collect()
 }
 
-fn most_frequent_first(table: &Prefixes) -> impl Iterator<Item = (&String, &Asked)> {
+fn most_frequent_first(table: &Prefixes) -> impl Iterator<Item = (&String, &PrefixCount)> {
     let mut all: Vec<_> = table.iter().collect();
     all.sort_by_key(|(_, asked)| std::cmp::Reverse(asked.requests));
     all.into_iter()

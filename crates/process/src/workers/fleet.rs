@@ -14,7 +14,7 @@ use crate::workers::cause::Cause;
 use crate::workers::jitter::Jitter;
 use crate::workers::limits::Limits;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Birth, Measured, Record, Staff, State};
+use crate::workers::staff::{Birth, Measured, Record, State, WorkerProcess};
 
 /// Workers that are wanted at most, and that the settings allow: together with those that drain they have to find a
 /// row.
@@ -78,25 +78,25 @@ impl Fleet {
         &self.slots
     }
 
-    pub(crate) fn workers(&self) -> impl Iterator<Item = &Staff> {
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerProcess> {
         self.slots.iter().flat_map(Slot::workers)
     }
 
-    fn workers_mut(&mut self) -> impl Iterator<Item = &mut Staff> {
+    fn workers_mut(&mut self) -> impl Iterator<Item = &mut WorkerProcess> {
         self.slots.iter_mut().flat_map(Slot::workers_mut)
     }
 
-    pub(crate) fn worker(&self, id: Id) -> Option<&Staff> {
+    pub(crate) fn worker(&self, id: Id) -> Option<&WorkerProcess> {
         self.workers().find(|worker| worker.id() == id)
     }
 
-    fn worker_mut(&mut self, id: Id) -> Option<&mut Staff> {
+    fn worker_mut(&mut self, id: Id) -> Option<&mut WorkerProcess> {
         self.workers_mut().find(|worker| worker.id() == id)
     }
 
     /// Returns the names of all workers, by their slots.
     pub(crate) fn ids(&self) -> Vec<Id> {
-        self.workers().map(Staff::id).collect()
+        self.workers().map(WorkerProcess::id).collect()
     }
 
     /// Returns how many workers were started.
@@ -111,7 +111,7 @@ impl Fleet {
 
     /// Returns how many workers serve and give signs of life, and how many rows are in use up to the last one.
     pub(crate) fn rows(&self) -> (usize, usize) {
-        let serves = |worker: &&Staff| worker.state() == State::Serving && !worker.pulse().is_silent;
+        let serves = |worker: &&WorkerProcess| worker.state() == State::Serving && !worker.pulse().is_silent;
         let used = self.workers().map(|worker| worker.row() + 1).max().unwrap_or(0);
         (self.workers().filter(serves).count(), used)
     }
@@ -222,7 +222,7 @@ impl Fleet {
             requests_max: self.jitter.add(self.limits.requests_max),
             lifetime_max_ms: self.jitter.add(self.limits.lifetime_max_ms),
         };
-        self.slots[at].push(Staff::new(&birth));
+        self.slots[at].push(WorkerProcess::new(&birth));
         self.starts += 1;
         Some(birth)
     }
@@ -300,7 +300,7 @@ impl Fleet {
 
     /// Returns the generation of a worker.
     pub(crate) fn generation_of(&self, id: Id) -> Option<u32> {
-        self.workers().find(|worker| worker.id() == id).map(Staff::generation)
+        self.workers().find(|worker| worker.id() == id).map(WorkerProcess::generation)
     }
 
     /// Notes that a worker that ends has served, although it has not said so: its first request can end it before.
@@ -334,7 +334,7 @@ impl Fleet {
     /// Compares the workers that serve with their limits. `measured` measures one worker.
     pub(crate) fn measure(
         &mut self,
-        measured: impl Fn(&Staff) -> Option<Measured>,
+        measured: impl Fn(&WorkerProcess) -> Option<Measured>,
         now_ms: u64,
         out: &mut Vec<Action>,
     ) {
@@ -400,7 +400,7 @@ impl Fleet {
         })
     }
 
-    fn remove(&mut self, id: Id) -> Option<(&mut Slot, Staff)> {
+    fn remove(&mut self, id: Id) -> Option<(&mut Slot, WorkerProcess)> {
         self.slots.iter_mut().find_map(|slot| {
             let worker = slot.remove(id)?;
             Some((slot, worker))
@@ -409,7 +409,7 @@ impl Fleet {
 
     /// Returns the records for the next program: for each slot when it goes, and its workers.
     pub(crate) fn records(&self, now_ms: u64) -> Vec<Leaving> {
-        let of = |worker: &Staff| (worker.id(), worker.record());
+        let of = |worker: &WorkerProcess| (worker.id(), worker.record());
         let of_slot = |slot: &Slot| (slot.retires_ms(now_ms), slot.workers().iter().map(of).collect());
         self.slots.iter().map(of_slot).collect()
     }
@@ -424,7 +424,7 @@ impl Fleet {
             for record in records {
                 self.last = Id(self.last.0 + 1);
                 ids.push(self.last);
-                slot.push(Staff::taken(self.last, slot.number(), record));
+                slot.push(WorkerProcess::taken(self.last, slot.number(), record));
             }
         }
         ids

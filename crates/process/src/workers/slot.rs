@@ -5,7 +5,7 @@
 use crate::workers::action::{Action, Id};
 use crate::workers::backoff::backoff_ms;
 use crate::workers::cause::Reason;
-use crate::workers::staff::{Staff, State};
+use crate::workers::staff::{State, WorkerProcess};
 
 /// How long a slot waits after the first failure; twice as long after each further one.
 const BACKOFF_MS: u64 = 100;
@@ -23,7 +23,7 @@ pub(crate) struct Slot {
     /// The slot's number, from 1 on.
     number: usize,
     /// The slot's workers, the oldest first.
-    workers: Vec<Staff>,
+    workers: Vec<WorkerProcess>,
     /// Workers in a row that have ended soon after they were started.
     failures: u32,
     /// No worker is started before this time.
@@ -60,21 +60,21 @@ impl Slot {
         self.number
     }
 
-    pub(crate) fn workers(&self) -> &[Staff] {
+    pub(crate) fn workers(&self) -> &[WorkerProcess] {
         &self.workers
     }
 
-    pub(crate) fn workers_mut(&mut self) -> &mut [Staff] {
+    pub(crate) fn workers_mut(&mut self) -> &mut [WorkerProcess] {
         &mut self.workers
     }
 
     /// Adds a worker.
-    pub(crate) fn push(&mut self, worker: Staff) {
+    pub(crate) fn push(&mut self, worker: WorkerProcess) {
         self.workers.push(worker);
     }
 
     /// Removes a worker that is gone.
-    pub(crate) fn remove(&mut self, id: Id) -> Option<Staff> {
+    pub(crate) fn remove(&mut self, id: Id) -> Option<WorkerProcess> {
         let of = self.workers.iter().position(|worker| worker.id() == id)?;
         Some(self.workers.remove(of))
     }
@@ -120,7 +120,7 @@ impl Slot {
     }
 
     /// Returns the worker that serves and was not told to stop doing so.
-    pub(crate) fn serving(&self) -> Option<&Staff> {
+    pub(crate) fn serving(&self) -> Option<&WorkerProcess> {
         self.workers.iter().rev().find(|worker| worker.state() == State::Serving)
     }
 
@@ -136,12 +136,12 @@ impl Slot {
 
     /// Whether a worker starts, or was too slow to start and has not ended yet.
     pub(crate) fn is_starting(&self) -> bool {
-        self.workers.iter().any(Staff::is_starting)
+        self.workers.iter().any(WorkerProcess::is_starting)
     }
 
     /// Whether the slot is between two states, so that the supervisor looks at it more often.
     pub(crate) fn is_between(&self) -> bool {
-        !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(Staff::has_deadline)
+        !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(WorkerProcess::has_deadline)
     }
 
     /// Whether a worker has to be started: there is no worker, or the one that serves is to be replaced.

@@ -86,7 +86,7 @@ pub(crate) struct Record {
 
 /// One worker process.
 #[derive(Debug)]
-pub(crate) struct Staff {
+pub(crate) struct WorkerProcess {
     id: Id,
     number: usize,
     /// The process's number; 0 while it is being forked.
@@ -117,7 +117,7 @@ pub(crate) struct Staff {
     pulse: Pulse,
 }
 
-impl Staff {
+impl WorkerProcess {
     /// Makes a worker that starts.
     pub(crate) fn new(birth: &Birth) -> Self {
         Self {

@@ -43,7 +43,7 @@ pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
 }
 
 /// A place in code: file, line, function.
-pub(crate) type Place = (String, i32, String);
+pub(crate) type CodePlace = (String, i32, String);
 
 /// Whether threads have to be asked, because their frames cannot be read by another thread.
 pub(crate) fn is_needed() -> bool {
@@ -59,7 +59,7 @@ pub(crate) fn is_needed() -> bool {
 /// # Safety
 ///
 /// `thread` is a `pthread_t` of this process that does not end meanwhile.
-pub(crate) unsafe fn ask(thread: u64) -> io::Result<Vec<Place>> {
+pub(crate) unsafe fn ask(thread: u64) -> io::Result<Vec<CodePlace>> {
     let asker = ASKER.get().ok_or(io::ErrorKind::Unsupported)?;
     // SAFETY: as this function demands.
     unsafe { asker.lock().unwrap_or_else(PoisonError::into_inner).ask(thread) }
@@ -69,7 +69,7 @@ impl Asker {
     /// # Safety
     ///
     /// As [`ask`].
-    unsafe fn ask(&mut self, thread: u64) -> io::Result<Vec<Place>> {
+    unsafe fn ask(&mut self, thread: u64) -> io::Result<Vec<CodePlace>> {
         self.file.set_len(0)?;
         self.file.rewind()?;
         // SAFETY: as this function demands.
@@ -84,13 +84,13 @@ impl Asker {
 }
 
 /// Reads the stack that faulthandler has written, which begins with the innermost call.
-fn places(text: &str) -> Vec<Place> {
+fn places(text: &str) -> Vec<CodePlace> {
     let place = |line: &str| {
         let (file, rest) = line.strip_prefix("  File \"")?.rsplit_once("\", line ")?;
         let (line, name) = rest.split_once(" in ")?;
         Some((file.to_owned(), line.parse().ok()?, name.to_owned()))
     };
-    let mut places: Vec<Place> = text.lines().filter_map(place).collect();
+    let mut places: Vec<CodePlace> = text.lines().filter_map(place).collect();
     places.reverse();
     places
 }

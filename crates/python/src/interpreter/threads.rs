@@ -18,7 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
-use crate::interpreter::own_stack::{self, Place};
+use crate::interpreter::own_stack::{self, CodePlace};
 use crate::interpreter::{attach, held_stacks};
 
 /// Time that threads may still be inside the application after every loop has ended.
@@ -402,7 +402,7 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
 
 /// The stack of a thread, the outermost call first. No source is read, so that the thread is still there soon after.
 /// The interpreter's lock keeps its frames still.
-fn stack(py: Python<'_>, thread: u64) -> PyResult<Vec<Place>> {
+fn stack(py: Python<'_>, thread: u64) -> PyResult<Vec<CodePlace>> {
     let mut at =
         py.import("sys")?.call_method0("_current_frames")?.get_item(thread)?.cast_into::<PyFrame>().ok();
     let mut places = Vec::with_capacity(FRAMES_USUAL);
@@ -428,7 +428,7 @@ fn look<'py>(frame: &Bound<'py, PyFrame>) -> (Bound<'py, PyAny>, i32, Option<Bou
 }
 
 /// A stack as the interpreter prints it, with its lines of source.
-fn print(py: Python<'_>, places: &[Place]) -> PyResult<String> {
+fn print(py: Python<'_>, places: &[CodePlace]) -> PyResult<String> {
     let traceback = py.import("traceback")?;
     let summary = traceback.getattr("FrameSummary")?;
     let keywords = PyDict::new(py);

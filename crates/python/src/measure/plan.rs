@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Slow, Statuses, Until};
-use adyton_cli::bench::{self, Bench, Data, Part};
+use adyton_cli::bench::{self, Bench, Data, FormPart};
 
 /// Parses conditions.
 pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>, String> {
@@ -150,7 +150,7 @@ fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
 }
 
 /// A field of a form, behind its boundary.
-fn part(part: &Part) -> Result<Vec<u8>, String> {
+fn part(part: &FormPart) -> Result<Vec<u8>, String> {
     let file = part.filename.as_ref().map(|name| format!("; filename=\"{}\"", name.replace('"', "%22")));
     // Browsers send this type for a file whose type they do not know (RFC 7578 section 4.4).
     let of_file = part.filename.as_ref().map(|_| "application/octet-stream");

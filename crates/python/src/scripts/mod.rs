@@ -214,8 +214,10 @@ impl Scripts {
             Err(error) if threads::is_timeout(py, &error) => Err(error),
             Err(error) => {
                 let follows = if before.is_some() { "; the version before it goes on" } else { "" };
-                let text: String =
-                    py.import("adyton._application.failed")?.call_method1("report", (error.value(py),))?.extract()?;
+                let text: String = py
+                    .import("adyton._application.failed")?
+                    .call_method1("report", (error.value(py),))?
+                    .extract()?;
                 log::write(
                     &messages::PAGE_NOT_LOADED,
                     format_args!("{path} cannot be loaded{follows}:\n{}", text.trim_end()),

@@ -21,7 +21,7 @@ const TEXT_TYPE: &str = "text/html; charset=utf-8";
 
 /// Reads the error pages that a folder's file names.
 #[derive(Clone, Copy)]
-pub(super) struct Pages<'f> {
+pub(super) struct FolderPages<'f> {
     pub(super) file: &'f FolderFile<'f>,
     /// Names of all files that hold settings of folders.
     pub(super) names: &'f [String],
@@ -29,7 +29,7 @@ pub(super) struct Pages<'f> {
     pub(super) sources: &'f [Sources],
 }
 
-impl Pages<'_> {
+impl FolderPages<'_> {
     /// Reads the pages of an `.adyton.toml`; `may_run`: folders may have files run.
     ///
     /// # Errors

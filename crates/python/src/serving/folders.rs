@@ -18,7 +18,7 @@ use adyton_server::{
 };
 
 use super::failure::Failure;
-use super::folder_pages::{Pages, is_beneath};
+use super::folder_pages::{FolderPages, is_beneath};
 use super::folder_runs::{apache, apache_indexes, indexes, own};
 use super::scripts::programs;
 
@@ -174,8 +174,8 @@ impl Reader {
     }
 
     /// The reader of a file's error pages.
-    fn pages<'f>(&'f self, file: &'f FolderFile<'f>) -> Pages<'f> {
-        Pages { file, names: &self.names, sources: &self.sources }
+    fn pages<'f>(&'f self, file: &'f FolderFile<'f>) -> FolderPages<'f> {
+        FolderPages { file, names: &self.names, sources: &self.sources }
     }
 
     /// The rules of a file, without its pages.

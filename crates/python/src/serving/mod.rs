@@ -173,7 +173,7 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     serve_as(py, settings, applications, parts, false)
 }
 
-/// Imports the application, and forks a worker whenever the supervisor wants one. Returns in each worker like [`work`],
+/// Imports the application, and forks a worker whenever the supervisor wants one. Returns in each worker like [`work()`],
 /// and in this process when no more workers are wanted.
 pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> Result<bool, Failure> {
     let orders = PrototypeOrders::open(line).map_err(Failure::system)?;
@@ -426,7 +426,8 @@ fn serve_at(
     // A worker's supervisor prints one banner for all workers.
     let banner = line.is_none().then(|| -> PyResult<String> {
         warn_of_root(settings, false);
-        let python: String = py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
+        let python: String =
+            py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
         Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
     let banner = banner.transpose()?;

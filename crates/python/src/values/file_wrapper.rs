@@ -32,7 +32,7 @@ impl FileWrapper {
     /// The file behind the wrapper, if its `read()` reads a regular file of the kernel, and nothing comes between the
     /// two.
     pub(crate) fn sendable(&self, py: Python<'_>) -> Option<Sendable> {
-        let Place { number, offset } = Place::of(self.file.bind(py)).ok()??;
+        let FileSpan { number, offset } = FileSpan::of(self.file.bind(py)).ok()??;
         // SAFETY: the file object, which we hold, says that this descriptor is its own and open; it is
         // only borrowed to make our own from it.
         let owned = unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned().ok()?;
@@ -42,12 +42,12 @@ impl FileWrapper {
 }
 
 /// Descriptor and offset at which `read()` would begin to read.
-struct Place {
+struct FileSpan {
     number: i32,
     offset: u64,
 }
 
-impl Place {
+impl FileSpan {
     /// Finds the descriptor by the type of `read`, and not by `fileno()`, which for `gzip.open()` is the compressed
     /// file's. A `read` that is bound to a reader of `io` is that reader's own, whether it came from the reader or from
     /// a proxy around it.

@@ -30,7 +30,7 @@ thread_local! {
     static CURRENT: Cell<(*const Exchange, *mut Reply<'static>)> = const { Cell::new((null(), null_mut())) };
 }
 
-struct State {
+struct ExchangeState {
     /// The rendered arguments of `start_response`: checked in the call, so that an error is raised there.
     head: Vec<u8>,
     facts: Option<HeadFacts>,
@@ -43,7 +43,7 @@ struct State {
 /// The `start_response` of a request, and the arguments that it got.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Exchange {
-    state: Mutex<State>,
+    state: Mutex<ExchangeState>,
 }
 
 /// Objects that a request lends to the application, and reuses unless the application keeps them.
@@ -79,8 +79,13 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
 
 impl Lent {
     pub(crate) fn new(py: Python<'_>) -> PyResult<Self> {
-        let state =
-            State { head: Vec::new(), facts: None, begun: false, over: false, fields: Fields::default() };
+        let state = ExchangeState {
+            head: Vec::new(),
+            facts: None,
+            begun: false,
+            over: false,
+            fields: Fields::default(),
+        };
         let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
         let write = function(py, &WRITE, exchange.bind(py).as_any())?;
         let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
@@ -116,7 +121,7 @@ fn function(py: Python<'_>, definition: &'static Definition, this: &Bound<'_, Py
 }
 
 impl Exchange {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +156,7 @@ impl Exchange {
         state.facts = None;
         state.head.clear();
         // Rendering runs no Python code, so holding the lock is safe; describing an error may run some.
-        let State { head, fields, .. } = &mut *state;
+        let ExchangeState { head, fields, .. } = &mut *state;
         let rendered = render(head, fields, (code, reason), headers);
         match rendered {
             Ok(facts) => {

@@ -27,13 +27,13 @@ enum Source {
     Live(Arc<Mutex<Live>>),
 }
 
-struct State {
+struct InputState {
     source: Source,
     /// The next bytes.
     pieces: Pieces,
 }
 
-impl State {
+impl InputState {
     fn of(body: Body<'_>) -> Self {
         let (source, pieces) = match body {
             Body::Empty => (Source::Memory, Pieces::default()),
@@ -53,7 +53,7 @@ impl State {
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Input {
     /// Locked for as long as a read takes, which the client decides: an attached thread must not wait for it.
-    state: Mutex<State>,
+    state: Mutex<InputState>,
     /// Whether the request is over.
     over: AtomicBool,
     /// Whether the client broke off inside its body: a failure of the application is then not its fault.
@@ -67,13 +67,13 @@ impl Input {
 
     /// Takes a body. Bytes in the loop's buffer, which other requests need, are copied.
     pub(crate) fn new(body: Body<'_>) -> Self {
-        let state = Mutex::new(State::of(body));
+        let state = Mutex::new(InputState::of(body));
         Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
     /// Makes this the input of another request.
     pub(crate) fn begin(&self, body: Body<'_>) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::of(body);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = InputState::of(body);
         self.over.store(false, Ordering::Relaxed);
         self.broken.store(false, Ordering::Relaxed);
     }
@@ -83,7 +83,7 @@ impl Input {
         self.over.store(true, Ordering::Relaxed);
         // A thread that holds the lock and reads just now checks `over` when it has read.
         if let Ok(mut state) = self.state.try_lock() {
-            *state = State::of(Body::Empty);
+            *state = InputState::of(Body::Empty);
         }
     }
 
@@ -94,7 +94,7 @@ impl Input {
 
     /// Locks the state. While another thread reads, this one waits detached, because the reader needs the interpreter
     /// to go on.
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, InputState> {
         loop {
             match self.state.try_lock() {
                 Ok(state) => return state,
@@ -108,7 +108,7 @@ impl Input {
     fn with<'py>(
         &self,
         py: Python<'py>,
-        read: impl FnOnce(&mut State) -> PyResult<Bound<'py, PyBytes>>,
+        read: impl FnOnce(&mut InputState) -> PyResult<Bound<'py, PyBytes>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let mut state = self.lock(py);
         let is_over = || self.over.load(Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl Input {
     }
 }
 
-impl State {
+impl InputState {
     /// Reads more into memory, of a file up to `bytes`; `false` at the end. Detached, because a disk or a client may be
     /// slow.
     fn fill(&mut self, py: Python<'_>, bytes: usize) -> PyResult<bool> {

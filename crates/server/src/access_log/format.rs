@@ -4,14 +4,14 @@ use adyton_http::Known;
 use adyton_log::stamp::Stamp;
 
 use super::record::Record;
-use super::step::Step;
+use super::step::FormatStep;
 use super::{json, line};
 
 /// The way in which a line is made.
 #[derive(Debug)]
 pub(super) enum Format {
     /// By these steps, one after the other.
-    Steps(Vec<Step>),
+    Steps(Vec<FormatStep>),
     /// As one JSON object.
     Json,
 }
@@ -42,7 +42,7 @@ impl Format {
 }
 
 /// Reads `format`, which ends in a line feed from here on.
-fn read_steps(format: &str) -> Result<Vec<Step>, String> {
+fn read_steps(format: &str) -> Result<Vec<FormatStep>, String> {
     if format.len() > FORMAT_BYTES_MAX {
         return Err(format!("the access log format is longer than {FORMAT_BYTES_MAX} bytes"));
     }
@@ -55,7 +55,7 @@ fn read_steps(format: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut rest = format;
     while let Some(at) = rest.find(['%', '\\']) {
-        push(&mut steps, Step::Text(rest[..at].into()));
+        push(&mut steps, FormatStep::Text(rest[..at].into()));
         let (sign, behind) = (&rest[at..=at], &rest[at + 1..]);
         let read = if sign == "%" { read_atom(behind) } else { read_escape(behind) };
         let (step, bytes) = read.map_err(|fault| {
@@ -65,22 +65,22 @@ fn read_steps(format: &str) -> Result<Vec<Step>, String> {
         push(&mut steps, step);
         rest = &behind[bytes..];
     }
-    push(&mut steps, Step::Text(rest.into()));
-    push(&mut steps, Step::Text("\n".into()));
+    push(&mut steps, FormatStep::Text(rest.into()));
+    push(&mut steps, FormatStep::Text("\n".into()));
     Ok(steps)
 }
 
 /// Appends `step`; neighbouring pieces of text become one.
-fn push(steps: &mut Vec<Step>, step: Step) {
+fn push(steps: &mut Vec<FormatStep>, step: FormatStep) {
     match (steps.last_mut(), step) {
-        (Some(Step::Text(last)), Step::Text(text)) => last.extend_from_slice(&text),
-        (_, Step::Text(text)) if text.is_empty() => {}
+        (Some(FormatStep::Text(last)), FormatStep::Text(text)) => last.extend_from_slice(&text),
+        (_, FormatStep::Text(text)) if text.is_empty() => {}
         (_, step) => steps.push(step),
     }
 }
 
 /// Reads the text behind a `%`; returns the step and its length in bytes.
-fn read_atom(behind: &str) -> Result<(Step, usize), String> {
+fn read_atom(behind: &str) -> Result<(FormatStep, usize), String> {
     if let Some(named) = behind.strip_prefix('{') {
         let Some((name, kind)) = named.split_once('}') else {
             return Err("%{ has no closing brace".to_owned());
@@ -88,43 +88,43 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
         return match kind.chars().next() {
             Some('i') => Ok((field(name)?, "{}i".len() + name.len())),
             Some('P') if name == "group" => {
-                Ok((Step::Text(adyton_log::group().unwrap_or("-").into()), "{group}P".len()))
+                Ok((FormatStep::Text(adyton_log::group().unwrap_or("-").into()), "{group}P".len()))
             }
             kind => Err(unknown(&format!("{{{name}}}{}", kind.map(String::from).unwrap_or_default()))),
         };
     }
     if behind.starts_with(">s") {
-        return Ok((Step::Status, ">s".len()));
+        return Ok((FormatStep::Status, ">s".len()));
     }
     let Some(atom) = behind.chars().next() else {
         return Err("% stands alone; write %% for a percent sign".to_owned());
     };
     let step = match atom {
-        '%' => Step::Text("%".into()),
-        'l' => Step::Text("-".into()),
-        'u' => Step::User,
-        'P' => Step::Text(std::process::id().to_string().into()),
-        'h' | 'a' => Step::Client,
-        't' => Step::Time,
-        'r' => Step::RequestLine,
-        'm' => Step::Method,
-        'U' => Step::Path,
-        'q' => Step::Query,
-        'H' => Step::Protocol,
-        's' => Step::Status,
-        'B' => Step::Bytes,
-        'b' => Step::BytesOrDash,
-        'D' => Step::Microseconds,
-        'T' => Step::Seconds,
-        'L' => Step::Id,
-        'v' => Step::Site,
+        '%' => FormatStep::Text("%".into()),
+        'l' => FormatStep::Text("-".into()),
+        'u' => FormatStep::User,
+        'P' => FormatStep::Text(std::process::id().to_string().into()),
+        'h' | 'a' => FormatStep::Client,
+        't' => FormatStep::Time,
+        'r' => FormatStep::RequestLine,
+        'm' => FormatStep::Method,
+        'U' => FormatStep::Path,
+        'q' => FormatStep::Query,
+        'H' => FormatStep::Protocol,
+        's' => FormatStep::Status,
+        'B' => FormatStep::Bytes,
+        'b' => FormatStep::BytesOrDash,
+        'D' => FormatStep::Microseconds,
+        'T' => FormatStep::Seconds,
+        'L' => FormatStep::Id,
+        'v' => FormatStep::Site,
         _ => return Err(unknown(&atom.to_string())),
     };
     Ok((step, atom.len_utf8()))
 }
 
 /// Returns the step that writes a field of the request.
-fn field(name: &str) -> Result<Step, String> {
+fn field(name: &str) -> Result<FormatStep, String> {
     let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token_byte) {
         return Err(format!("%{{{}}}i does not name a field", name.escape_debug()));
@@ -132,8 +132,8 @@ fn field(name: &str) -> Result<Step, String> {
     match Known::find(name.as_bytes()) {
         Known::Authorization | Known::Cookie | Known::ProxyAuthorization => Err(secret(name)),
         Known::Other if name.eq_ignore_ascii_case("Set-Cookie") => Err(secret(name)),
-        Known::Other => Ok(Step::OtherField(name.to_owned())),
-        known => Ok(Step::Field(known)),
+        Known::Other => Ok(FormatStep::OtherField(name.to_owned())),
+        known => Ok(FormatStep::Field(known)),
     }
 }
 
@@ -146,7 +146,7 @@ fn unknown(atom: &str) -> String {
 }
 
 /// Reads the text behind a backslash; returns the step and its length in bytes.
-fn read_escape(behind: &str) -> Result<(Step, usize), String> {
+fn read_escape(behind: &str) -> Result<(FormatStep, usize), String> {
     let text = match behind.chars().next() {
         Some('n') => "\n",
         Some('t') => "\t",
@@ -157,7 +157,7 @@ fn read_escape(behind: &str) -> Result<(Step, usize), String> {
         }
         None => return Err(r"\ stands alone; write \\ for a backslash".to_owned()),
     };
-    Ok((Step::Text(text.into()), 1))
+    Ok((FormatStep::Text(text.into()), 1))
 }
 
 /// Atoms that [`read_atom`] knows, for the message about an unknown one.
@@ -179,19 +179,19 @@ mod tests {
     /// The common format becomes as few steps as it can.
     #[test]
     fn text_is_joined() {
-        let text = |text: &str| Step::Text(text.into());
+        let text = |text: &str| FormatStep::Text(text.into());
         let expected = vec![
-            Step::Client,
+            FormatStep::Client,
             text(" - "),
-            Step::User,
+            FormatStep::User,
             text(" "),
-            Step::Time,
+            FormatStep::Time,
             text(" \""),
-            Step::RequestLine,
+            FormatStep::RequestLine,
             text("\" "),
-            Step::Status,
+            FormatStep::Status,
             text(" "),
-            Step::BytesOrDash,
+            FormatStep::BytesOrDash,
             text("\n"),
         ];
 

@@ -9,41 +9,41 @@ use adyton_log::stamp::Stamp;
 
 use super::client;
 use super::record::Record;
-use super::step::Step;
+use super::step::FormatStep;
 
 /// Appends the line that `steps` make of `record`.
-pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stamp: &Stamp) {
+pub(super) fn write(out: &mut Vec<u8>, steps: &[FormatStep], record: &Record<'_>, stamp: &Stamp) {
     for step in steps {
         match step {
-            Step::Text(text) => out.extend_from_slice(text),
-            Step::Client => match record.peer {
+            FormatStep::Text(text) => out.extend_from_slice(text),
+            FormatStep::Client => match record.peer {
                 Some(peer) => client::write(out, peer),
                 None => out.push(b'-'),
             },
-            Step::User => write_or_dash(out, record.user.map(str::as_bytes)),
-            Step::Site => write_or_dash(out, record.site.map(str::as_bytes)),
-            Step::Time => out.extend_from_slice(stamp.apache()),
-            Step::RequestLine => write_or_dash(out, request_line(record)),
-            Step::Method => write_or_dash(out, record.method()),
-            Step::Path => write_or_dash(out, record.path()),
-            Step::Query => {
+            FormatStep::User => write_or_dash(out, record.user.map(str::as_bytes)),
+            FormatStep::Site => write_or_dash(out, record.site.map(str::as_bytes)),
+            FormatStep::Time => out.extend_from_slice(stamp.apache()),
+            FormatStep::RequestLine => write_or_dash(out, request_line(record)),
+            FormatStep::Method => write_or_dash(out, record.method()),
+            FormatStep::Path => write_or_dash(out, record.path()),
+            FormatStep::Query => {
                 if let Some(query) = record.query() {
                     out.push(b'?');
                     escape::write_text(out, query);
                 }
             }
-            Step::Protocol => write_or_dash(out, record.protocol()),
-            Step::Status => write_number(out, record.status.into()),
-            Step::BytesOrDash if record.body_bytes == 0 => out.push(b'-'),
-            Step::Bytes | Step::BytesOrDash => write_number(out, record.body_bytes),
-            Step::Id => write_id(out, record.id),
-            Step::Microseconds => write_number(out, record.duration_us),
-            Step::Seconds => write_number(out, record.duration_us / 1_000_000),
-            Step::Field(known) => {
+            FormatStep::Protocol => write_or_dash(out, record.protocol()),
+            FormatStep::Status => write_number(out, record.status.into()),
+            FormatStep::BytesOrDash if record.body_bytes == 0 => out.push(b'-'),
+            FormatStep::Bytes | FormatStep::BytesOrDash => write_number(out, record.body_bytes),
+            FormatStep::Id => write_id(out, record.id),
+            FormatStep::Microseconds => write_number(out, record.duration_us),
+            FormatStep::Seconds => write_number(out, record.duration_us / 1_000_000),
+            FormatStep::Field(known) => {
                 let has = record.request.filter(|request| request.has(*known));
                 write_values(out, has.into_iter().flat_map(|request| request.all(*known)));
             }
-            Step::OtherField(name) => write_values(out, other_fields(record, name)),
+            FormatStep::OtherField(name) => write_values(out, other_fields(record, name)),
         }
     }
 }

@@ -20,7 +20,7 @@ use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, Journal};
 use adyton_sys::clock;
 
-use crate::board::estate::{LINES_BYTES_MAX, Page, Pages, PagesOfLog};
+use crate::board::estate::{LINES_BYTES_MAX, LinePages, Page, PagesOfLog};
 pub use record::Record;
 
 use format::Format;
@@ -85,7 +85,7 @@ impl AccessLog {
 
     /// Notes lines that are not written yet in `pages`, too, and counts lost lines in `lost`. Only the first call has
     /// an effect.
-    pub(crate) fn leave_on(&mut self, pages: &Pages, lost: Counter) {
+    pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;
         }

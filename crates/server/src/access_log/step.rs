@@ -4,7 +4,7 @@ use adyton_http::Known;
 
 /// One part of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FormatStep {
     /// Text that is the same in every line.
     Text(Vec<u8>),
     /// `%h`, `%a`

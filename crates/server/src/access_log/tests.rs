@@ -280,7 +280,7 @@ fn standard_output_is_a_log() {
 #[test]
 fn lines_are_lost_when_nothing_takes_them() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());
-    let pages = Pages::new(std::sync::Arc::clone(&board), 1);
+    let pages = LinePages::new(std::sync::Arc::clone(&board), 1);
     let counter = Counter::new(std::sync::Arc::clone(&board), 0);
     let mut log = AccessLog::open(&Destination::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
     log.leave_on(&pages, counter);
@@ -300,7 +300,7 @@ fn lines_are_lost_when_nothing_takes_them() {
 #[test]
 fn lines_stay_noted() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());
-    let pages = || Pages::new(std::sync::Arc::clone(&board), 1);
+    let pages = || LinePages::new(std::sync::Arc::clone(&board), 1);
     let counter = || Counter::new(std::sync::Arc::clone(&board), 0);
     let mut log = AccessLog::open(&Destination::File("/dev/null".into()), "%s", QUEUE_BYTES_MAX).unwrap();
     log.leave_on(&pages(), counter());

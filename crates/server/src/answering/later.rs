@@ -15,7 +15,7 @@ use crate::threads::home::Home;
 pub(crate) type Made = Box<dyn FnOnce(&mut Reply<'_>) -> Outcome + Send>;
 
 /// The state of a ticket.
-enum State {
+enum TicketState {
     Open,
     Redeemed(Made),
     /// Answered, or no client waits any more.
@@ -25,16 +25,16 @@ enum State {
 /// The right to answer one request. If it is dropped without an answer, the request fails.
 pub struct Ticket {
     key: usize,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<TicketState>>,
     home: Arc<dyn Home>,
 }
 
 /// The part of a ticket that the server keeps. Dropping it closes the ticket.
-pub struct Claim(Arc<Mutex<State>>);
+pub struct Claim(Arc<Mutex<TicketState>>);
 
 /// The two parts of a new ticket.
 pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
-    let state = Arc::new(Mutex::new(State::Open));
+    let state = Arc::new(Mutex::new(TicketState::Open));
     (Ticket { key, state: Arc::clone(&state), home }, Claim(state))
 }
 
@@ -48,13 +48,13 @@ impl Ticket {
 
     /// Whether a client still waits: the client may have gone, or the request's time may be over.
     pub fn is_awaited(&self) -> bool {
-        matches!(*lock(&self.state), State::Open)
+        matches!(*lock(&self.state), TicketState::Open)
     }
 
     fn fulfil(&self, answer: Made) {
         let mut state = lock(&self.state);
-        if matches!(*state, State::Open) {
-            *state = State::Redeemed(answer);
+        if matches!(*state, TicketState::Open) {
+            *state = TicketState::Redeemed(answer);
             drop(state);
             self.home.redeemed(self.key);
         }
@@ -70,14 +70,14 @@ impl Drop for Ticket {
 impl Claim {
     /// Whether the ticket is redeemed, and not answered yet.
     pub(crate) fn is_redeemed(&self) -> bool {
-        matches!(*lock(&self.0), State::Redeemed(_))
+        matches!(*lock(&self.0), TicketState::Redeemed(_))
     }
 
     /// Takes the answer, once, if the ticket is redeemed.
     pub(crate) fn take(&self) -> Option<Made> {
         let mut state = lock(&self.0);
-        match std::mem::replace(&mut *state, State::Closed) {
-            State::Redeemed(answer) => Some(answer),
+        match std::mem::replace(&mut *state, TicketState::Closed) {
+            TicketState::Redeemed(answer) => Some(answer),
             other => {
                 *state = other;
                 None
@@ -88,7 +88,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let state = std::mem::replace(&mut *lock(&self.0), State::Closed);
+        let state = std::mem::replace(&mut *lock(&self.0), TicketState::Closed);
         // An answer has objects of its own, which are dropped without the lock.
         drop(state);
     }

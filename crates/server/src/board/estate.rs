@@ -66,13 +66,13 @@ const OUTSIDE: u64 = 1;
 const INSIDE: u64 = 2;
 
 /// Pages of lines, each either free or owned.
-pub(crate) struct Pages {
+pub(crate) struct LinePages {
     board: Arc<Board>,
     start: usize,
     taken: Arc<[AtomicBool; PAGES]>,
 }
 
-impl Pages {
+impl LinePages {
     /// The pages of an estate that begins at `start`.
     pub(crate) fn new(board: Arc<Board>, start: usize) -> Self {
         let taken = Arc::new(std::array::from_fn(|_| AtomicBool::new(false)));
@@ -82,13 +82,13 @@ impl Pages {
     /// The pages that a log with this [key](adyton_log::sink::Destination::key) may take.
     pub(crate) fn of_log(&self, key: u64) -> PagesOfLog {
         let (board, taken) = (Arc::clone(&self.board), Arc::clone(&self.taken));
-        PagesOfLog { all: Pages { board, start: self.start, taken }, key, used: Arc::default() }
+        PagesOfLog { all: LinePages { board, start: self.start, taken }, key, used: Arc::default() }
     }
 }
 
 /// Pages for one log.
 pub(crate) struct PagesOfLog {
-    all: Pages,
+    all: LinePages,
     key: u64,
     /// Number of pages that the log has.
     used: Arc<AtomicUsize>,
@@ -100,19 +100,19 @@ impl PagesOfLog {
         if self.used.load(Ordering::Relaxed) >= PAGES_OF_LOG {
             return None;
         }
-        let Pages { board, start, taken } = &self.all;
+        let LinePages { board, start, taken } = &self.all;
         let number = taken.iter().position(|taken| !taken.swap(true, Ordering::Acquire))?;
         let start = start + number * PAGE_CELLS;
         board.cells()[start].store(self.key, Ordering::Relaxed);
         self.used.fetch_add(1, Ordering::Relaxed);
-        let lines = Lines::new(Arc::clone(board), start + 1);
+        let lines = UnwrittenLines::new(Arc::clone(board), start + 1);
         Some(Page { lines, number, taken: Arc::clone(taken), used: Arc::clone(&self.used) })
     }
 }
 
 /// A page of lines. When it is dropped, it is emptied and free again.
 pub(crate) struct Page {
-    lines: Lines,
+    lines: UnwrittenLines,
     number: usize,
     taken: Arc<[AtomicBool; PAGES]>,
     used: Arc<AtomicUsize>,
@@ -137,14 +137,14 @@ impl Drop for Page {
 
 /// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and zeros, of which
 /// no line has any, fill its last cell.
-pub(crate) struct Lines {
+pub(crate) struct UnwrittenLines {
     board: Arc<Board>,
     start: usize,
     /// Cells that are filled.
     filled: usize,
 }
 
-impl Lines {
+impl UnwrittenLines {
     fn new(board: Arc<Board>, start: usize) -> Self {
         Self { board, start, filled: 0 }
     }
@@ -173,7 +173,7 @@ impl Lines {
     }
 }
 
-impl Leaves for Lines {
+impl Leaves for UnwrittenLines {
     fn push(&mut self, entry: &[u8]) {
         // Entries for which there is no room are not on the board.
         Self::push(self, entry);
@@ -299,8 +299,8 @@ mod tests {
     use adyton_sys::board::Board;
 
     use super::{
-        CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, PAGES_OF_LOG, Pages, PagesOfLog, TRACES, Trace,
-        entries, inside, lines,
+        CELLS, LINES_BYTES_MAX, Leaves, LinePages, PAGES, PAGES_OF_LOG, PagesOfLog, TRACES, Trace,
+        UnwrittenLines, entries, inside, lines,
     };
 
     fn board() -> io::Result<Arc<Board>> {
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
-        let all_pages = Pages::new(Arc::clone(&board), 1);
+        let all_pages = LinePages::new(Arc::clone(&board), 1);
         let pages = all_pages.of_log(7);
         let mut taken: Vec<_> = (0..PAGES).map_while(|_| pages.take()).collect();
         assert_eq!(PAGES_OF_LOG, taken.len());
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn lines_of_several_logs() -> io::Result<()> {
         let board = board()?;
-        let pages = Pages::new(Arc::clone(&board), 1);
+        let pages = LinePages::new(Arc::clone(&board), 1);
         let logs: Vec<_> = (0..=PAGES as u64).map(|key| pages.of_log(key)).collect();
         let mut taken: Vec<_> = logs.iter().filter_map(PagesOfLog::take).collect();
         assert_eq!(PAGES, taken.len());
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn entries_left() -> io::Result<()> {
         let board = board()?;
-        let mut noted = Lines::of_entries(Arc::clone(&board), 1);
+        let mut noted = UnwrittenLines::of_entries(Arc::clone(&board), 1);
         Leaves::push(&mut noted, b"an entry\nof two lines\n");
         Leaves::push(&mut noted, b"another\n");
 

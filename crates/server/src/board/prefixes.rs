@@ -45,7 +45,7 @@ pub const OTHERS: &str = "*";
 
 /// Counts of the requests with one prefix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct PrefixCount {
     /// Requests that were answered.
     pub requests: u64,
     /// Answers with 5xx.
@@ -55,7 +55,7 @@ pub struct Asked {
 }
 
 /// Requests by prefix.
-pub type Prefixes = BTreeMap<String, Asked>;
+pub type Prefixes = BTreeMap<String, PrefixCount>;
 
 /// Returns the first segment of a path: `/shop` of `/shop/cart/1`, `/` of `/` and of `/favicon.ico`.
 fn prefix_of(path: &[u8]) -> &[u8] {
@@ -168,7 +168,8 @@ pub(crate) fn read(cells: &[AtomicU64]) -> Prefixes {
     let mut all = Prefixes::new();
     for (at, row) in cells[..ROWS * ROW_CELLS].chunks_exact(ROW_CELLS).enumerate() {
         let get = |at: usize| row[at].load(Ordering::Relaxed);
-        let asked = Asked { requests: get(REQUESTS), errors: get(ERRORS), duration_us: get(DURATION_US) };
+        let asked =
+            PrefixCount { requests: get(REQUESTS), errors: get(ERRORS), duration_us: get(DURATION_US) };
         if asked.requests > 0 {
             let name = if at == ROWS - 1 { OTHERS.to_owned() } else { read_name(&row[NAME..REQUESTS]) };
             add_one(&mut all, name, asked);
@@ -196,7 +197,7 @@ pub(crate) fn add(sum: &mut Prefixes, other: &Prefixes) {
     }
 }
 
-fn add_one(sum: &mut Prefixes, name: String, asked: Asked) {
+fn add_one(sum: &mut Prefixes, name: String, asked: PrefixCount) {
     let mut has_room = sum.len() < NAMES_MAX || sum.contains_key(&name);
     if !has_room && asked.requests > 1 {
         // A name that was asked for once gives way.
@@ -290,7 +291,7 @@ mod tests {
 
         let mut sum = Prefixes::new();
         for number in 0..2 * NAMES_MAX {
-            let once = Asked { requests: 1, ..Asked::default() };
+            let once = PrefixCount { requests: 1, ..PrefixCount::default() };
             add(&mut sum, &Prefixes::from([(format!("/invented-{number}"), once)]));
         }
         add(&mut sum, &found);

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::board::prefixes::{Asked, NOWHERE, OTHERS, Prefixes};
+use crate::board::prefixes::{NOWHERE, OTHERS, PrefixCount, Prefixes};
 
 /// Rows of the table; the last is for all others.
 const ROWS: usize = 64;
@@ -55,7 +55,8 @@ pub(crate) fn read(cells: &[AtomicU64]) -> Sites {
     let mut all = Sites::new();
     for (at, row) in cells.chunks_exact(ROW_CELLS).enumerate() {
         let get = |at: usize| row[at].load(Ordering::Relaxed);
-        let asked = Asked { requests: get(REQUESTS), errors: get(ERRORS), duration_us: get(DURATION_US) };
+        let asked =
+            PrefixCount { requests: get(REQUESTS), errors: get(ERRORS), duration_us: get(DURATION_US) };
         let name = if at == ROWS - 1 { Some(OTHERS.to_owned()) } else { read_name(row) };
         if let Some(name) = name.filter(|_| asked.requests > 0) {
             all.insert(name, asked);
@@ -91,7 +92,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::{CELLS, ROWS, counts_of, read, row_of};
-    use crate::board::prefixes::Asked;
+    use crate::board::prefixes::PrefixCount;
 
     fn table() -> Vec<AtomicU64> {
         (0..CELLS).map(|_| AtomicU64::new(0)).collect()
@@ -114,7 +115,7 @@ mod tests {
         }
         count(&cells, Some(&long), false);
 
-        let asked = |requests, errors| Asked { requests, errors, duration_us: requests * 5 };
+        let asked = |requests, errors| PrefixCount { requests, errors, duration_us: requests * 5 };
         let expected = [("-", asked(1, 0)), ("a.example", asked(2, 1)), (&*long, asked(1, 0))];
         assert_eq!(
             expected.map(|(name, asked)| (name.to_owned(), asked)).into_iter().collect::<super::Sites>(),

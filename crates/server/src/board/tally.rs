@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::Counter;
 use adyton_sys::board::Board;
 
-use crate::board::estate::{self, Lines, Pages, Trace};
+use crate::board::estate::{self, LinePages, Trace, UnwrittenLines};
 use crate::board::prefixes::{self, Prefixes};
 use crate::board::site_counts::{self, Sites};
 
@@ -314,8 +314,8 @@ impl Tally {
     }
 
     /// The pages for lines of the access log that are not written yet.
-    pub(crate) fn pages(&self) -> Pages {
-        Pages::new(Arc::clone(&self.board), ESTATE)
+    pub(crate) fn pages(&self) -> LinePages {
+        LinePages::new(Arc::clone(&self.board), ESTATE)
     }
 
     /// Returns a counter for a cell that another part of the process counts in.
@@ -325,7 +325,7 @@ impl Tally {
 
     /// Has the error log of a worker note its unwritten entries on the board, and count the entries that it loses.
     pub fn keep_entries(&self) {
-        let entries = Lines::of_entries(Arc::clone(&self.board), ESTATE);
+        let entries = UnwrittenLines::of_entries(Arc::clone(&self.board), ESTATE);
         adyton_log::leave_in(self.counter(Cell::EntriesLost), Box::new(entries));
     }
 

@@ -99,7 +99,7 @@ pub(crate) fn audience_of(request: Request<'_>, with_cookies: bool) -> Audience 
 
 /// The parts of a key that are not in the request.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct KeyContext<'a> {
     /// The number of the site among all that ever existed in this process.
     pub(crate) site: u64,
     /// The listener.
@@ -112,7 +112,7 @@ pub(crate) struct Place<'a> {
 
 /// Writes the key of a request.
 #[inline]
-pub(crate) fn write_key(key: &mut Vec<u8>, request: Request<'_>, place: Place<'_>) {
+pub(crate) fn write_key(key: &mut Vec<u8>, request: Request<'_>, place: KeyContext<'_>) {
     key.clear();
     key.extend_from_slice(&place.site.to_le_bytes());
     key.extend_from_slice(&place.listener.to_le_bytes());
@@ -126,7 +126,7 @@ pub(crate) fn write_key(key: &mut Vec<u8>, request: Request<'_>, place: Place<'_
 }
 
 #[inline(never)]
-fn write_rest(key: &mut Vec<u8>, request: Request<'_>, place: Place<'_>) {
+fn write_rest(key: &mut Vec<u8>, request: Request<'_>, place: KeyContext<'_>) {
     if !place.sent.is_empty() {
         // No field name begins with a carriage return.
         key.extend_from_slice(b"\n\r");
@@ -170,7 +170,7 @@ fn is_one_of(name: &[u8], names: &[&[u8]]) -> bool {
 mod tests {
     use adyton_http1::{Head, Limits, Parsed};
 
-    use super::{Place, Use, use_of, write_key};
+    use super::{KeyContext, Use, use_of, write_key};
     use crate::client::asker::Asker;
 
     fn with<R>(request: &str, see: impl FnOnce(adyton_http::Request<'_>) -> R) -> R {
@@ -183,7 +183,7 @@ mod tests {
     fn key(request: &str, asker: Option<&Asker>) -> Vec<u8> {
         let mut key = b"what was there before".to_vec();
         with(request, |request| {
-            write_key(&mut key, request, Place { site: 1, listener: 0, sent: b"", asker });
+            write_key(&mut key, request, KeyContext { site: 1, listener: 0, sent: b"", asker });
         });
         key
     }

@@ -18,14 +18,14 @@ const PASS_MS: u64 = 5_000;
 const PASS_FAILED_MS: u64 = 1_000;
 
 /// A connection that waits for an answer that another one fetches.
-pub(crate) struct Waiter {
+pub(crate) struct WaitingConnection {
     pub(crate) home: Arc<dyn Home>,
     pub(crate) key: usize,
 }
 
 /// The kept answers.
 pub(crate) struct Cache {
-    store: Mutex<Store<Waiter>>,
+    store: Mutex<Store<WaitingConnection>>,
     /// The length of the longest answer that is kept.
     answer_bytes_max: usize,
     /// Bytes of answers that are being gathered, and how many there may be.
@@ -53,7 +53,7 @@ impl Cache {
     }
 
     /// Has a request wait for a fetch; returns `false` if the fetch has ended.
-    pub(crate) fn join(&self, fill: &Fill, waiter: Waiter) -> bool {
+    pub(crate) fn join(&self, fill: &Fill, waiter: WaitingConnection) -> bool {
         lock(&self.store).join(fill, waiter)
     }
 
@@ -80,7 +80,7 @@ impl Cache {
     }
 }
 
-fn wake(waiting: Vec<Waiter>) {
+fn wake(waiting: Vec<WaitingConnection>) {
     for waiter in waiting {
         waiter.home.redeemed(waiter.key);
     }

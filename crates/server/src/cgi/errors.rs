@@ -8,11 +8,11 @@ const LINE_BYTES_MAX: usize = 4 << 10;
 
 /// The beginning of a line whose end has not come.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub(crate) struct PartialLine {
     begun: Vec<u8>,
 }
 
-impl Lines {
+impl PartialLine {
     /// Logs the lines that have come.
     pub(crate) fn take(&mut self, bytes: &[u8], (name, id): (&str, &RequestId)) {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {

@@ -9,5 +9,5 @@ mod script;
 pub use action::Cgi;
 pub(crate) use action::WantedScript;
 pub(crate) use order::{Ends, order};
-pub(crate) use places::{Place, Places, Seat};
-pub(crate) use script::{Output, Part, Script, Stage};
+pub(crate) use places::{Permit, Places, Seat};
+pub(crate) use script::{Script, ScriptOutput, ScriptPart, ScriptStage};

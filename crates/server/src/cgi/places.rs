@@ -11,23 +11,23 @@ pub(crate) struct Places {
     most: usize,
     /// Maximum number of requests that may wait for a place.
     waiting_max: usize,
-    state: Mutex<State>,
+    state: Mutex<Queue>,
 }
 
 #[derive(Default)]
-struct State {
+struct Queue {
     taken: usize,
     waiting: VecDeque<Weak<Seat>>,
 }
 
 /// The right to run a script. When it is dropped, the next waiting request gets it.
-pub(crate) struct Place(Arc<Places>);
+pub(crate) struct Permit(Arc<Places>);
 
 /// A request that waits for a place, or has it. When it is dropped, the request waits no more.
 pub(crate) struct Seat {
     key: usize,
     home: Arc<dyn Home>,
-    place: Mutex<Option<Place>>,
+    place: Mutex<Option<Permit>>,
 }
 
 impl Places {
@@ -45,7 +45,7 @@ impl Places {
         if is_free {
             state.taken += 1;
             drop(state);
-            *lock(&seat.place) = Some(Place(Arc::clone(self)));
+            *lock(&seat.place) = Some(Permit(Arc::clone(self)));
             return Some(seat);
         }
         if state.waiting.len() >= self.waiting_max {
@@ -60,14 +60,14 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         while let Some(waiting) = state.waiting.pop_front() {
             let Some(seat) = waiting.upgrade() else { continue };
             // The place stays taken, by the next request. If that one goes meanwhile, the place is dropped with it.
             drop(state);
-            *lock(&seat.place) = Some(Place(Arc::clone(&self.0)));
+            *lock(&seat.place) = Some(Permit(Arc::clone(&self.0)));
             seat.home.redeemed(seat.key);
             return;
         }
@@ -82,7 +82,7 @@ impl Seat {
     }
 
     /// Takes the place out, once.
-    pub(crate) fn take(&self) -> Option<Place> {
+    pub(crate) fn take(&self) -> Option<Permit> {
         lock(&self.place).take()
     }
 }

@@ -7,8 +7,8 @@ use adyton_sys::child::{Exit, signal_name};
 use adyton_sys::forks::Own;
 use adyton_sys::pipe;
 
-use crate::cgi::errors::Lines;
-use crate::cgi::places::Place;
+use crate::cgi::errors::PartialLine;
+use crate::cgi::places::Permit;
 use crate::client::stored::Stored;
 
 /// Time in ms to wait for the exit of a script whose output has ended: the exit says whether the answer is whole.
@@ -19,20 +19,20 @@ const LAST_WORDS_BYTES_MAX: usize = 64 << 10;
 
 /// A part of a script that the loop watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ScriptPart {
     Output,
     Errors,
     Line,
 }
 
-impl Part {
+impl ScriptPart {
     /// All parts, by their numbers.
-    pub(crate) const ALL: [Part; 3] = [Part::Output, Part::Errors, Part::Line];
+    pub(crate) const ALL: [ScriptPart; 3] = [ScriptPart::Output, ScriptPart::Errors, ScriptPart::Line];
 }
 
 /// The progress of a script's answer.
 #[derive(Debug)]
-pub(crate) enum Stage {
+pub(crate) enum ScriptStage {
     /// The head: the bytes that have come, and how many of them were looked at.
     Head(Vec<u8>, usize),
     /// The body.
@@ -43,7 +43,7 @@ pub(crate) enum Stage {
 
 /// The result of reading a script's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum ScriptOutput {
     /// The number of bytes read.
     Bytes(usize),
     /// No bytes are there for now.
@@ -59,7 +59,7 @@ pub(crate) struct Script {
     pub(crate) id: RequestId,
     /// The connection whose request the script answers, until it has answered.
     pub(crate) client: Option<usize>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ScriptStage,
     pub(crate) is_unparsed: bool,
     /// Longest time without output, in ms; 0 is no limit.
     timeout_ms: u64,
@@ -69,19 +69,19 @@ pub(crate) struct Script {
     output: Option<Own>,
     errors: Option<Own>,
     line: Line,
-    lines: Lines,
+    lines: PartialLine,
     exit: Option<Exit>,
     /// Whether the script was told to end.
     is_ending: bool,
     /// The request body that the script reads; its disk space stays taken until the script has ended.
     _body: Option<Stored>,
-    _place: Place,
+    _place: Permit,
 }
 
 impl Script {
     pub(crate) fn new(
         (name, id): (String, RequestId),
-        (program, place): (Program, Place),
+        (program, place): (Program, Permit),
         body: Option<Stored>,
         timeout_ms: u64,
         now_ms: u64,
@@ -91,14 +91,14 @@ impl Script {
             name,
             id,
             client: None,
-            stage: Stage::Head(Vec::new(), 0),
+            stage: ScriptStage::Head(Vec::new(), 0),
             is_unparsed: false,
             timeout_ms,
             due_ms: None,
             output: Some(output),
             errors: Some(errors),
             line,
-            lines: Lines::default(),
+            lines: PartialLine::default(),
             exit: None,
             is_ending: false,
             _body: body,
@@ -109,12 +109,12 @@ impl Script {
     }
 
     /// Returns the descriptor of a part, if that has not ended.
-    pub(crate) fn watched(&self, part: Part) -> Option<std::os::fd::BorrowedFd<'_>> {
+    pub(crate) fn watched(&self, part: ScriptPart) -> Option<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
         match part {
-            Part::Output => self.output.as_ref().map(|output| output.as_fd()),
-            Part::Errors => self.errors.as_ref().map(|errors| errors.as_fd()),
-            Part::Line => Some(self.line.as_fd()),
+            ScriptPart::Output => self.output.as_ref().map(|output| output.as_fd()),
+            ScriptPart::Errors => self.errors.as_ref().map(|errors| errors.as_fd()),
+            ScriptPart::Line => Some(self.line.as_fd()),
         }
     }
 
@@ -142,14 +142,14 @@ impl Script {
     }
 
     /// Reads the script's output.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], now_ms: u64) -> Output {
+    pub(crate) fn read(&mut self, buffer: &mut [u8], now_ms: u64) -> ScriptOutput {
         let Some(output) = &self.output else { return self.at_end(now_ms) };
         match pipe::read_now(output, buffer) {
             Ok(Some(bytes @ 1..)) => {
                 self.give_time(now_ms);
-                Output::Bytes(bytes)
+                ScriptOutput::Bytes(bytes)
             }
-            Ok(None) => Output::Nothing,
+            Ok(None) => ScriptOutput::Nothing,
             Ok(Some(_)) | Err(_) => {
                 self.output = None;
                 if !self.is_ending {
@@ -161,15 +161,15 @@ impl Script {
         }
     }
 
-    fn at_end(&self, now_ms: u64) -> Output {
+    fn at_end(&self, now_ms: u64) -> ScriptOutput {
         match self.exit {
-            Some(Exit::Signal(_)) => Output::End { is_whole: false },
-            Some(Exit::Status(_)) => Output::End { is_whole: true },
+            Some(Exit::Signal(_)) => ScriptOutput::End { is_whole: false },
+            Some(Exit::Status(_)) => ScriptOutput::End { is_whole: true },
             // The script has closed its output, and goes on with something else.
             None if self.due_ms.is_none_or(|due_ms| due_ms <= now_ms) => {
-                Output::End { is_whole: !self.is_ending }
+                ScriptOutput::End { is_whole: !self.is_ending }
             }
-            None => Output::Nothing,
+            None => ScriptOutput::Nothing,
         }
     }
 
@@ -225,7 +225,7 @@ impl Script {
     /// Releases a script whose output nobody wants any more: it may go on until its time is over.
     pub(crate) fn release(&mut self, now_ms: u64) {
         self.client = None;
-        self.stage = Stage::Over;
+        self.stage = ScriptStage::Over;
         self.output = None;
         self.give_time(now_ms);
     }

@@ -147,7 +147,7 @@ pub(crate) enum Flushed {
 
 /// The next step when everything is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
+enum AfterSending {
     /// The connection stays as it is.
     Wait,
     /// Our side of it ends.
@@ -267,7 +267,7 @@ impl Output {
     ///
     /// The connection is gone; or `UnexpectedEof` when a file became shorter than the answer promised.
     pub(crate) fn flush(&mut self, transport: &mut Transport) -> io::Result<Flushed> {
-        self.send(transport, Then::Wait)
+        self.send(transport, AfterSending::Wait)
     }
 
     /// Sends like [`Output::flush`], and ends our side at once if everything is taken: the end then leaves in the same
@@ -277,10 +277,10 @@ impl Output {
     ///
     /// The errors of [`Output::flush`].
     pub(crate) fn flush_and_end(&mut self, transport: &mut Transport) -> io::Result<Flushed> {
-        self.send(transport, Then::End)
+        self.send(transport, AfterSending::End)
     }
 
-    fn send(&mut self, transport: &mut Transport, then: Then) -> io::Result<Flushed> {
+    fn send(&mut self, transport: &mut Transport, then: AfterSending) -> io::Result<Flushed> {
         let flushed = self.send_what_is_taken(transport, then)?;
         if flushed == Flushed::Blocked && self.tail.len() >= SEGMENT_BYTES_MIN {
             self.tail.shrink_to_fit();
@@ -290,7 +290,7 @@ impl Output {
         Ok(flushed)
     }
 
-    fn send_what_is_taken(&mut self, transport: &mut Transport, then: Then) -> io::Result<Flushed> {
+    fn send_what_is_taken(&mut self, transport: &mut Transport, then: AfterSending) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
             if !self.corked && fills_packets(&queue.segments, &self.tail, then) {
                 transport.hold(true);
@@ -310,13 +310,13 @@ impl Output {
             }
         }
         while self.sent < self.tail.len() {
-            let Some(bytes) = transport.send(&self.tail[self.sent..], then == Then::End)? else {
+            let Some(bytes) = transport.send(&self.tail[self.sent..], then == AfterSending::End)? else {
                 return Ok(Flushed::Blocked);
             };
             self.sent += bytes;
             self.total_bytes += bytes as u64;
         }
-        if then == Then::Wait && std::mem::take(&mut self.corked) {
+        if then == AfterSending::Wait && std::mem::take(&mut self.corked) {
             transport.hold(false);
         }
         self.sent = 0;
@@ -327,9 +327,9 @@ impl Output {
 
 /// Whether holding packets back until they are full spares some. `sendfile(2)` cannot say that something follows, such
 /// as the next part or the end; a head can, so one file behind it needs nothing.
-fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
+fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: AfterSending) -> bool {
     let segments = queue.len() + usize::from(!tail.is_empty());
-    let is_more_than_a_file = then == Then::End || segments > 2;
+    let is_more_than_a_file = then == AfterSending::End || segments > 2;
     is_more_than_a_file && queue.iter().any(|segment| matches!(segment, Segment::File { .. }))
 }
 
@@ -339,7 +339,7 @@ fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
 fn send_memory(
     transport: &mut Transport,
     queue: &mut Queue,
-    (tail, then): (&[u8], Then),
+    (tail, then): (&[u8], AfterSending),
     (sent, total_bytes): (&mut usize, &mut u64),
 ) -> io::Result<Flushed> {
     let segments = queue.segments.iter().map(Segment::memory);
@@ -352,7 +352,7 @@ fn send_memory(
         (count, offered) = (count + 1, offered + bytes.len());
     }
     // A file that follows fills the packet that these bytes begin.
-    let more = count < queue.segments.len() + usize::from(!tail.is_empty()) || then == Then::End;
+    let more = count < queue.segments.len() + usize::from(!tail.is_empty()) || then == AfterSending::End;
     let Some(bytes) = transport.send_vectored(&slices[..count], more)? else {
         return Ok(Flushed::Blocked);
     };
@@ -504,11 +504,11 @@ mod tests {
             kinds.chars().map(segment).collect()
         };
         for (kinds, tail, then, held) in [
-            ("mf", "", Then::Wait, false),
-            ("mf", "", Then::End, true),
-            ("mf", "the next head", Then::Wait, true),
-            ("mfmf", "", Then::Wait, true),
-            ("mmm", "", Then::End, false),
+            ("mf", "", AfterSending::Wait, false),
+            ("mf", "", AfterSending::End, true),
+            ("mf", "the next head", AfterSending::Wait, true),
+            ("mfmf", "", AfterSending::Wait, true),
+            ("mmm", "", AfterSending::End, false),
         ] {
             let found = fills_packets(&of(kinds), tail.as_bytes(), then);
             assert_eq!(held, found, "{kinds} {tail} {then:?}");

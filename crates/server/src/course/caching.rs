@@ -11,10 +11,10 @@ use crate::answering::exchange::parse_again;
 use crate::answering::step::Step;
 use crate::board::tally::Cell;
 use crate::cache::keeping::Keeping;
-use crate::cache::store::{Filling, Waiter};
+use crate::cache::store::{Filling, WaitingConnection};
 use crate::cache::wanting::Wanting;
 use crate::client::connection::Connection;
-use crate::course::script_answer::Then;
+use crate::course::script_answer::Rest;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::threads::desk::Desk;
 
@@ -51,7 +51,7 @@ impl Loop {
         self.tickets
             .waiting
             .insert(key, Waiting { exchange, awaits, since_ms: now_ms, due_ms: Some(due_ms) });
-        let waiter = Waiter { home: Arc::clone(&self.shared.homes[self.home]), key };
+        let waiter = WaitingConnection { home: Arc::clone(&self.shared.homes[self.home]), key };
         let waits = self.shared.cache.join(&fill, waiter);
         Step::Away(if waits { None } else { self.look_again(key, desk, false) })
     }
@@ -78,11 +78,11 @@ impl Loop {
                 Found::Fresh(kept) | Found::Stale(kept) => {
                     return self.answer_waiting(key, desk, |reply, request| {
                         reply.give_kept(request, &kept, (now_ms, true));
-                        Then::Nothing
+                        Rest::Nothing
                     });
                 }
                 Found::Wait(fill) => {
-                    let waiter = Waiter { home: Arc::clone(&self.shared.homes[self.home]), key };
+                    let waiter = WaitingConnection { home: Arc::clone(&self.shared.homes[self.home]), key };
                     if cache.join(&fill, waiter) {
                         return None;
                     }

@@ -8,7 +8,7 @@ use crate::answering::errand::{Errand, LOOK_FOR_CLIENT_MS};
 use crate::answering::exchange::{Exchange, RequestBytes, parse_again};
 use crate::answering::reply::Reply;
 use crate::answering::step::{Next, Step};
-use crate::cgi::{Output, Stage};
+use crate::cgi::{ScriptOutput, ScriptStage};
 use crate::client::connection::{Connection, Phase, Respond};
 use crate::client::output::Flushed;
 use crate::event_loop::{Loop, Waiting};
@@ -25,7 +25,7 @@ pub(crate) const SCRIPT_FAILED: &str = "The script has failed.";
 
 /// The part of an answer that follows the written one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum Rest {
     /// Nothing: it is whole, or cut.
     Nothing,
     /// More of the script's output.
@@ -46,14 +46,15 @@ impl Loop {
         let now_ms = self.now_ms;
         let script = self.scripts.get_mut(number)?;
         let most = desk.buffer.len().min(READ_BYTES);
-        let Stage::Head(mut bytes, seen) = std::mem::replace(&mut script.stage, Stage::Over) else {
+        let ScriptStage::Head(mut bytes, seen) = std::mem::replace(&mut script.stage, ScriptStage::Over)
+        else {
             return None;
         };
         let end = loop {
             match script.read(&mut desk.buffer[..most], now_ms) {
-                Output::Bytes(read) => bytes.extend_from_slice(&desk.buffer[..read]),
-                Output::Nothing => break None,
-                Output::End { is_whole } => break Some(is_whole),
+                ScriptOutput::Bytes(read) => bytes.extend_from_slice(&desk.buffer[..read]),
+                ScriptOutput::Nothing => break None,
+                ScriptOutput::End { is_whole } => break Some(is_whole),
             }
             if bytes.len() > HEAD_BYTES_MAX {
                 break None;
@@ -61,7 +62,7 @@ impl Loop {
         };
         if end.is_none() && script.has_ended_output() {
             // How the script ends tells whether that was all of its output.
-            script.stage = Stage::Head(bytes, seen);
+            script.stage = ScriptStage::Head(bytes, seen);
             return None;
         }
         let found = if script.is_unparsed {
@@ -74,7 +75,7 @@ impl Loop {
             Ok(Begun::NotYet) if end.is_some() => self.refuse_head(number, key, &BadHead::Ended, desk),
             Ok(Begun::NotYet) => {
                 let seen = bytes.len();
-                self.scripts.get_mut(number)?.stage = Stage::Head(bytes, seen);
+                self.scripts.get_mut(number)?.stage = ScriptStage::Head(bytes, seen);
                 None
             }
             Err(wrong) => self.refuse_head(number, key, &wrong, desk),
@@ -102,7 +103,7 @@ impl Loop {
                 // Nothing of the script's output stays (RFC 3875 section 6.2.2).
                 return Ok(Begun::Answer(self.answer_waiting(key, desk, |reply, _| {
                     reply.send_on(target);
-                    Then::Nothing
+                    Rest::Nothing
                 })));
             }
             Said::Document { status, reason: b"" } => (status, reason_phrase(status).as_bytes()),
@@ -114,7 +115,7 @@ impl Loop {
         Ok(Begun::Answer(self.answer_waiting(key, desk, |reply, _| {
             if end == Some(false) {
                 reply.fail(500, SCRIPT_FAILED);
-                return Then::Nothing;
+                return Rest::Nothing;
             }
             let written: Result<(), BadResponse> = reply.head(status, reason, size, |out| {
                 head.fields_for(status).try_for_each(|(name, value)| out.field(name, value))
@@ -123,10 +124,10 @@ impl Loop {
                 let text = format_args!("a script's head cannot be sent: {error}");
                 log::write_about(Some(reply.request_id()), &messages::SCRIPT_FAILED, text);
                 reply.fail(500, SCRIPT_FAILED);
-                return Then::Nothing;
+                return Rest::Nothing;
             }
             reply.write(rest);
-            if end.is_some() { Then::Nothing } else { Then::Output }
+            if end.is_some() { Rest::Nothing } else { Rest::Output }
         })))
     }
 
@@ -144,11 +145,11 @@ impl Loop {
             reply.begin_raw(status);
             reply.write(bytes);
             match end {
-                None => Then::Output,
-                Some(true) => Then::Nothing,
+                None => Rest::Output,
+                Some(true) => Rest::Nothing,
                 Some(false) => {
                     reply.abort();
-                    Then::Nothing
+                    Rest::Nothing
                 }
             }
         })))
@@ -161,7 +162,7 @@ impl Loop {
         } else if let Some(script) =
             self.scripts.of_client(key).and_then(|number| self.scripts.get_mut(number))
         {
-            script.stage = Stage::Body;
+            script.stage = ScriptStage::Body;
         }
     }
 
@@ -177,7 +178,7 @@ impl Loop {
         self.release_script(key, desk);
         self.answer_waiting(key, desk, |reply, _| {
             reply.fail(500, SCRIPT_FAILED);
-            Then::Nothing
+            Rest::Nothing
         })
     }
 
@@ -186,7 +187,7 @@ impl Loop {
         &mut self,
         key: usize,
         desk: &mut Desk,
-        write: impl FnOnce(&mut Reply<'_>, Request<'_>) -> Then,
+        write: impl FnOnce(&mut Reply<'_>, Request<'_>) -> Rest,
     ) -> Option<Errand> {
         let Waiting { mut exchange, .. } = self.tickets.waiting.remove(&key)?;
         self.connections.away -= 1;
@@ -204,7 +205,7 @@ impl Loop {
                 exchange.request = RequestBytes::Owned(owned);
                 this.release_script(key, desk);
                 this.send_on(connection, exchange, desk)
-            } else if then == Then::Nothing {
+            } else if then == Rest::Nothing {
                 reply.end();
                 let asked_for = desk.head.of(&owned.head);
                 let after = this.conclude_answer(&mut connection, answer, *started_us, asked_for);
@@ -253,26 +254,26 @@ impl Loop {
         let most = desk.buffer.len().min(READ_BYTES);
         for _ in 0..READS_PER_TURN {
             let script = self.scripts.of_client(key).and_then(|number| self.scripts.get_mut(number));
-            let read = script.map_or(Output::End { is_whole: false }, |script| {
+            let read = script.map_or(ScriptOutput::End { is_whole: false }, |script| {
                 script.read(&mut desk.buffer[..most], now_ms)
             });
             let Some(exchange) = &mut respond.exchange else { return Step::On(connection, Next::Close) };
             let answer = &mut exchange.answer;
-            if read == Output::Nothing && !answer.has_unflushed() {
+            if read == ScriptOutput::Nothing && !answer.has_unflushed() {
                 return self.await_script(key, connection, respond);
             }
             connection.outbox_mut().output.lend(&mut desk.spare);
             answer.outbox = connection.outbox.take();
             let mut reply = Reply::new(answer, &self.shared.common, &self.date);
             match read {
-                Output::Bytes(bytes) => reply.write(&desk.buffer[..bytes]),
-                Output::End { is_whole: true } => reply.end(),
-                Output::End { is_whole: false } => reply.abort(),
-                Output::Nothing => reply.flush_coder(),
+                ScriptOutput::Bytes(bytes) => reply.write(&desk.buffer[..bytes]),
+                ScriptOutput::End { is_whole: true } => reply.end(),
+                ScriptOutput::End { is_whole: false } => reply.abort(),
+                ScriptOutput::Nothing => reply.flush_coder(),
             }
             let is_coded = reply.is_coded();
             connection.outbox = answer.outbox.take();
-            if matches!(read, Output::End { .. }) {
+            if matches!(read, ScriptOutput::End { .. }) {
                 self.release_script(key, desk);
                 respond.is_script = false;
                 connection.phase = Phase::Respond(respond);
@@ -280,7 +281,7 @@ impl Loop {
             }
             match connection.flush() {
                 // Compressing takes time, so other connections have their turn now.
-                Ok(Flushed::All) if is_coded && read != Output::Nothing => break,
+                Ok(Flushed::All) if is_coded && read != ScriptOutput::Nothing => break,
                 Ok(Flushed::All) => {}
                 Ok(flushed) => {
                     connection.phase = Phase::Respond(respond);

@@ -15,10 +15,10 @@ use crate::answering::exchange::{Exchange, RequestBytes, parse_again};
 use crate::answering::refusals::{SCRIPTS_FULL, start_of};
 use crate::answering::step::Step;
 use crate::board::tally::Cell;
-use crate::cgi::{Ends, Part, Place, Script, Stage, WantedScript, order};
+use crate::cgi::{Ends, Permit, Script, ScriptPart, ScriptStage, WantedScript, order};
 use crate::client::body::OwnedBody;
 use crate::client::connection::Connection;
-use crate::course::script_answer::{SCRIPT_FAILED, Then};
+use crate::course::script_answer::{Rest, SCRIPT_FAILED};
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::site::limits::CallLimits;
 use crate::threads::desk::Desk;
@@ -111,7 +111,7 @@ impl Loop {
     /// Keeps a script that answers the request of a connection, and watches its output.
     fn watch_script(&mut self, script: Script, key: usize) -> io::Result<()> {
         let number = self.scripts.next_number();
-        for part in Part::ALL {
+        for part in ScriptPart::ALL {
             if let Some(descriptor) = script.watched(part) {
                 self.poll_script((number, part), descriptor)?;
             }
@@ -121,16 +121,16 @@ impl Loop {
     }
 
     /// Hears a part of a script that has something to say.
-    pub(crate) fn hear_script(&mut self, number: usize, part: Part, desk: &mut Desk) -> Option<Errand> {
+    pub(crate) fn hear_script(&mut self, number: usize, part: ScriptPart, desk: &mut Desk) -> Option<Errand> {
         let script = self.scripts.get_mut(number)?;
         match part {
-            Part::Errors => {
+            ScriptPart::Errors => {
                 let most = desk.buffer.len().min(ERRORS_BYTES);
                 script.read_errors(&mut desk.buffer[..most]);
                 None
             }
-            Part::Output => self.go_on_with_script(number, desk),
-            Part::Line => match script.hear()? {
+            ScriptPart::Output => self.go_on_with_script(number, desk),
+            ScriptPart::Line => match script.hear()? {
                 Heard::Exit(_) => {
                     self.forget_done(number, desk);
                     self.go_on_with_script(number, desk)
@@ -152,9 +152,9 @@ impl Loop {
         let script = self.scripts.get_mut(number)?;
         let key = script.client?;
         match script.stage {
-            Stage::Head(..) => self.read_script_head(number, key, desk),
-            Stage::Body => self.turn(key, false, desk),
-            Stage::Over => None,
+            ScriptStage::Head(..) => self.read_script_head(number, key, desk),
+            ScriptStage::Body => self.turn(key, false, desk),
+            ScriptStage::Over => None,
         }
     }
 
@@ -206,7 +206,7 @@ impl Loop {
             format_args!("{} gave nothing for too long; it was ended", script.name),
         );
         script.end();
-        let is_head = matches!(script.stage, Stage::Head(..));
+        let is_head = matches!(script.stage, ScriptStage::Head(..));
         let key = client?;
         self.shared.tally.count(Cell::TimedOut);
         self.release_script(key, desk);
@@ -231,7 +231,7 @@ impl Loop {
     fn fail_waiting(&mut self, key: usize, desk: &mut Desk, status: u16, detail: &str) -> Option<Errand> {
         self.answer_waiting(key, desk, |reply, _| {
             reply.fail(status, detail);
-            Then::Nothing
+            Rest::Nothing
         })
     }
 }
@@ -247,7 +247,7 @@ const SCRIPT_SLOW: &str = "The script takes too long.";
 fn start(
     exchange: &mut Exchange,
     wanted: &WantedScript,
-    place: Place,
+    place: Permit,
     desk: &mut Desk,
     shared: &Shared,
 ) -> io::Result<Script> {

@@ -12,7 +12,7 @@ use crate::answering::refusals::{TOO_SLOW, start_of};
 use crate::answering::reply::PENDING_BYTES_MAX;
 use crate::answering::step::{Next, Step, Worked};
 use crate::board::tally::Cell;
-use crate::client::body::{Failure, Received};
+use crate::client::body::{Received, UploadFailure};
 use crate::client::connection::{Connection, Linger, Phase, Respond, after_live};
 use crate::client::held::Held;
 use crate::client::output::Flushed;
@@ -32,8 +32,8 @@ const RECEIVES_PER_TURN: u32 = 16;
 const PARTS_PER_TURN: u32 = 1024;
 
 /// The result of receiving some of a body.
-enum Part {
-    Received,
+enum BodyPart {
+    Some,
     /// No bytes are there now.
     Nothing,
     /// The body has to wait for memory.
@@ -315,11 +315,11 @@ impl Loop {
         let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
         for _ in 0..RECEIVES_PER_TURN {
             match self.receive_part(&mut connection, desk, &mut parts_left, &mut channel) {
-                Ok(Part::Received) => {}
-                Ok(Part::Nothing) => return Step::On(connection, Next::Wait),
-                Ok(Part::Waits) => return self.await_memory(key, connection),
-                Err(Failure::Gone) => return Step::On(connection, Next::Close),
-                Err(Failure::Refused(refusal)) => {
+                Ok(BodyPart::Some) => {}
+                Ok(BodyPart::Nothing) => return Step::On(connection, Next::Wait),
+                Ok(BodyPart::Waits) => return self.await_memory(key, connection),
+                Err(UploadFailure::Gone) => return Step::On(connection, Next::Close),
+                Err(UploadFailure::Refused(refusal)) => {
                     let start = start_of_request(&connection);
                     return self.refuse(key, connection, desk, refusal, &start);
                 }
@@ -352,7 +352,7 @@ impl Loop {
         desk: &mut Desk,
         parts_left: &mut u32,
         channel: &mut Option<Channel>,
-    ) -> Result<Part, Failure> {
+    ) -> Result<BodyPart, UploadFailure> {
         let Connection { outbox, phase, carry, unparsed, more, .. } = &mut *connection;
         let (Phase::Upload(upload), Some(outbox)) = (phase, outbox) else {
             unreachable!("only called in this phase")
@@ -366,7 +366,7 @@ impl Loop {
             *more = false;
             let is_direct = upload.is_direct();
             if is_direct && !self.admits(upload) {
-                return Ok(Part::Waits);
+                return Ok(BodyPart::Waits);
             }
             let received = if is_direct {
                 upload.receive(&mut outbox.transport, channel, &self.shared.config)?
@@ -374,14 +374,14 @@ impl Loop {
                 let received = outbox.transport.receive(&mut desk.buffer)?;
                 received.map(|bytes| Received { bytes, more: bytes == desk.buffer.len() })
             };
-            let Some(received) = received else { return Ok(Part::Nothing) };
+            let Some(received) = received else { return Ok(BodyPart::Nothing) };
             if received.bytes == 0 {
-                return Err(Failure::Gone);
+                return Err(UploadFailure::Gone);
             }
             self.shared.tally.add(Cell::ReceivedBytes, received.bytes as u64);
             *more = received.more;
             if is_direct {
-                return Ok(Part::Received);
+                return Ok(BodyPart::Some);
             }
             received.bytes
         };
@@ -389,7 +389,7 @@ impl Loop {
         if used < filled {
             connection.keep(&desk.buffer[used..filled], true);
         }
-        Ok(Part::Received)
+        Ok(BodyPart::Some)
     }
 
     /// Handles a connection whose deadline has come.

@@ -42,7 +42,7 @@ use crate::answering::outcome::Left;
 use crate::answering::step::Worked;
 use crate::board::share::Share;
 use crate::board::tally::Cell;
-use crate::cgi::Part;
+use crate::cgi::ScriptPart;
 use crate::client::addresses::Addresses;
 use crate::client::connection::{Connection, Phase};
 use crate::client::outbox::Outbox;
@@ -65,7 +65,7 @@ use self::connections::Connections;
 pub(crate) use self::connections::Slot;
 use self::departures::Departures;
 use self::poll::{Poll, ROOMS, Told};
-use self::scripts::{Due, FIRST_SCRIPT, Scripts};
+use self::scripts::{FIRST_SCRIPT, Fired, Scripts};
 use self::standing::Standing;
 use self::tickets::Tickets;
 pub(crate) use self::tickets::{Awaited, Waiting};
@@ -141,7 +141,7 @@ pub(crate) struct Loop {
     pub(crate) connections: Connections,
     pub(crate) turns: Turns,
     pub(crate) timers: Wheel,
-    due: Vec<Due>,
+    due: Vec<Fired>,
     /// The thread that drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// Sleeping threads that have a request from this loop, and are woken when its driver has let go of the
@@ -674,7 +674,7 @@ impl Loop {
     }
 
     /// Watches a part of a script, like [`Loop::watch`].
-    pub(crate) fn poll_script(&self, part: (usize, Part), descriptor: impl AsFd) -> io::Result<()> {
+    pub(crate) fn poll_script(&self, part: (usize, ScriptPart), descriptor: impl AsFd) -> io::Result<()> {
         self.poll.watch_script(descriptor, part.0, part.1)
     }
 

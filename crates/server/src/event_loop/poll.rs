@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use adyton_sys::epoll::{Epoll, Events, Interest};
 
-use crate::cgi::Part;
+use crate::cgi::ScriptPart;
 
 /// Tokens from here on are parts of scripts; those below are connections.
 const SCRIPTS: u64 = 1 << 61;
@@ -34,7 +34,7 @@ pub(crate) enum Told {
         ending: bool,
     },
     /// The script of this number has something to say.
-    Script { number: usize, part: Part },
+    Script { number: usize, part: ScriptPart },
 }
 
 /// An epoll instance with the events of its last wait.
@@ -61,9 +61,9 @@ impl Poll {
     /// # Errors
     ///
     /// Errors of `epoll_ctl(2)`.
-    pub(crate) fn watch_script(&self, fd: impl AsFd, number: usize, part: Part) -> io::Result<()> {
-        let token = SCRIPTS + (number * Part::ALL.len() + part as usize) as u64;
-        let interest = if part == Part::Output { Interest::Edge } else { Interest::Level };
+    pub(crate) fn watch_script(&self, fd: impl AsFd, number: usize, part: ScriptPart) -> io::Result<()> {
+        let token = SCRIPTS + (number * ScriptPart::ALL.len() + part as usize) as u64;
+        let interest = if part == ScriptPart::Output { Interest::Edge } else { Interest::Level };
         self.epoll.add(fd, token, interest)
     }
 
@@ -94,9 +94,9 @@ impl Poll {
             token if token >= ROOMS => Told::Room(number(token - ROOMS)),
             token if token >= LISTENERS => Told::Listener(number(token - LISTENERS)),
             token => {
-                let parts = Part::ALL.len();
+                let parts = ScriptPart::ALL.len();
                 let token = number(token - SCRIPTS);
-                Told::Script { number: token / parts, part: Part::ALL[token % parts] }
+                Told::Script { number: token / parts, part: ScriptPart::ALL[token % parts] }
             }
         })
     }

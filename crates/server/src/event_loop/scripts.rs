@@ -8,7 +8,7 @@ use crate::cgi::Script;
 
 /// A timer that has fired: the key of a connection with the tick of its deadline, or from [`FIRST_SCRIPT`] on the
 /// number of a script.
-pub(crate) type Due = (usize, u64);
+pub(crate) type Fired = (usize, u64);
 
 /// The offset of the numbers of scripts among timers: beyond all keys of connections.
 pub(crate) const FIRST_SCRIPT: usize = 1 << (usize::BITS - 2);
@@ -80,14 +80,14 @@ impl Scripts {
 
     /// Adds the scripts that are due.
     #[inline]
-    pub(crate) fn take_due(&self, now_ms: u64, due: &mut Vec<Due>) {
+    pub(crate) fn take_due(&self, now_ms: u64, due: &mut Vec<Fired>) {
         if !self.all.is_empty() {
             self.add_due(now_ms, due);
         }
     }
 
     #[inline(never)]
-    fn add_due(&self, now_ms: u64, due: &mut Vec<Due>) {
+    fn add_due(&self, now_ms: u64, due: &mut Vec<Fired>) {
         let is_due = |script: &Script| script.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
         let all = self.all.iter().filter(|(_, script)| is_due(script));
         due.extend(all.map(|(number, _)| (FIRST_SCRIPT + number, 0)));

@@ -147,7 +147,7 @@ impl From<Result<Option<Arc<User>>, Refused>> for Judgement {
 /// A client's claim who it is, not known to be right or wrong yet.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
-    claim: Claim,
+    claim: ClaimForm,
     client: Option<IpAddr>,
     /// Whether a program is to be asked now.
     is_asked: bool,
@@ -158,7 +158,7 @@ pub(crate) struct Credentials {
 }
 
 /// The form of a client's claim.
-enum Claim {
+enum ClaimForm {
     /// A name and a password.
     Password(adyton_auth::Credentials, VerdictKey),
     /// A digest, which is in the request.
@@ -272,7 +272,7 @@ impl Guard {
         let field = match (fields.next(), fields.next()) {
             (Some(field), None) => field,
             _ if self.asks_of_all => {
-                return Judgement::Check(Box::new(self.credentials(Claim::Nothing, attempt)));
+                return Judgement::Check(Box::new(self.credentials(ClaimForm::Nothing, attempt)));
             }
             _ => return Judgement::Refuse(Refused::Unknown),
         };
@@ -301,7 +301,7 @@ impl Guard {
         self.asks_of_all
     }
 
-    fn credentials(self: &Arc<Self>, claim: Claim, attempt: Attempt<'_>) -> Credentials {
+    fn credentials(self: &Arc<Self>, claim: ClaimForm, attempt: Attempt<'_>) -> Credentials {
         let Attempt { client, is_again, .. } = attempt;
         Credentials { guard: Arc::clone(self), claim, client, is_asked: self.asks, is_again, before: None }
     }
@@ -320,14 +320,14 @@ impl Guard {
         let claim = match secrets {
             Secrets::Basic(_) | Secrets::BasicProgram => read_basic(field).ok().map(|said| {
                 let key = memory.verdicts.key(&said.user, &said.password);
-                Claim::Password(said, key)
+                ClaimForm::Password(said, key)
             }),
-            Secrets::Digest(_) | Secrets::DigestProgram => digest_user(field).map(|_| Claim::Digest),
-            Secrets::Nothing => Some(Claim::Nothing),
+            Secrets::Digest(_) | Secrets::DigestProgram => digest_user(field).map(|_| ClaimForm::Digest),
+            Secrets::Nothing => Some(ClaimForm::Nothing),
         };
-        let claim = claim.or(self.asks_of_all.then_some(Claim::Nothing));
+        let claim = claim.or(self.asks_of_all.then_some(ClaimForm::Nothing));
         let Some(claim) = claim else { return Judgement::Refuse(Refused::Unknown) };
-        if let (Claim::Password(said, key), Secrets::BasicProgram) = (&claim, secrets)
+        if let (ClaimForm::Password(said, key), Secrets::BasicProgram) = (&claim, secrets)
             && !self.asks_of_all
             && self.remembers
             && memory.verdicts.look(key, now_ms) == Some(true)
@@ -337,7 +337,7 @@ impl Guard {
             return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
         }
         let mut credentials = self.credentials(claim, attempt);
-        if let (Claim::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
+        if let (ClaimForm::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
             // The password's hash is computed first, where that holds up no program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
         }
@@ -371,7 +371,7 @@ impl Guard {
             Some(true) => self.admit(&said.user, "Basic", groups).map(Some).into(),
             Some(false) => Judgement::Refuse(Refused::Unknown),
             None => {
-                let claim = Claim::Password(said, key);
+                let claim = ClaimForm::Password(said, key);
                 Judgement::Check(Box::new(self.credentials(claim, attempt)))
             }
         }
@@ -508,7 +508,7 @@ impl Credentials {
 
     /// Remembers the user that a program has let in, if users are remembered.
     fn remember(&self, admitted: Option<&Option<Arc<User>>>) {
-        let Credentials { guard, claim: Claim::Password(said, key), .. } = self else { return };
+        let Credentials { guard, claim: ClaimForm::Password(said, key), .. } = self else { return };
         let Some(Some(user)) = admitted else { return };
         // Only a user under the client's own name is remembered, and a program may give another name.
         if guard.remembers && user.name.as_bytes() == said.user {
@@ -528,7 +528,7 @@ impl Credentials {
     }
 
     fn compare(&self) -> Result<Option<Arc<User>>, Refused> {
-        let Credentials { guard, claim: Claim::Password(said, key), .. } = self else {
+        let Credentials { guard, claim: ClaimForm::Password(said, key), .. } = self else {
             return Err(Refused::Unknown);
         };
         let (secrets, groups) = guard.books(clock::monotonic_ms());
@@ -575,14 +575,14 @@ impl Credentials {
         }
         let (secrets, _) = guard.books(now_ms);
         let (name, scheme) = match (&self.claim, &secrets) {
-            (Claim::Password(said, key), Secrets::Basic(passwords)) => {
+            (ClaimForm::Password(said, key), Secrets::Basic(passwords)) => {
                 (self.compare_with(passwords, (said, key)).map(|()| said.user.clone()), "Basic")
             }
-            (Claim::Password(said, _), Secrets::BasicProgram) => {
+            (ClaimForm::Password(said, _), Secrets::BasicProgram) => {
                 (self.ask_password(call, said)?.map(String::into_bytes), "Basic")
             }
-            (Claim::Digest, Secrets::Digest(digests)) => (self.by_digest(call, digests), "Digest"),
-            (Claim::Digest, Secrets::DigestProgram) => {
+            (ClaimForm::Digest, Secrets::Digest(digests)) => (self.by_digest(call, digests), "Digest"),
+            (ClaimForm::Digest, Secrets::DigestProgram) => {
                 let known = self.ask_digest(call)?;
                 (self.by_digest(call, &known), "Digest")
             }

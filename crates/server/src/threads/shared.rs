@@ -16,13 +16,13 @@ use adyton_sys::wake::Wake;
 use crate::answering::errand::Job;
 use crate::answering::refusals::Refusals;
 use crate::app::Host;
-use crate::board::estate::Pages;
+use crate::board::estate::LinePages;
 use crate::board::tally::{Cell, Tally};
 use crate::cache::store::Cache;
 use crate::cgi::Places;
 use crate::client::body::Reading;
 use crate::client::outbox::Outbox;
-use crate::common::{Asked, Common};
+use crate::common::{Common, StopRequest};
 use crate::config::Config;
 use crate::event_loop::Loop;
 use crate::lock::lock;
@@ -93,7 +93,7 @@ pub(crate) struct Shared {
     /// Number of bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
     /// Pages in which lines of access logs are noted until they are written.
-    pub(crate) pages: Pages,
+    pub(crate) pages: LinePages,
     /// Number of threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
     /// How often threads had got the interpreter when the server's pulse was last taken.
@@ -123,7 +123,7 @@ impl Shared {
         config: Config,
         plan: Plan,
         wakes: Vec<Arc<Wake>>,
-        stop: Asked,
+        stop: StopRequest,
         host: Option<Arc<dyn Host>>,
         mut tally: Tally,
     ) -> Self {

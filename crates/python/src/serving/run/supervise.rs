@@ -107,7 +107,7 @@ fn supervise_as(
         log_queue_bytes_max: log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
-    let plan = Detached(plan);
+    let plan = DetachedPlan(plan);
     let ended = py.detach(move || plan.run());
     Ok(match ended.map_err(Failure::system)? {
         End::Stopped => 0,
@@ -465,13 +465,13 @@ fn announce(
 }
 
 /// A plan on its way through [`Python::detach`], on one thread.
-struct Detached(Plan);
+struct DetachedPlan(Plan);
 
 // SAFETY: `detach` runs its closure on the calling thread, so nothing is sent anywhere; it asks for `Send` to keep
 // Python objects out, and a plan has none.
-unsafe impl Send for Detached {}
+unsafe impl Send for DetachedPlan {}
 
-impl Detached {
+impl DetachedPlan {
     fn run(self) -> io::Result<End> {
         adyton_process::run(self.0)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use adyton_log::{self as log, messages};
 use adyton_process::{Leaver, Orders, Source};
-use adyton_server::{Asked, Ending, Server};
+use adyton_server::{Ending, Server, StopRequest};
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
@@ -45,7 +45,7 @@ impl Ordered {
 
     /// Makes the function that tells a server to end: by the supervisor's order, or by a signal, which it reports to
     /// the supervisor.
-    pub(crate) fn asked(self: &Arc<Self>, handlers: Handlers, leaver: Option<Leaver>) -> Asked {
+    pub(crate) fn asked(self: &Arc<Self>, handlers: Handlers, leaver: Option<Leaver>) -> StopRequest {
         let ordered = Arc::clone(self);
         Box::new(move || {
             if !handlers.stop_asked() {

@@ -14,7 +14,7 @@ use super::{Reply, SHARE_BYTES_MIN};
 use crate::answering::coder::{Coder, Work};
 use crate::board::tally::Cell;
 use crate::cache::keeping::Keeping;
-use crate::cache::key::{Place, write_key};
+use crate::cache::key::{KeyContext, write_key};
 use crate::cache::store::{Cache, Filling, Gather};
 use crate::client::output::{Payload, Segment};
 
@@ -68,7 +68,7 @@ impl Reply<'_> {
     pub(crate) fn write_key(&self, key: &mut Vec<u8>, request: Request<'_>, site: u64) {
         let listener = self.answer.outbox.as_ref().map_or(0, |outbox| outbox.listener);
         let asker = self.answer.asker.as_deref();
-        let place = Place { site, listener, sent: b"", asker };
+        let place = KeyContext { site, listener, sent: b"", asker };
         match &self.answer.onward {
             None => write_key(key, request, place),
             Some(onward) => {
@@ -76,7 +76,7 @@ impl Reply<'_> {
                 let mut first = Head::new();
                 let sent = onward.first(&mut first, &self.common.config.head);
                 let sent = sent.map_or(&b""[..], |sent| sent.target());
-                write_key(key, request, Place { sent, ..place });
+                write_key(key, request, KeyContext { sent, ..place });
             }
         }
     }

@@ -60,38 +60,38 @@ pub struct Live {
 }
 
 /// Why a live body cannot be read on.
-enum Failure {
+enum LiveFailure {
     /// The client breaks a rule or a limit.
     Refused(Refusal),
     /// The connection has failed, or no thread is left to wait for it.
     Failed(io::Error),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for LiveFailure {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for LiveFailure {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<Failure> for io::Error {
-    fn from(failure: Failure) -> Self {
+impl From<LiveFailure> for io::Error {
+    fn from(failure: LiveFailure) -> Self {
         match failure {
-            Failure::Refused(refusal) if refusal == TOO_SLOW => {
+            LiveFailure::Refused(refusal) if refusal == TOO_SLOW => {
                 Self::new(io::ErrorKind::TimedOut, refusal.reason)
             }
-            Failure::Refused(refusal) => Self::new(io::ErrorKind::InvalidData, refusal.reason),
-            Failure::Failed(error) => error,
+            LiveFailure::Refused(refusal) => Self::new(io::ErrorKind::InvalidData, refusal.reason),
+            LiveFailure::Failed(error) => error,
         }
     }
 }
 
-impl Failure {
+impl LiveFailure {
     /// The refusal that the client is sent if it still listens.
     fn refusal(&self) -> Refusal {
         match self {
@@ -157,7 +157,7 @@ impl Live {
             ));
         }
         let piece = self.next();
-        self.failure = piece.as_ref().err().map(Failure::refusal);
+        self.failure = piece.as_ref().err().map(LiveFailure::refusal);
         if self.failure.is_some() || self.is_done() {
             self.reading = None;
         }
@@ -170,7 +170,7 @@ impl Live {
     }
 
     /// Decodes all the received bytes, or receives more if there are none.
-    fn next(&mut self) -> Result<Vec<u8>, Failure> {
+    fn next(&mut self) -> Result<Vec<u8>, LiveFailure> {
         let mut piece = Vec::new();
         while !self.decoder.is_done() {
             if self.at == self.raw.len() {
@@ -190,7 +190,7 @@ impl Live {
         Ok(piece)
     }
 
-    fn receive(&mut self) -> Result<(), Failure> {
+    fn receive(&mut self) -> Result<(), LiveFailure> {
         if std::mem::take(&mut self.awaited) {
             // 25 bytes into an empty send buffer: taken whole, or the connection is gone.
             self.transport.send(CONTINUE, false)?;
@@ -208,7 +208,7 @@ impl Live {
         }
     }
 
-    fn wait_and_receive(&mut self) -> Result<usize, Failure> {
+    fn wait_and_receive(&mut self) -> Result<usize, LiveFailure> {
         loop {
             if let Some(bytes) = self.transport.receive(&mut self.raw)? {
                 return Ok(bytes);

@@ -124,7 +124,7 @@ impl Spares {
 
 /// The part of the memory that one body may take.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct BodyShare {
     memory: Arc<BodyMemory>,
     /// Blocks that are kept for it.
     reserved: usize,
@@ -132,7 +132,7 @@ pub(crate) struct Share {
     reserves: bool,
 }
 
-impl Share {
+impl BodyShare {
     /// A share without a reservation.
     pub(crate) fn new(memory: &Arc<BodyMemory>) -> Self {
         Self { memory: Arc::clone(memory), reserved: 0, reserves: false }
@@ -187,7 +187,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for BodyShare {
     fn drop(&mut self) {
         self.lapse();
     }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn blocks_are_counted() {
         let memory = memory(2);
-        let mut share = Share::new(&memory);
+        let mut share = BodyShare::new(&memory);
         let (first, second) = (share.block(), share.block());
         assert!(first.is_some() && second.is_some());
         assert!(share.block().is_none());
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn reservations() {
         let memory = memory(8);
-        let (mut one, mut other) = (Share::new(&memory), Share::new(&memory));
+        let (mut one, mut other) = (BodyShare::new(&memory), BodyShare::new(&memory));
         assert!(!one.can_hold(7) && !one.reserve(7));
         assert!(one.reserve(5));
         assert!(!other.reserve(2));
@@ -277,7 +277,7 @@ mod tests {
         let is_awake = || {
             adyton_sys::socket::wait_readable(&[std::os::fd::AsFd::as_fd(&*wake)], 0).map(|ready| ready[0])
         };
-        let mut share = Share::new(&memory);
+        let mut share = BodyShare::new(&memory);
         let mut blocks: Vec<_> = (0..6).map(|_| share.block()).collect();
         assert!(!memory.wake_for(0, &wake), "that is free");
         assert!(memory.wake_for(2, &wake));
@@ -296,7 +296,7 @@ mod tests {
     fn trims_what_is_unused() {
         let memory = memory(8);
         let use_some = |count: usize| {
-            let mut share = Share::new(&memory);
+            let mut share = BodyShare::new(&memory);
             drop((0..count).map(|_| share.block()).collect::<Vec<_>>());
         };
         let spares = || lock(&memory.spares).blocks.len();

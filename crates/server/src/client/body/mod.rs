@@ -15,7 +15,7 @@ pub use live::Live;
 pub(crate) use live::{CONTINUE, Reading, unless_read};
 pub use memory::BodyMemory;
 pub use pieces::Pieces;
-pub(crate) use upload::{Failure, Received, Upload, Waits};
+pub(crate) use upload::{Received, Upload, UploadFailure, Waits};
 
 /// The body of one request, as the application gets it.
 pub enum Body<'c> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 
-use crate::client::body::memory::{BLOCK_BYTES, Block, Share};
+use crate::client::body::memory::{BLOCK_BYTES, Block, BodyShare};
 use crate::client::transport::Transport;
 
 /// Blocks that one receive takes at most: more bytes than they hold are hardly ever there.
@@ -138,7 +138,7 @@ impl Pieces {
     }
 
     /// Adds a copy of bytes to blocks; the bytes that found no room are returned.
-    pub(crate) fn extend_blocks<'d>(&mut self, mut data: &'d [u8], share: &mut Share) -> &'d [u8] {
+    pub(crate) fn extend_blocks<'d>(&mut self, mut data: &'d [u8], share: &mut BodyShare) -> &'d [u8] {
         while !data.is_empty() {
             let Some((block, filled)) = self.open_block(share) else { break };
             let count = data.len().min(BLOCK_BYTES - *filled);
@@ -151,7 +151,7 @@ impl Pieces {
     }
 
     /// The last block, if it has room, or a new one.
-    fn open_block(&mut self, share: &mut Share) -> Option<(&mut Block, &mut usize)> {
+    fn open_block(&mut self, share: &mut BodyShare) -> Option<(&mut Block, &mut usize)> {
         if !matches!(self.parts.back(), Some(Part::Shared(_, filled)) if *filled < BLOCK_BYTES) {
             self.parts.push_back(Part::Shared(share.block()?, 0));
         }
@@ -167,7 +167,7 @@ impl Pieces {
         &mut self,
         most: u64,
         transport: &mut Transport,
-        share: &mut Share,
+        share: &mut BodyShare,
     ) -> io::Result<(Option<usize>, usize)> {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(BLOCKS_PER_RECEIVE * BLOCK_BYTES);
         let open = self.open(most, share);
@@ -202,7 +202,7 @@ impl Pieces {
 
     /// Sees to it that the blocks at the end have room for `most` bytes, or as much as there is; returns how many
     /// blocks have room.
-    fn open(&mut self, most: usize, share: &mut Share) -> usize {
+    fn open(&mut self, most: usize, share: &mut BodyShare) -> usize {
         let (mut open, mut room) = match self.parts.back() {
             Some(Part::Shared(_, filled)) if *filled < BLOCK_BYTES => (1, BLOCK_BYTES - *filled),
             _ => (0, 0),
@@ -228,7 +228,7 @@ mod tests {
     /// Bytes in their own memory and in blocks, with a different value at neighbouring places.
     fn pieces(memory: &Arc<BodyMemory>) -> (Pieces, Vec<u8>) {
         let bytes: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
-        let (mut pieces, mut share) = (Pieces::from(bytes[..1_000].to_vec()), Share::new(memory));
+        let (mut pieces, mut share) = (Pieces::from(bytes[..1_000].to_vec()), BodyShare::new(memory));
         assert!(pieces.extend_blocks(&bytes[1_000..100_000], &mut share).is_empty());
         assert!(pieces.extend_blocks(&bytes[100_000..], &mut share).is_empty());
         (pieces, bytes)
@@ -240,7 +240,7 @@ mod tests {
         for portion in [1_usize, 7, 1_000, 65_536, 65_537, 1 << 20] {
             let memory = BodyMemory::new(4 * BLOCK_BYTES as u64);
             let (mut pieces, bytes) = pieces(&memory);
-            assert!(Share::new(&memory).block().is_none(), "all blocks are in use");
+            assert!(BodyShare::new(&memory).block().is_none(), "all blocks are in use");
             let mut taken = Vec::new();
             while !pieces.is_empty() {
                 let mut target = vec![0; portion];
@@ -250,7 +250,7 @@ mod tests {
             }
             assert_eq!(bytes, taken);
             assert_eq!(0, pieces.take(&mut [0; 8]));
-            assert!(Share::new(&memory).block().is_some());
+            assert!(BodyShare::new(&memory).block().is_some());
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
     fn returns_what_has_no_room() {
         let memory = BodyMemory::new(BLOCK_BYTES as u64);
         let mut pieces = Pieces::default();
-        assert_eq!(3, pieces.extend_blocks(&vec![1; BLOCK_BYTES + 3], &mut Share::new(&memory)).len());
+        assert_eq!(3, pieces.extend_blocks(&vec![1; BLOCK_BYTES + 3], &mut BodyShare::new(&memory)).len());
         assert_eq!(BLOCK_BYTES, pieces.len());
     }
 }

@@ -11,7 +11,7 @@ use crate::answering::refusals::{NO_DISK, NO_ROOM, TOO_LARGE};
 use crate::answering::verdict::Verdict;
 use crate::client::body::OwnedBody;
 use crate::client::body::decoder::Decoder;
-use crate::client::body::memory::{BodyMemory, Share};
+use crate::client::body::memory::{BodyMemory, BodyShare};
 use crate::client::body::pieces::Pieces;
 use crate::client::stored::Stored;
 use crate::client::transport::Transport;
@@ -39,7 +39,7 @@ pub(crate) struct Upload {
     pieces: Pieces,
     file: Option<Stored>,
     /// Memory for more than the beginning; `None` of a body that is read from a file.
-    share: Option<Share>,
+    share: Option<BodyShare>,
     /// When the share was reserved, in ms of the monotonic clock.
     reserved_ms: Option<u64>,
     /// How it waits for memory, while it does.
@@ -60,20 +60,20 @@ pub(crate) struct Waits {
 }
 
 /// Why a body cannot be received on.
-pub(crate) enum Failure {
+pub(crate) enum UploadFailure {
     /// The client has gone.
     Gone,
     /// The body breaks a limit, or there is no room for it.
     Refused(Refusal),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for UploadFailure {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for UploadFailure {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
@@ -96,8 +96,9 @@ impl Upload {
         now_ms: u64,
     ) -> Self {
         let decoder = Decoder::new(framing);
-        let blocks = Share::blocks_for(decoder.announced_bytes());
-        let share = memory.map(Share::new).filter(|share| blocks.is_none_or(|blocks| share.can_hold(blocks)));
+        let blocks = BodyShare::blocks_for(decoder.announced_bytes());
+        let share =
+            memory.map(BodyShare::new).filter(|share| blocks.is_none_or(|blocks| share.can_hold(blocks)));
         Self {
             head: head.to_vec(),
             since_ms: now_ms,
@@ -157,7 +158,7 @@ impl Upload {
         if self.share.is_none() || self.file.is_some() || self.reserved_ms.is_some() {
             return None;
         }
-        Share::blocks_for(self.decoder.announced_bytes())
+        BodyShare::blocks_for(self.decoder.announced_bytes())
     }
 
     /// Reserves blocks. `false`: they are not free now.
@@ -191,7 +192,7 @@ impl Upload {
         transport: &mut Transport,
         channel: &mut Option<Channel>,
         config: &Config,
-    ) -> Result<Option<Received>, Failure> {
+    ) -> Result<Option<Received>, UploadFailure> {
         let Decoder::Length(left) = self.decoder else { return Ok(None) };
         if self.file.is_none()
             && let Some(share) = &mut self.share
@@ -203,7 +204,7 @@ impl Upload {
         }
         self.spool_pieces(config)?;
         let Some(stored) = &mut self.file else { return Ok(None) };
-        let complain = |error: io::Error| Failure::Refused(cannot_store(&error, config));
+        let complain = |error: io::Error| UploadFailure::Refused(cannot_store(&error, config));
         // A channel that has failed is not used again: something may be left in it.
         let through = channel.take().map_or_else(Channel::new, Ok).map_err(complain)?;
         let most = usize::try_from(left).unwrap_or(usize::MAX);
