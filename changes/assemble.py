@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER, CHANGELOG = "changes", "CHANGELOG.md"
 KINDS = ("Added", "Changed", "Fixed", "Removed", "Security")
-"""In their order in the file."""
+"""Kinds of changes, in their order in the file."""
 HEADING = re.compile(rf"# ({'|'.join(KINDS)}): (\S.*)")
 NAME = re.compile(r"(\d+)-[a-z0-9-]+\.md")
 HEAD = """# Changes
@@ -25,14 +25,14 @@ Not released yet. `python3 changes/assemble.py` makes this file of the [fragment
 
 @dataclass(frozen=True)
 class Change:
-    """A part of a fragment: what is below one of its headings."""
+    """A part of a fragment: the text below one of its headings."""
 
     kind: str
     area: str
     text: str
     issue: int
     name: str
-    """Of the fragment."""
+    """Name of the fragment."""
 
 
 def changes(file: Path) -> list[Change]:

@@ -42,9 +42,9 @@ SERVERS: dict[str, Callable[[int], list[str]]] = {
 """The arguments of Python that start each server in the folder of an application, at a port."""
 PORTS = range(21_000, 22_000)
 REQUESTS = 320
-"""Counted for each page, behind half as many that warm the server up."""
+"""Requests that are counted for each page, behind half as many that warm the server up."""
 STREAMS = [name for name in own.STREAMS if name != "events"]
-"""Those that do not wait."""
+"""Streams that do not wait."""
 PAGES = (*own.of_frameworks(), "64 KiB pieces", "1 MB pieces", "1 MB lines", *STREAMS)
 
 

@@ -37,7 +37,7 @@ REQUESTS = 3_200
 """A multiple of 16, for pipelines."""
 START_S = 120.0
 ANSWER_S = 10.0
-"""For one answer, of a server that is fifty times slower than usual."""
+"""Time for one answer, of a server that is fifty times slower than usual."""
 RECEIVE_BYTES = 1 << 20
 PIPELINED = 16
 PATHS = 64
@@ -91,7 +91,7 @@ class Case:
     body: bytes = b""
     at_once: int = 1
     share: int = 1
-    """One of so many requests is asked: of large answers fewer repeat as well."""
+    """Divisor of the number of requests: fewer large answers repeat as well."""
     settings: tuple[str, ...] = ONE_THREAD
     varies: bool = False
     """Whether each request has another path than the one before: what is kept of that is no help."""
@@ -102,11 +102,11 @@ class Case:
     """Whether the application of that file runs in a group, to which the connection moves."""
 
     folders: tuple[str, ...] | None = None
-    """What each of three folders says in an `.adyton.toml`, in a file of one site; empty: nothing."""
+    """Text of the `.adyton.toml` in each of three folders of a site with a file; empty: no such files."""
     answers: str = "files = 'static'"
-    """What the route of these folders says: the innermost has a small file, and the target as a script."""
+    """Keys of the route of these folders: the innermost has a small file, and the target as a script."""
     beside: str = ""
-    """Another route of that file."""
+    """Keys of another route of that file; empty: there is none."""
 
     @property
     def host(self) -> str:
@@ -174,10 +174,10 @@ QUEUE = ("--threads=16", "--hand-over=auto")
 
 STREAM = "stream_wsgi.py"
 MEBIBYTE = "/64/16384"
-"""What `stream_wsgi.py` gives in pieces of 16 KiB."""
+"""Path of a MiB that `stream_wsgi.py` gives in pieces of 16 KiB."""
 
 PAGE_BYTES = 7 * 1024
-"""Of a page as applications make them; `page_wsgi.py` makes one."""
+"""Size of a page as applications make them; `page_wsgi.py` makes one."""
 
 CASES = (
     Case("WSGI hello"),
@@ -319,7 +319,7 @@ def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket
             connection = socket.create_connection(("127.0.0.1", port_of(server)), ANSWER_S)
             pid = server.pid
             if case.in_group:
-                # It moves with its first request.
+                # The connection moves with its first request.
                 ask(connection, case, 1)
                 pid = owner(connection, server.pid)
             yield pid, connection
@@ -355,7 +355,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def descriptors(pid: int) -> list[str]:
-    """Return what a process has open."""
+    """Return the files that a process has open."""
     return [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
 
 

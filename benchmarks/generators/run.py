@@ -42,12 +42,12 @@ MILLION = 1e6
 
 @dataclass(frozen=True)
 class Figures:
-    """What one tool says, and what it cost."""
+    """Figures that one tool prints, and its cost."""
 
     rate: float
-    """Answers a second, as it counts them."""
+    """Answers a second, as the tool counts them."""
     cpu_us: float
-    """CPU time of the tool for each."""
+    """CPU time of the tool for each answer."""
     p50_us: float
     p99_us: float | None
     errors: int
@@ -60,9 +60,9 @@ class Tool:
     name: str
     command: str
     read: Callable[[str, float], Figures]
-    """From what it prints, and the CPU seconds of its process."""
+    """Makes figures from what the tool prints, and from the CPU seconds of its process."""
     checks: str
-    """What of an answer it looks at."""
+    """Parts of an answer that it looks at."""
 
 
 def of_bench(text: str, _cpu_s: float) -> Figures:

@@ -1,4 +1,4 @@
-"""What stands around a request: many sites, folders that speak, compression, a cache; peers beside it.
+"""Layers around a request: many sites, folders that speak, compression, a cache; peers beside it.
 
 `around.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints a table. It needs root, and Debian's
 apache2, libapache2-mod-wsgi-py3 and nginx. Servers run on CPU 0, load on CPU 1, in turns: each round asks for
@@ -126,12 +126,12 @@ http {{
 }}
 """
 GZIP_LEVEL = 6
-"""Of nginx: the length of what comes of it stands in the table."""
+"""Level of nginx: the compressed length stands in the table."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is asked of which server."""
+    """A request, and the server that is asked."""
 
     name: str
     server: str

@@ -133,12 +133,12 @@ wait
 
 @dataclass(frozen=True)
 class Shot:
-    """What requests for a script cost in one round."""
+    """Cost of requests for a script in one round."""
 
     cpu_ms: float
-    """Of a request."""
+    """CPU time of a request."""
     rate: float
-    """Requests that came in a second."""
+    """Requests a second."""
 
     @property
     def per_cpu_s(self) -> float:
@@ -202,7 +202,7 @@ def bare_ms(folder: Path, script: str) -> float:
 
 
 Shots = dict[str, dict[str, list[Shot]]]
-"""Of all rounds, by script and server."""
+"""Shots of all rounds, by script and server."""
 
 
 def tell_costs(page: Page, shots: Shots, bare: dict[str, list[float]]) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from measuring import Page, Server, await_start, httpd, serving, spread
 
 SCRIPTS = 100
-"""At once."""
+"""Scripts at once."""
 SLEEP_S = 1
 PAGES_PER_S = 200
 P99_MAX_MS = 5.0
@@ -130,7 +130,7 @@ def measure(server: Server, arguments: argparse.Namespace, *, beside: bool) -> S
     """Ask for pages, beside scripts or alone."""
     adyton, scripts = arguments.adyton, None
     if beside:
-        # It begins before the pages and ends behind them.
+        # The load of scripts begins before that of the pages and ends behind it.
         lasting = ("-c", str(SCRIPTS), "-d", f"{arguments.seconds + 3 * SLEEP_S}s", "--timeout", "20s")
         scripts = begun(adyton, server, "/cgi-bin/sleeper", *lasting)
         await_sleepers(server)

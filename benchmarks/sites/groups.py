@@ -1,4 +1,4 @@
-"""What groups cost: applications in processes of their own, beside the same application in those that accept.
+"""Cost of groups: applications in processes of their own, beside the same one in those that accept.
 
 `groups.py --adyton ADYTON [--seconds N] [--rounds N] [PART...]` prints tables. It needs root, Flask beside
 ADYTON, and Debian's apache2, apache2-utils (`ab`) and libapache2-mod-wsgi-py3. Servers run on CPU 0, load on

@@ -49,13 +49,13 @@ class Shot:
     """One start of a server, and what was asked of it."""
 
     start_s: float
-    """Until the banner."""
+    """Time from the start to the banner."""
     fresh_mib: float
     """Memory when it has given its first answer."""
     memory_mib: float
     """Memory when all folders were asked for."""
     asked_s: float
-    """How long that took."""
+    """Time that asking for all folders took."""
 
 
 def place(number: int) -> str:

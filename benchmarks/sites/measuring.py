@@ -37,7 +37,7 @@ User www-data
 Group www-data
 MaxKeepAliveRequests 0
 """
-"""What every configuration of Apache begins with."""
+"""Beginning of every configuration of Apache."""
 HTTPD_ONE_PROCESS = """
 StartServers 1
 ServerLimit 1
@@ -150,7 +150,7 @@ class Page:
 
 
 def parser_of(text: str | None) -> argparse.ArgumentParser:
-    """Return what reads the arguments of a measurement that writes a page; `text` says what it is."""
+    """Return the parser of a measurement that writes a page; `text` says what it measures."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--adyton", default="adyton", help="its program")
     parser.add_argument(

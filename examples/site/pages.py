@@ -13,7 +13,7 @@ MENU = {"/": "Adyton", "/handler": "Handler", "/guestbook": "Guestbook", "/galle
 
 @dataclass(frozen=True)
 class Reply:
-    """What a page answers with; `headers` come after those that every page has."""
+    """Answer of a page; `headers` come after those that every page has."""
 
     body: bytes
     status: str = "200 OK"

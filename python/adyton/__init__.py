@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adyton import hooks as hooks
     from adyton import logs as logs
 
-    #: What a handler may return.
+    #: Types that a handler may return.
     Answer = str | bytes | Response | Iterable[bytes]
     #: A plain handler.
     Handler = Callable[[Request], Answer]
@@ -43,9 +43,9 @@ __all__ = [
 class Worker(NamedTuple):
     """The place of a process among the workers of ``adyton serve``."""
 
-    #: From 1 on. A worker that takes another's place has the same number.
+    #: Number of the worker, from 1 on. A worker that takes another's place has the same number.
     number: int
-    #: How many there were when this one was started.
+    #: How many workers there were when this one was started.
     of: int
     #: 1 at first, and one more after each reload.
     generation: int

@@ -15,7 +15,7 @@ def main() -> int:
 
 
 def _open_streams() -> None:
-    """Opens what is closed of the three standard streams (``2>&-``): a socket or a log would get its number.
+    """Opens closed standard streams (``2>&-``), because a socket or a log would get their numbers.
 
     Workers inherit them, as they do any others.
     """

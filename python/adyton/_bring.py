@@ -39,7 +39,7 @@ if __name__ == "__main__":
     # The folder of this script is not the application's: its modules would hide others.
     sys.path[:] = [place for place in sys.path if Path(place) != HERE]
     bring()
-    # As in all other processes of the server.
+    # All other processes of the server have this name, too.
     sys.argv[0] = str(HERE / "__main__.py")
     from adyton.__main__ import main
 

@@ -1,4 +1,4 @@
-"""What the commands that are written in Python share: times as people write, progress, and an early end."""
+"""Parts that the commands written in Python share: times as people write, progress, and an early end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that say that it is over: of the system, and of a terminal that is closed."""
+"""Signals that end the program: of the system, and of a terminal that is closed."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -77,18 +77,18 @@ def has_written(path: Path, report: object, markdown: str, program: str) -> bool
 
 
 def interrupt_when_ended() -> None:
-    """Has an end from outside interrupt this program, as Ctrl-C does, so that it ends what it has started."""
+    """Lets signals from outside interrupt this program, as Ctrl-C does: it ends what it has started."""
     for number in ENDS:
-        # What `nohup` has set stays.
+        # A program under `nohup` goes on ignoring this signal.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, interrupt)
 
 
 class Ended(KeyboardInterrupt):
-    """It is over, as a signal has said."""
+    """Raised when a signal ends the program."""
 
     def __init__(self, number: int) -> None:
-        """Remembers which."""
+        """Remembers the signal's number."""
         super().__init__()
         self.number = number
 
@@ -126,7 +126,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def progress() -> Callable[[str], None]:
-    """Returns what tells the user what is done at the moment: on one line of a terminal, else nowhere."""
+    """Returns a function that tells the user what is done now: on one line of a terminal, else nowhere."""
     shows = sys.stderr.isatty()
 
     def tell(text: str) -> None:

@@ -19,7 +19,7 @@ CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 CPU_CLOCK = 2
 """The lowest bits of the clock of a process (clock_getcpuclockid(3)); the others are its number, inverted."""
 STOP_S = 10.0
-"""From SIGTERM to the end; then SIGKILL."""
+"""Time from SIGTERM to the end; then SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def stat_of(pid: int) -> Stat | None:
     """Reads one process; ``None`` when it has ended meanwhile."""
     with contextlib.suppress(OSError):
         text = (PROC / str(pid) / "stat").read_text("utf-8", "replace")
-        # Behind the name, which may hold anything: state, parent, group, session, and later children's times.
+        # The name may hold anything. Behind it: state, parent, group, session, and later children's times.
         fields = text.rpartition(")")[2].split()
         return Stat(pid, int(fields[1]), int(fields[3]), (int(fields[13]) + int(fields[14])) / CLOCK_TICKS)
     return None
@@ -64,14 +64,14 @@ def cpu_s(leaders: set[int]) -> float:
 def cpu_s_of(pid: int) -> float:
     """Returns the CPU time that a process has used, with threads that have ended; nothing when it is gone."""
     with contextlib.suppress(OSError):
-        # In nanoseconds; /proc counts in hundredths of a second.
+        # The clock counts nanoseconds; /proc counts hundredths of a second.
         return time.clock_gettime(~pid << 3 | CPU_CLOCK)
     return 0.0
 
 
 @dataclass(frozen=True)
 class Busy:
-    """For how long CPUs were busy, in seconds (proc_stat(5)), which the kernel counts in hundredths.
+    """Seconds for which CPUs were busy (proc_stat(5)); the kernel counts them in hundredths.
 
     Time that a hypervisor gave to other machines is in neither.
     """
@@ -103,16 +103,16 @@ def busy(cpus: Iterable[int]) -> Busy:
 
 @dataclass(frozen=True)
 class Memory:
-    """What a process has of memory, in bytes (proc_pid_smaps(5))."""
+    """Memory of a process, in bytes (proc_pid_smaps(5))."""
 
     proportional: int
-    """Its PSS: what is shared counts by its part."""
+    """PSS of the process, in which shared memory counts by its part."""
     private: int
-    """What it shares with no other process."""
+    """Memory that the process shares with no other."""
 
     @classmethod
     def of(cls, pid: int) -> Memory:
-        """Reads it.
+        """Reads the memory of a process.
 
         Raises :class:`PermissionError` when it may not be looked at, else :class:`OSError` when it has ended.
         """

@@ -1,4 +1,4 @@
-"""What a handler may return beside ``str`` and ``bytes``."""
+"""Responses that a handler may return beside ``str`` and ``bytes``."""
 
 from __future__ import annotations
 

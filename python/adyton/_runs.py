@@ -37,7 +37,7 @@ class Done:
 
     report: dict[str, Any]
     said: str
-    """What it said beside it: conditions of ``--fail-if`` that hold."""
+    """Text beside the report: conditions of ``--fail-if`` that hold."""
 
 
 def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
                 )
         said = [process.communicate() for process in started]
     finally:
-        # Of all that have ended nothing is left to do.
+        # A run that has ended is not affected.
         for process in started:
             process.kill()
             process.wait()

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PATH", "asgi", "wsgi"]
 
-#: Where the count can be asked for.
+#: Path at which the count can be asked for.
 PATH = "/.adyton-hits"
 
-#: What one file holds is a number.
+#: Length of a file, which holds one number.
 _COUNT_BYTES = 8
 
 
@@ -95,7 +95,7 @@ class _Hits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._count = 0
-        # Whose `_own` is; after a fork the process is another one.
+        # The process that `_own` belongs to; after a fork this process is another one.
         self._process = 0
 
     def add(self, port: str) -> None:

@@ -1,4 +1,4 @@
-"""What an application wants to do when its workers come and go.
+"""Hooks for what an application wants to do when its workers come and go.
 
 Each decorator takes a function of a :class:`adyton.Worker`, and may be used several times::
 

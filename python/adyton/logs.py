@@ -81,7 +81,7 @@ class _Stream(io.TextIOBase):
         """Changes nothing: the log has its own encoding and its own lines."""
 
     def detach(self) -> _Bytes:  # type: ignore[override]
-        """What takes bytes; the stream goes on all the same."""
+        """Returns the stream of bytes; this stream goes on all the same."""
         return self.buffer
 
     def fileno(self) -> int:
@@ -95,7 +95,7 @@ class _Stream(io.TextIOBase):
 
 
 class _Bytes(io.RawIOBase):
-    """What ``sys.stdout.buffer`` is for."""
+    """The stream of bytes that stands in for ``sys.stdout.buffer``."""
 
     mode = "wb"
 
@@ -170,7 +170,7 @@ def _say_warnings() -> None:
         line: str | None = None,
     ) -> None:
         if file is not None or not isinstance(sys.stderr, _Stream):
-            # The caller wants it elsewhere.
+            # The caller wants the warning elsewhere.
             usual(message, category, filename, lineno, file, line)
             return
         text = warnings.formatwarning(message, category, filename, lineno, line)

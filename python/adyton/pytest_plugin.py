@@ -133,9 +133,9 @@ def _bench(url: str, **options: object) -> dict[str, Any]:
 
 
 def _wrong(report: dict[str, Any]) -> list[str]:
-    """What is wrong with the answers."""
+    """Returns what is wrong with the answers."""
     if "steps" in report:
-        # Of a search only the names of gates are told.
+        # A search tells only the names of gates.
         wrong = [gate for gate in report["invalid"] if gate in _OF_ANSWERS]
         return wrong if report["rate"] else [*wrong, f"{report['condition']} holds at no rate"]
     wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
@@ -153,7 +153,7 @@ def _causes(report: dict[str, Any]) -> Iterator[str]:
     yield from (f"{cause}: {count}" for cause, count in report["errors"].items())
 
 
-#: What stands between name and value in options that have both.
+#: Separator between name and value in options that have both.
 _PAIRS = {"header": ": ", "cookie": "=", "form": "="}
 
 

@@ -21,21 +21,21 @@ Start = Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the client gets."""
+    """The answer that the client gets."""
 
     status: int
     body: bytes | None = None
     """None: anything."""
     complete: bool = True
     said: str = ""
-    """What the log must have, as a regular expression."""
+    """The text that the log must have, as a regular expression."""
 
 
 applications: dict[str, Callable[[dict[str, Any], Start], Any]] = {}
 OUTCOMES: dict[str, Outcome] = {}
 FAILED = Outcome(500, said="Error: ")
 EXACT = Outcome(500, said=r"TypeError: .* \(PEP 3333\)")
-"""For subclasses of what PEP 3333 names: they could say something else at each look."""
+"""Outcome for subclasses of what PEP 3333 names: they could say something else at each look."""
 
 
 def add(path: str, outcome: Outcome, answer: Callable[[dict[str, Any], Start], Any]) -> None:
@@ -67,7 +67,7 @@ class UnprintableError(Exception):
 
 
 class OwnBase(BaseException):
-    """Is no Exception."""
+    """A BaseException that is no Exception."""
 
 
 class UnprintableBase(BaseException):
@@ -392,7 +392,7 @@ for _name, _outcome, _make in [
     add(f"returns-{_name}", _outcome, returning(_make))
 
 
-# What start_response and write are given.
+# Arguments of start_response and write.
 
 
 def starting(*arguments: Any, body: Any = (b"body",)) -> Callable[[dict[str, Any], Start], Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 PATIENT = "--linger-timeout=30s"
-"""So that a client of the tests that stands still for seconds is not taken for one that sends on for ever."""
+"""A client of the tests that stands still for seconds must not be taken for one that sends on for ever."""
 
 
 @pytest.fixture(scope="session")

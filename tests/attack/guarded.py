@@ -231,7 +231,7 @@ FILES = {
     "folders/outer/inner/.adyton.toml": '[[redirects]]\npath = "index.html"\nredirect = "/open.txt"\n',
     "folders/kept/.adyton.toml": 'deny = ["127.0.0.0/8"]\n',
 }
-"""What lies in the project, beside its application and its passwords."""
+"""Files in the project, beside its application and its passwords."""
 
 END = request("/end", fields=[("Host", "a.example")])
 """Stands behind each attack: it is answered 204 if the connection goes on."""
@@ -239,7 +239,7 @@ END = request("/end", fields=[("Host", "a.example")])
 
 @dataclass(frozen=True)
 class Attack:
-    """What a client sends over a connection, and the statuses that it gets."""
+    """Data that a client sends over a connection, and the statuses that it gets."""
 
     name: str
     data: bytes
@@ -361,7 +361,7 @@ BEHIND_NAMES = [
         ("folders.example", "/run//a.s%68/", 403),
     ]
 ]  # fmt: skip
-"""What stands behind the name of a script, the index of a folder, and what a folder refuses."""
+"""Paths behind the name of a script, the index of a folder, and what a folder refuses."""
 
 METHODS = [
     *(
@@ -624,4 +624,4 @@ DIGESTS: list[tuple[str, dict[str, str | None], str, str]] = [
     ("another realm's place", {"uri": "/other/data.txt"}, "/other/data.txt", "GET"),
     ("another rule's place", {"uri": "/nobody/data.txt"}, "/nobody/data.txt", "GET"),
 ]  # fmt: skip
-"""What is changed in a digest that is right, and what is asked for with it: each is refused."""
+"""Changes of a digest that is right, and the request that is sent with it: each is refused."""

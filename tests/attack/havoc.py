@@ -160,7 +160,7 @@ def _faulthandler_later() -> None:
     reader, writer = os.pipe()
     faulthandler.dump_traceback_later(0.001, file=writer)
     os.read(reader, 1)
-    # It waits for the end of a dump that has begun.
+    # This call waits for the end of a dump that has begun.
     faulthandler.cancel_dump_traceback_later()
     os.close(reader)
     os.close(writer)

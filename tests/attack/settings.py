@@ -55,7 +55,7 @@ VALUES: dict[str, list[str]] = {
     "on|off": SWITCHES,
     "OCTAL": OCTALS,
 }
-"""By shape."""
+"""Values by shape."""
 
 FORMS: dict[str, list[str]] = {
     "--bind": ADDRESSES,
@@ -88,7 +88,7 @@ FORMS: dict[str, list[str]] = {
     "--group": [""],
     "--control": [""],
 }  # fmt: skip
-"""By name, for what has a grammar of its own."""
+"""Values by name, for settings that have a grammar of their own."""
 
 
 def values_of(name: str, shape: str) -> list[str]:

@@ -69,7 +69,7 @@ QUESTIONS: list[tuple[bytes, int | None]] = [
     (b"GET /status HTTP/1.1\r\nHost: a\r\n", None), (b"\r\n", None),
     (b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n", None),
 ]  # fmt: skip
-"""What is sent, before a FIN, and the status of the answer; None: there is none."""
+"""Bytes that are sent, before a FIN, and the status of the answer; None: there is none."""
 
 
 def status_of(crowd: Crowd, data: bytes) -> int | None:
@@ -86,7 +86,7 @@ def status_of(crowd: Crowd, data: bytes) -> int | None:
 
 @pytest.mark.parametrize(("data", "status"), QUESTIONS, ids=lambda value: repr(value)[:50])
 def test_question(crowd: Crowd, data: bytes, status: int | None) -> None:
-    """It is refused, nothing comes of it, and the next question is answered."""
+    """A bad question is refused, changes nothing, and the next question is answered."""
     before = client.fetch(str(crowd.control), "/status").json()
 
     assert status == status_of(crowd, data)

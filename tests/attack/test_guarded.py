@@ -180,7 +180,7 @@ PROXY_HEADERS = [
     (V2 + b"\x21\x11\0\x04" + NEAR, 400),
     (b"", 400),
 ]
-"""What a trusted proxy sends in front of its first request, and what that is answered."""
+"""Bytes that a trusted proxy sends in front of its first request, and the status of the answer."""
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +273,7 @@ def test_reload(serve: Servers, tmp_path: Path, guard: str) -> None:
     begun_before = [(begun, b""), (uploads, burst)]
     for connection, more in [*begun_before, *((connection, burst) for connection in idle)]:
         statuses = rest_of(connection, more)
-        # What had begun ends as it began, and so may the next request of a connection that waited for one.
+        # A request that had begun ends as it began, and so may the next one of a waiting connection.
         assert statuses[:1] == [200] or set(statuses) <= {refused}, statuses
         assert 200 not in statuses[1:]
 
@@ -312,7 +312,7 @@ auth = "basic:staff"
 
 
 def test_nobody_passes_with_the_verdict_of_another_request(serve: Servers, tmp_path: Path) -> None:
-    """Who waits to send a body has passed the rules on its way, and none that another request has."""
+    """A request that waits to send its body gets the verdict of its own rules, and no other request's."""
     put(tmp_path)
     both = f"ann:{BCRYPT}\neve:{BCRYPT}\n"
     for name in ("staff", "public/private/open/.htpasswd"):
@@ -357,7 +357,7 @@ headers = { X-Frame-Options = "DENY" }
 
 
 def test_no_answer_is_kept_in_the_place_of_another(serve: Servers, tmp_path: Path) -> None:
-    """What was to be kept of an answer that was never given is not kept of the next one."""
+    """A place in the cache, meant for an answer that was never given, is not filled by the next answer."""
     put(tmp_path)
     os.mkfifo(tmp_path / "gate")
     script = tmp_path / "public/cgi-bin/waits.sh"
@@ -368,7 +368,7 @@ def test_no_answer_is_kept_in_the_place_of_another(serve: Servers, tmp_path: Pat
     server = serve("site.toml", cwd=tmp_path)
     with server.connect(lint_answers=False) as first:
         first.send(request("/cgi-bin/waits.sh"))
-        # It is opened when the script waits.
+        # The FIFO opens once the script waits.
         gate = os.open(tmp_path / "gate", os.O_WRONLY)
         for number in range(4):
             target = f"/cgi-bin/waits.sh?{number}"

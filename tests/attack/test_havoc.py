@@ -21,7 +21,7 @@ ENDS_WITH = {
     "import-fails": 1,
     "all-modules-gone": 1,
 }
-"""How Python itself ends then: 120 when a stream cannot be flushed; 1 is ours, and said."""
+"""Status with which Python itself ends then: 120 when a stream cannot be flushed; 1 is ours, and said."""
 
 TARGET = Path(__file__).with_name("havoc.py")
 

@@ -18,7 +18,7 @@ ROW = re.compile(r"^ +(?:-\w, )?(--[a-z][a-z0-9-]+)(?:\[=(on\|off)\]| ([A-Za-z|:
 NAMED = {"flag": str, "variable": variable, "keyword": keyword}
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]")
 LENGTH_MAX = 900
-"""Of a sentence: a long value is the user's own, a long help is not."""
+"""Length of a sentence: a long value is the user's own, a long help is not."""
 
 
 def rows() -> list[tuple[str, str]]:
@@ -52,7 +52,7 @@ def test_wrong_values(source: str) -> None:
         if (status, said[:8]) != (2, "adyton: ")
         or (source != "keyword" and said.count("\n") != 1)
         or NAMED[source](case[1]) not in said
-        # What an exception says is shown as its program likes.
+        # A program shows the text of an exception as it likes.
         or (source != "keyword" and CONTROL.search(said.removesuffix("\n")))
         or len(said) > LENGTH_MAX
     ]

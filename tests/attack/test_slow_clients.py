@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).parents[1] / "hostile" / "application.py"
 CROWD = 10
-"""So many clients do the same at once."""
+"""Clients that do the same at once."""
 LARGE_BYTES = 8 << 20
 CHUNKED = ("Transfer-Encoding", "chunked")
 EXPECT = ("Expect", "100-continue")
@@ -66,7 +66,7 @@ STATES: dict[str, tuple[bytes, bytes]] = {
     "too large a body": (post(("Content-Length", "99999999999")), b"413"),
     "a hundred asked for": (request("/unread") * 100, b"unread"),
 }
-"""What has been sent, and what has come back before the client leaves."""
+"""Bytes that have been sent, and bytes that have come back, before the client leaves."""
 
 
 def _shut_both(connection: Connection) -> None:
@@ -159,7 +159,7 @@ FLOODS = {
 }
 FLOOD_REQUESTS = 10_000
 GROWTH_BYTES_MAX = 48 << 20
-"""For ten such clients together."""
+"""Growth of memory for ten such clients together."""
 
 
 @pytest.mark.parametrize("what", FLOODS)

@@ -85,7 +85,7 @@ def test_listing(site: Server) -> None:
 
     assert not re.search(r"<(img|script)", page)
     for name in NAMES:
-        # In whatever way it is written, a browser has to come back with the name.
+        # A browser has to come back with the name, in whatever way the link is written.
         found = [link for link in links if name == unquote(link.removeprefix("./"))]
         assert found, name
         assert DIGITS == site.fetch(urljoin("/", found[0]), lint_answers=False).body
@@ -150,7 +150,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], bool, int]] = {
     "one byte shorter": (lambda file: os.truncate(file, LARGE_BYTES - 1), False, 200),
     "longer": (lambda file: os.truncate(file, LARGE_BYTES + 1000), True, 200),
 }
-"""What happens to a file while it is sent; whether its answer is whole; the next answer's status."""
+"""Change of a file while it is sent; whether its answer is whole; the next answer's status."""
 
 
 @pytest.mark.parametrize("what", CHANGES)

@@ -79,7 +79,7 @@ BEGINNINGS = {
     "aborts": ("import os; os.abort()", None),
     "closes everything": ("import os; os.closerange(3, 1000)\nraise ValueError", None),
 }
-"""What the application is; the exit status, None: without workers that of the process itself, else 1."""
+"""Code of the application; exit status (None: without workers that of the process itself, else 1)."""
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
@@ -95,7 +95,7 @@ def test_bad_beginning(tmp_path: Path, what: str, processes: str) -> None:
 
     assert done.returncode != 0 or what == "leaves at once, pleased"
     if processes != "0" or status is not None:
-        # Where the log is closed, too, a debug build aborts, and a release fails as if it were not.
+        # If the log is closed, too, a debug build aborts, and a release fails as if it were not.
         expected = {1, 3} if what == "closes everything" else {status or 1}
         assert done.returncode in expected, done.stderr
     assert "listening on" not in done.stderr
@@ -122,7 +122,7 @@ ENDINGS = {
 @pytest.mark.parametrize("processes", ["0", "1"])
 @pytest.mark.parametrize("what", ENDINGS)
 def test_bad_ending(serve: Servers, tmp_path: Path, what: str, processes: str) -> None:
-    """What an application does at its end (atexit) does not make a clean stop another one."""
+    """Handlers that an application runs at its end (atexit) do not change a clean stop."""
     target = tmp_path / "app.py"
     target.write_text(
         f"{PLAIN}import atexit\n@atexit.register\ndef end():\n    {ENDINGS[what]}\n", encoding="ascii"

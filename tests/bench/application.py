@@ -1,4 +1,4 @@
-"""What is measured: answers of all kinds, each by its path."""
+"""The application that is measured: answers of all kinds, each by its path."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SECONDS = [3801, 3950, 4012, 3990, 4003, 3987, 3640, 4100, 3995, 4001, 3998, 401
 
 
 HISTOGRAM = [[256.0, 304.4, 40_000], [304.4, 362.0, 7000], [1024.0, 1217.7, 487]]
-"""From a time to another, so many answers."""
+"""Number of answers that took from one time to another."""
 
 
 @functools.cache

@@ -31,7 +31,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
 PACE_S = 0.005
-"""For each answer, where nothing asks how fast it is: the CPUs are for the other tests."""
+"""Time for each answer, where its speed does not matter: the CPUs are for the other tests."""
 PROBES = 3
 """Requests with which `adyton bench` learns what is right. It has more to do before the load begins."""
 QUEUED_S = 0.005
@@ -223,11 +223,11 @@ MIXES_UP = "mixes-up"
 SNUBS_SLOW = "snubs-slow"
 """Answers a request that comes in pieces with another body."""
 HITS = {"cache": 0.1, "asks-twice": 2.0}
-"""How often the application behind these is asked for each request, if one believes its count of hits."""
+"""How often the application behind a liar is asked for each request, if one believes its count of hits."""
 CUTS = {"cut-short", "empty", "cut-until-close", "cut-at-once", "cut-in-head", "silent"}
-"""These end the connection behind an answer that is not whole, or whose end nothing else tells."""
+"""Liars that end the connection behind an answer that is not whole, or whose end nothing else tells."""
 SILENT_AFTER = {"no-more-head", "no-body", "no-more-body", "interim-only"}
-"""These send nothing behind an answer that is not whole, and keep the connection."""
+"""Liars that send nothing behind an answer that is not whole, and keep the connection."""
 EARLY = "early"
 """Answers whoever connects, before he asks, but for those who learn what is right."""
 CLOSES_KEPT, KEPT = "closes-kept", 9

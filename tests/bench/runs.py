@@ -23,9 +23,9 @@ APPLICATION = Path(__file__).with_name("application.py")
 NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
 """Gates that a busy machine closes, whatever the server does."""
 QUICK = ("-c", "8", "-d", "1s", "--warm-up", "100ms")
-"""For what does not ask how many answers come: if the machine stands still for a second, there are none."""
+"""Options for tests that need no answers: if the machine stands still for a second, there are none."""
 SURE = ("-c", "8", "-n", "300", "--warm-up", "100ms")
-"""For what needs answers: it takes as long as it takes."""
+"""Options for tests that need answers: the run takes as long as it takes."""
 
 TIMES = {
     "mean": "mean_us",
@@ -68,7 +68,7 @@ def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
 
 @contextmanager
 def full_queue() -> Iterator[None]:
-    """Have connections meanwhile that find a listen queue full: that of a program which accepts none."""
+    """Have connections meanwhile find a listen queue full: that of a program which accepts none."""
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0), backlog=1) as listener, contextlib.ExitStack() as clients:
 

@@ -73,7 +73,7 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
     number = () if "-d" in words else ("-n", "300")
     report = bench(f"http://127.0.0.1:{server.port}/", "-c", "8", "--warm-up", "200ms", *number, *words)
 
-    # On a machine that stands still for a moment at the end, what was due then is late.
+    # On a machine that stands still for a moment at the end, requests due then are late.
     assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
     assert 0 == wrong(report)
     assert report["counts"]["right"] >= 200
@@ -82,11 +82,11 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
     if number:
         assert (300, 0) == (report["counts"]["sent"], report["counts"]["in_flight"])
     if "--rate" in words:
-        # What is due while the machine stands still is sent later, but not what is due at the end.
+        # Requests that are due while the machine stands still are sent later, but not those due at the end.
         assert 400 <= report["counts"]["sent"] <= 1800
         assert report["response"]["count"] == report["counts"]["right"]
     if not report["asked"]["keep_alive"]:
-        # The connections of what was under way at the start were made before.
+        # The connections of requests that were under way at the start were made before.
         assert report["connect"]["count"] >= report["counts"]["right"] - report["asked"]["connections"]
 
 
@@ -107,7 +107,7 @@ def test_figures_of_an_honest_server(serve: Servers) -> None:
 
 @pytest.mark.parametrize("words", [(), ("--rate", "200")])
 def test_slow_server(words: tuple[str, ...]) -> None:
-    """What was begun in the warm-up counts when its answer comes later: slow servers get their rate."""
+    """A request begun in the warm-up counts when its answer comes later: slow servers get their rate."""
     expected = 200 if words else 64 / 0.3
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
@@ -134,7 +134,7 @@ def test_open_loop_without_keep_alive() -> None:
 
 
 def test_connect_is_apart(serve: Servers) -> None:
-    """With a connection for each request the time to make it is in the whole time, not in the first byte."""
+    """The time to make a connection for each request is in the whole time, not in the first byte."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
     report = bench(url, "-c", "1", "-n", "300", "--warm-up", "0", "-k=off")
     kept = bench(url, *SURE)
@@ -147,7 +147,7 @@ def test_connect_is_apart(serve: Servers) -> None:
     # The histograms have them within a thousandth.
     assert means["connect"] + means["first_byte"] <= 1.002 * means["service"], means
     assert medians["connect"] > 0.01 * medians["service"], medians
-    # Those that are kept alive are made in the warm-up, which a busy machine may sleep through.
+    # Connections that are kept alive are made in the warm-up, which a busy machine may sleep through.
     made = [kept[name]["count"] for name in ("connect", "connect_before") if kept[name]]
     assert 8 == sum(made)
 
@@ -200,7 +200,7 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
     ],
 )
 def test_every_tenth(kind: str, count: str, error: str | None) -> None:
-    """What is wrong with every tenth answer is counted as that, and the figures are not to be used."""
+    """The fault of every tenth answer is counted under its name, and the figures are not to be used."""
     with liar(kind) as url:
         # As short as a timeout can be that no other answer takes, and as few answers as it needs.
         few = ("-c", "8", "-n", "60", "--timeout", "3s")
@@ -286,7 +286,7 @@ def test_interim_answers() -> None:
     ],
 )
 def test_odd_heads(kind: str, counted: str, told: str) -> None:
-    """What clients overlook in a head is counted and told; the answer is right."""
+    """A fault in a head that clients overlook is counted and told; the answer is right."""
     with liar(kind) as url:
         report = bench(url, "-c", "2", "-n", "300", "--warm-up", "0")
 
@@ -296,7 +296,7 @@ def test_odd_heads(kind: str, counted: str, told: str) -> None:
 
 
 def test_early_answers(tmp_path: Path) -> None:
-    """What comes before a request was sent is no answer to it, right as it may be."""
+    """An answer that comes before its request was sent is no answer to it, right as it may be."""
     # More than the kernel takes of what nobody reads: it cannot have been sent when the answer comes.
     (tmp_path / "body").write_bytes(bytes(8 << 20))
     words = ("-c", "2", "-n", "20", "--warm-up", "0", "-k=off", "--data", f"@{tmp_path / 'body'}")
@@ -310,7 +310,7 @@ def test_early_answers(tmp_path: Path) -> None:
 
 
 def test_large_bodies(serve: Servers, tmp_path: Path) -> None:
-    """What the kernel does not take at once of a body is sent when it can be: in the first question, too."""
+    """A body that the kernel does not take at once is sent when it can be: in the first request, too."""
     server = serve(APPLICATION)
     (tmp_path / "body").write_bytes(bytes(20 << 20))
     words = ("-c", "2", "-n", "6", "--warm-up", "0", "--data", f"@{tmp_path / 'body'}", "--timeout", "60s")
@@ -397,7 +397,7 @@ def test_gets_slower(words: tuple[str, ...]) -> None:
 
 
 def test_arrivals_without_a_rate() -> None:
-    """A closed loop has no arrivals; it is not run in the place of what was meant."""
+    """A closed loop has no arrivals; it is not run in the place of the open loop that was meant."""
     done = run("http://127.0.0.1:1/", "--arrivals", "poisson")
 
     assert (2, "") == (done.returncode, done.stdout)
@@ -406,7 +406,7 @@ def test_arrivals_without_a_rate() -> None:
 
 
 def test_step() -> None:
-    """One that is slower from some time on has none either."""
+    """A server that is slower from some time on has no steady state either."""
     with liar("steps", "3.7") as url:
         report = bench(url, "-c", "64", "-d", "6s", "--warm-up", "100ms", "--rate", "100")
 
@@ -423,7 +423,7 @@ def test_stall_that_many_meet() -> None:
 
 
 def test_no_answers_at_the_end() -> None:
-    """What has no answer at the end has no time: so much of it that percentiles would differ is named."""
+    """Requests unanswered at the end have no time: so many that percentiles would differ are named."""
     with liar("hangs", "2") as url:
         report = bench(url, "-c", "512", "-d", "3s", "--warm-up", "0", "--rate", "200")
 
@@ -443,7 +443,7 @@ def test_less_than_is_due() -> None:
 
         assert 0 == report["never_sent"]
         assert "late" in gates(report)
-        # Of its reasons the gate tells one; a server that sleeps at the end gives it another.
+        # The gate tells one of its reasons; a server that sleeps at the end gives it another.
         if named := any(why.startswith("400 requests/s were due, and ") for why in reasons(report)):
             break
 
@@ -452,7 +452,7 @@ def test_less_than_is_due() -> None:
 
 @pytest.mark.parametrize(("number", "rate"), [(40, 400), (1, 40)])
 def test_nothing_is_due_behind_the_last(number: int, rate: int) -> None:
-    """With a number of requests none is due once all of them are sent, however long the last one takes."""
+    """A run of a number of requests has none due once all are sent, however long the last one takes."""
     words = ("-c", str(number), "-n", str(number), "--warm-up", "0", "--rate", str(rate))
     for _ in range(ATTEMPTS):
         with liar("slow") as url:
@@ -509,7 +509,7 @@ def test_own_descriptors() -> None:
 
 
 def test_own_ports() -> None:
-    """So are those for which there is no local port."""
+    """Connections for which there is no local port are the program's own limit, too."""
     with few_ports(50_000, 50_000 + FEW) as few, liar("honest", within=few) as url:
         report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "200ms", within=few)
 
@@ -559,7 +559,7 @@ def test_small_queue() -> None:
 
 
 def test_small_queue_in_the_warm_up() -> None:
-    """They are told, too, if that was while the connections of the measurement were made."""
+    """Drops are told, too, if they were in the warm-up, when the measurement's connections were made."""
     with liar("small-queue") as url:
         # The kernel tries again after whole seconds; the measurement begins between two of them.
         report = bench(url, "-c", "32", "-d", "300ms", "--warm-up", "5s")
@@ -569,7 +569,7 @@ def test_small_queue_in_the_warm_up() -> None:
 
 
 def test_full_queue_of_another() -> None:
-    """Those that it drops because another program accepts nobody are none of the server's."""
+    """Connections dropped because another program accepts nobody are none of the server's."""
     before = overflows()
     with liar("honest") as url, full_queue():
         report = bench(url, *QUICK)
@@ -647,7 +647,7 @@ def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -
     ],
 )
 def test_not_whole_from_the_start(kind: str, sentence: str) -> None:
-    """Of a first answer that is not whole it is told what has come."""
+    """A first answer that is not whole is told, with the part of it that has come."""
     with liar(kind, "-1") as url:
         done = run(url, *QUICK, "--timeout", "2s")
 
@@ -694,7 +694,7 @@ def test_what_may_vary(serve: Servers) -> None:
 
 
 def test_sample(serve: Servers) -> None:
-    """Of a sample some bodies are compared, which is told; every length is."""
+    """With a sample only some bodies are compared, which is told; every length is compared."""
     words = ("-c", "8", "-n", "3200", "--warm-up", "200ms", "--check", "sample")
     server = serve(APPLICATION)
     honest = bench(f"http://127.0.0.1:{server.port}/", *words)
@@ -711,7 +711,7 @@ def test_sample(serve: Servers) -> None:
 
 
 def test_find_rate() -> None:
-    """Of a server that answers 200 requests a second, whoever comes faster waits longer and longer."""
+    """A search finds the rate of a server that answers 200 requests a second, and has faster ones wait."""
     for _ in range(ATTEMPTS):
         with liar("queued") as url:
             done = run(url, *QUICK, "--find-rate", "p90<30ms", "--json")
@@ -728,7 +728,7 @@ def test_find_rate() -> None:
 
 @pytest.mark.long
 def test_find_rate_of_something_else() -> None:
-    """Where the load may be what fails, a rate is tried again, and what is found is not the server's."""
+    """If the load itself may fail, a rate is tried again, and the result is not the server's."""
     burn = (sys.executable, "-c", "while True: pass")
     with contextlib.ExitStack() as stack:
         with seated(frozenset({min(CPUS)})):
@@ -747,7 +747,7 @@ def test_find_rate_of_something_else() -> None:
     assert found_rate["invalid"] == [reason["gate"] for reason in found_rate["reasons"]]
     assert any(one["rate"] == other["rate"] for one, other in itertools.pairwise(found_rate["steps"]))
     assert 1 == done.returncode
-    # In the place of what was found stands why, in sentences.
+    # The reasons stand in the place of the result, in sentences.
     _, _, end = told.rpartition("\nINVALID\n")
     assert re.search(r"^ +(generator: the generator |foreign-load: other programs )", end, re.MULTILINE)
 

@@ -75,7 +75,7 @@ def test_our_own_server(serve: Servers, tmp_path: Path, words: tuple[str, ...]) 
 
 
 def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
-    """What the server has answered without the application is told from what the application has answered."""
+    """Answers of the server itself are told apart from those of the application."""
     (tmp_path / "page.txt").write_text("page", encoding="ascii")
     flags = ("--processes", "1", "--static", f"/files={tmp_path}")
     server = serve(APPLICATION, *flags, "--control", str(tmp_path / "control.sock"))
@@ -86,7 +86,7 @@ def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_nobody_counts(serve: Servers) -> None:
-    """Without the middleware nothing is measured, and it is said what is missing."""
+    """Without the middleware nothing is measured, and the message says what is missing."""
     server = serve(APPLICATION)
     done = run(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits")
 
@@ -124,7 +124,7 @@ def test_asgi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an ended server has left is removed; what a process of a living one has left still counts."""
+    """A count left by an ended server is removed; one left by a process of a living server still counts."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / f"adyton-hits-{os.getuid()}"
     folder.mkdir()

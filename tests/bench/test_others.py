@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 CONNECTIONS = "8"
 SECONDS = 2
 ROUNDS, ROUNDS_MAX = 5, 15
-"""What a busy machine does to one of them, it does to few of its rounds; the median is of all.
+"""Rounds of each generator, at first: a busy machine disturbs few of them, and the median is of all.
 
-If they do not agree by then, there are more.
+If the generators do not agree by then, there are more, up to the maximum.
 """
 
 BOUNDS = {"rate": 1.08, "p50_us": 1.08, "p90_us": 1.08, "p99_us": 1.2}
-"""How many times as much ours may be as the largest of the others' medians, or the smallest as ours.
+"""How many times as large our median may be as the largest of the others, or the smallest as ours.
 
 The last hundredth is partly the machine's.
 """
@@ -100,7 +100,7 @@ def by_us(url: str, _file: Path) -> dict[str, float]:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["fixed", "uneven"])
 def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
-    """Of an honest server we say what others do, whether its times are alike or spread over a factor of five.
+    """Our figures of an honest server are those of others, whether its times are alike or spread five-fold.
 
     Where these differ, as they do on a busy machine, it is something between.
     """

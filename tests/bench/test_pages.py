@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from _pytest.python_api import ApproxBase
 
 WIDTH, HEIGHT = 340, 150
-"""Of a plot between its axes."""
+"""Size of a plot between its axes."""
 
 
 @pytest.mark.parametrize("name", VALID)
@@ -88,7 +88,7 @@ def test_what_was_checked(checked: str) -> None:
 
 
 def test_page_of_an_invalid_run(tmp_path: Path) -> None:
-    """In the place of figures the page has INVALID and each reason, and what went wrong by cause."""
+    """The page has INVALID and each reason in the place of figures, and the failures by cause."""
     file = tmp_path / "report.html"
     with liar("cut-short") as url:
         run(url, *SURE, "-o", str(file))

@@ -60,7 +60,7 @@ def test_conditions(serve: Servers, tmp_path: Path) -> None:
     file = tmp_path / "report.md"
     failed = run(url, *SURE, *bounds, "-o", str(file))
     why = [line.removeprefix("adyton bench: ") for line in failed.stderr.splitlines()]
-    # Of a run that a busy machine has made invalid no figure is told.
+    # No figure is told of a run that a busy machine has made invalid.
     told = ["" if "INVALID" in failed.stdout else rf": {name} was \d+\.\d{{3}} ms" for name in ("p50", "p95")]
 
     assert (1, 2) == (failed.returncode, len(why))
@@ -121,7 +121,7 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:
-    """Where INVALID stands, there are counts and reasons besides in every form for people, and no figure."""
+    """Beside INVALID there are counts and reasons in every format for people, and no figure."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     words = [word for file in files.values() for word in ("-o", str(file))]
     with liar("bad-gateway") as url:
@@ -212,7 +212,7 @@ def test_baseline(measured: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
 def test_baseline_of_another_load(
     measured: tuple[str, dict[str, Any]], tmp_path: Path, words: tuple[str, ...], why: str
 ) -> None:
-    """What was asked for in another way is not compared with, in no form, and nothing is measured."""
+    """A report of another load is not compared with, in no format, and nothing is measured."""
     url, report = measured
     keep(tmp_path, report)
     done = run(url, *QUICK, *words, "--baseline", "main", cwd=tmp_path)
@@ -236,7 +236,7 @@ def keep(folder: Path, report: dict[str, Any], **others: object) -> Path:
 
 
 def test_save(serve: Servers, tmp_path: Path) -> None:
-    """What one run saves is the baseline of the next; an invalid one is not kept."""
+    """The report that one run saves is the baseline of the next; an invalid one is not kept."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     saved = run(url, *QUICK, "--save", "main", cwd=tmp_path)
     # A busy machine makes runs invalid.
@@ -256,7 +256,7 @@ def test_save(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_save_of_an_invalid_run(tmp_path: Path) -> None:
-    """Who asked for a report to be kept is told that it is not."""
+    """A user who asked for a report to be kept is told that it is not."""
     with liar("bad-gateway") as url:
         done = run(url, *SURE, "--save", "main", cwd=tmp_path)
 
@@ -301,13 +301,13 @@ def test_terminal(serve: Servers, variables: dict[str, str], *, is_live: bool, i
     assert 0 <= status <= 1
     assert is_bold == ("\x1b[1" in shown)
     assert is_live == bool(re.search(r"\r\x1b\[Kwarm-up, \d s left", shown))
-    # Of what came in the first moment there is no rate.
+    # The answers of the first moment give no rate.
     assert is_live == bool(re.search(r"\x1b\[K\d of 4 s\r", shown))
     assert is_live == bool(re.search(LIVE, shown)) == ("\x1b[K" in shown)
 
 
 def test_terminal_with_a_number_of_requests(serve: Servers) -> None:
-    """How far it is goes by the requests."""
+    """Progress is told by the number of requests."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, _ = on_terminal(url, "-c", "8", "-n", "1200", "--warm-up", "0")
     done = [int(number.replace(",", "")) for number in re.findall(r"\x1b\[K +([\d,]+) of 1,200", shown)]
@@ -317,7 +317,7 @@ def test_terminal_with_a_number_of_requests(serve: Servers) -> None:
 
 
 def test_terminal_that_is_narrow(serve: Servers) -> None:
-    """What changes has one line, however wide the terminal is, and becomes."""
+    """The line that changes stays one line, however wide the terminal is or becomes."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     shown, _ = on_terminal(url, "-c", "8", "-d", "4s", "--warm-up", "0", columns=[40, 25])
     lines = re.findall(r"\x1b\[K(\d of [^\r]*)", shown)
@@ -349,7 +349,7 @@ def test_terminal_in_an_open_loop(serve: Servers) -> None:
 def test_interruption(
     tmp_path: Path, words: tuple[str, ...], began: str, of: str, end: signal.Signals
 ) -> None:
-    """Of a run that the user ends every form says so and how early; it is no baseline, and no success."""
+    """Each format tells that the user has ended a run, and how early; it is no baseline, and no success."""
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     outputs = [word for file in files.values() for word in ("-o", str(file))]
     with liar("honest") as url:

@@ -1,4 +1,4 @@
-"""What is sent is what the command line says."""
+"""The requests that are sent are those of the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
-"""What parts the fields of a form."""
+"""The parameter with the boundary between the fields of a form."""
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
     ],
 )
 def test_wrong_words(words: list[str], sentence: str) -> None:
-    """What cannot be done is said, before anything is tried."""
+    """A command line that cannot be carried out is refused before anything is tried."""
     done = run("http://127.0.0.1:1/", *words)
 
     assert sentence in done.stderr
@@ -70,7 +70,7 @@ def test_wrong_words(words: list[str], sentence: str) -> None:
 
 
 def test_wrong_places(tmp_path: Path) -> None:
-    """Where nothing can be written is said before a run; of one that fails, no file is left."""
+    """A file that cannot be written is told before a run; a run that fails leaves no file."""
     unused, summary = tmp_path / "x.html", {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "summary")}
     words = ("http://127.0.0.1:1/", "-o", str(unused), "--save", "main")
     refused = run(*words, cwd=tmp_path, variables=summary)
@@ -135,7 +135,7 @@ def saying(answer: bytes, *, then_closes: bool = True) -> Iterator[str]:
     ],
 )
 def test_debug_of_no_answer(answer: bytes, then_closes: bool, shown: list[str] | None, why: str) -> None:  # noqa: FBT001 - a row of a table
-    """Of an answer that is none, there is what has come, and why it is none."""
+    """For an answer that is none, the bytes that have come are shown, and why they are none."""
     with saying(answer, then_closes=then_closes) as url:
         done = run(url, "--debug", "--timeout", "2s")
     lines = done.stdout.splitlines()
@@ -248,7 +248,7 @@ def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
     ],
 )
 def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) -> None:
-    """What curl sends is what is sent for its command line, but for its own name."""
+    """The request for a command line of curl is the one that curl sends, but for curl's own name."""
     (tmp_path / "lines").write_bytes(b"a=1\r\n&b=\0002")
     with saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
         command = [sys.executable, "-m", "adyton", "bench", "--debug", "curl", url, *words]

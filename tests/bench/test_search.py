@@ -29,7 +29,7 @@ def search(kind: str) -> tuple[dict[str, Any], int]:
 
 
 def test_page_of_regret() -> None:
-    """What the server answered before the search is right; what it says once it is overloaded is not."""
+    """The answer before the search is right; the server's page once it is overloaded is not."""
     found, status = search("sorry")
 
     assert (None, 1) == (found["rate"], status)
@@ -56,7 +56,7 @@ def test_nothing_right_at_full_load() -> None:
 def test_some_are_always_wrong() -> None:
     """A wrong answer in the middle of the search fails that rate, and not the search."""
     found, _ = search("bad-gateway")
-    # Of few requests none may be the tenth.
+    # Among few requests there may be no tenth one.
     many = [step for step in found["steps"] if step["rate"] > 300]
 
     assert len(found["steps"]) > len(many) > 1
@@ -64,7 +64,7 @@ def test_some_are_always_wrong() -> None:
 
 
 def test_line_of_the_closed_loop() -> None:
-    """What the closed loop got stands above the rates that were tried."""
+    """The result of the closed loop stands above the rates that were tried."""
     with liar("bad-gateway") as url:
         lines = run(url, *QUICK).stdout.splitlines()
 
@@ -74,7 +74,7 @@ def test_line_of_the_closed_loop() -> None:
 
 
 def test_held_although_disturbed() -> None:
-    """Of a rate that held while others had a CPU it is not said that it is good, but that it held even so."""
+    """A rate that held while others had a CPU is not said to be good, but to have held even so."""
     burn = (sys.executable, "-c", "while True: pass")
     with liar("honest") as url, subprocess.Popen(burn) as burner:
         lines = run(url, *QUICK).stdout.splitlines()
@@ -93,7 +93,7 @@ def test_held_although_disturbed() -> None:
     ],
 )
 def test_what_is_refused(words: tuple[str, ...], sentence: str) -> None:
-    """What no search can do is said before anything is done."""
+    """A task that no search can do is refused before anything is done."""
     with liar("honest") as url:
         done = run(url, *QUICK, *words)
 

@@ -15,7 +15,7 @@ RATE = 400
 REQUEST_BYTES = len("GET / HTTP/1.1\r\nHost: 127.0.0.1:10000\r\nUser-Agent: adyton-bench/0\r\n\r\n")
 FEW = ("-c", "2", "--warm-up", "200ms")
 LONG = (*FEW, "-d", "4s")
-"""So that slow clients come to an end although the machine stands still for two seconds."""
+"""Long enough that slow clients come to an end although the machine stands still for two seconds."""
 SLOW = ("--slow-readers", "3", "--slow-senders", "3", "--slow-rate", str(RATE))
 
 
@@ -35,7 +35,7 @@ def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("words", [LONG, (*LONG, "--rate", "500"), (*FEW, "-n", "2000")])
 def test_right(serve: Servers, words: tuple[str, ...]) -> None:
-    """Who is slow gets the right answer, late, and is in none of the load's figures."""
+    """A slow client gets the right answer, late, and is in none of the load's figures."""
     server = serve(APPLICATION)
     report = bench(f"http://127.0.0.1:{server.port}/say/hello", *words, *SLOW)
     readers, senders = sides(report)
@@ -96,7 +96,7 @@ def test_uploads_without_a_body() -> None:
 
 
 def test_memory_is_that_with_open_connections() -> None:
-    """What a server keeps for its connections is in its memory: they are open when it is looked at."""
+    """Memory that a server keeps for its connections is counted: they are open when it is looked at."""
     with liar("holds") as url:
         report = bench(url, "-c", "32", "-d", "1s", "--warm-up", "200ms")
 

@@ -177,7 +177,7 @@ def test_columns_of_the_csv() -> None:
 
 
 def test_no_figures_in_the_csv_of_an_invalid_run() -> None:
-    """Beside the gates that have failed there are counts."""
+    """The CSV has counts beside the gates that have failed, and no figures."""
     [row] = csv.DictReader(rendered(INVALID | {"in_time": 3, "connect": NEW["connect"]}, "csv").splitlines())
     known = {name for name, cell in row.items() if cell != ""}
     asked = {"row", "url", "method", "connections", "load", "seconds", "interrupted"}

@@ -22,7 +22,7 @@ LIST = """# weights are shares of ten
 HEAD /say/one
 """
 NEEDED = {"p50_us": 6, "p99_us": 300}
-"""How many times each figure takes to be told."""
+"""Number of measured times that each figure needs before it is told."""
 SHARES = {"GET": 0.6, "POST": 0.3, "HEAD": 0.1}
 
 
@@ -55,7 +55,7 @@ def test_shares(serve: Servers, urls: Path, words: tuple[str, ...]) -> None:
 
 
 def test_seed(serve: Servers, urls: Path) -> None:
-    """The same seed draws the same URLs, however long the warm-up is; another seed others."""
+    """One seed always draws the same URLs, however long the warm-up is; another seed draws others."""
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
     drawn = []
     for seed, warm_up in (("7", "0"), ("7", "200ms"), ("8", "0")):
@@ -111,7 +111,7 @@ def test_forms(serve: Servers, urls: Path, tmp_path: Path) -> None:
     ],
 )
 def test_wrong_lists(tmp_path: Path, text: str, words: tuple[str, ...], sentence: str) -> None:
-    """What a list cannot have is said, with the line, before anything is tried."""
+    """A list with a mistake is refused, with the line, before anything is tried."""
     file = tmp_path / "urls.txt"
     file.write_text(text)
     done = run("http://127.0.0.1:1/", "--urls", str(file), *words)

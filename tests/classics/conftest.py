@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 APPS = Path(__file__).with_name("apps")
 DEFAULT_PROCESSES = {"ADYTON_PROCESSES": "auto"}
 TIMEOUT_S = 60.0
-"""Of a request, and reached only by what fails."""
+"""Timeout of a request, reached only by one that fails."""
 CLIENT_TIMEOUT_S = 300.0
-"""Of a program that is a client, and reached only by what hangs."""
+"""Timeout of a program that is a client, reached only by one that hangs."""
 
 
 class Sites:

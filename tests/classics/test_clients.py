@@ -55,7 +55,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("size", [1000, LARGE_BYTES], ids=["small", "chunked"])
 def test_git(site: Sites, tmp_path: Path, size: int) -> None:
-    """What is pushed to dulwich can be cloned, a pack that goes in chunks as well."""
+    """A repository pushed to dulwich can be cloned, also when its pack is sent chunked."""
     origin = tmp_path / "origin"
     git(tmp_path, "init", "--bare", str(origin))
     url = site("git_site", REPOSITORY=str(origin)).url
@@ -74,7 +74,7 @@ def test_git(site: Sites, tmp_path: Path, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1000, LARGE_BYTES])
 def test_hg(site: Sites, tmp_path: Path, size: int) -> None:
-    """What is pushed to hgweb can be cloned."""
+    """A repository pushed to hgweb can be cloned."""
     hg, origin, first = BIN / "hg", tmp_path / "origin", tmp_path / "first"
     run(hg, "init", str(origin), cwd=tmp_path)
     (origin / ".hg" / "hgrc").write_text("[web]\nallow_push = *\npush_ssl = false\n")
@@ -128,7 +128,7 @@ def wheel(folder: Path) -> Path:
 
 
 def test_package_index(site: Sites, tmp_path: Path) -> None:
-    """What twine uploads to pypiserver is in its index for each worker, and pip downloads it."""
+    """A package that twine uploads to pypiserver is in the index for each worker, and pip downloads it."""
     sent = wheel(tmp_path)
     visitor = site("index_site")
     run(

@@ -22,7 +22,7 @@ VISITS = 20
 FORM = {"name": "Ἡράκλειτος", "text": "a & b = c; 100 %"}
 SAID = "Ἡράκλειτος said a & b = c; 100 %"
 UPLOAD_BYTES = 3_000_000
-"""More than is kept in memory."""
+"""Size of an upload that is not kept in memory."""
 
 FRAMEWORKS = pytest.mark.parametrize("name", ["bottle_site", "cherrypy_site", "pyramid_site"])
 
@@ -78,7 +78,7 @@ def test_pyramid_file(site: Sites) -> None:
 
 
 def test_login(site: Sites) -> None:
-    """Who has logged in is known to every worker, nobody else is, and who logs out is forgotten."""
+    """A login is known to every worker and to no other visitor, and ends with the logout."""
     visitor = site("login_site")
 
     assert "name and password?" == visitor.get("/private")

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Load:
-    """What a tool is to ask for."""
+    """Load that a tool is to produce."""
 
     url: str
     connections: int
     requests: int
     keep_alive: bool
     folder: Path
-    """For its own files."""
+    """Folder for the tool's own files."""
 
     @property
     def each(self) -> int:
-        """How many requests a connection has its share of."""
+        """Requests of each connection."""
         return self.requests // self.connections
 
 
@@ -87,7 +87,8 @@ def hey(load: Load) -> str:
 def httperf(load: Load) -> str:
     """Run httperf: each connection has many requests, or one."""
     host, _, port = load.url.removeprefix("http://").partition("/")[0].partition(":")
-    # So many connections are opened in a second, however quickly earlier ones are done: it has 1,024 at most.
+    # The rate limits the connections opened per second, however quickly earlier ones are done: httperf has
+    # 1,024 at most.
     connections, calls, rate = (load.connections, load.each, 1_000) if load.keep_alive else (1_000, 1, 500)
     requests = connections * calls
     said = run(

@@ -124,7 +124,7 @@ def test_needs_one(tmp_path: Path, name: str) -> None:
 
 
 def test_how_many(tmp_path: Path) -> None:
-    """There may be several when `--max-processes` says so; without workers there is nothing to say."""
+    """`--max-processes` above 1 warns, too; without workers there is no warning."""
     text, reason = NEEDS_ONE["beaker"]
 
     assert reason in checked(tmp_path, text, "--processes", "1", "--max-processes", "2")
@@ -133,13 +133,13 @@ def test_how_many(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NEEDS_NOTHING)
 def test_needs_nothing(tmp_path: Path, name: str) -> None:
-    """What all workers find is no reason to warn."""
+    """State that all workers find is no reason to warn."""
     assert "memory" not in checked(tmp_path, NEEDS_NOTHING[name], "--processes", "3")
 
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["imported", "forked"])
 def test_told_once(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
-    """At the start one worker says it for all of them."""
+    """At the start one worker warns for all of them."""
     path = tmp_path / "shop.py"
     path.write_text(NEEDS_ONE["cherrypy"][0])
     server = serve(path, "--processes", "3", *flags)
@@ -158,7 +158,7 @@ HELD = {
 
 @pytest.mark.parametrize("name", HELD)
 def test_locked(serve: Servers, tmp_path: Path, name: str) -> None:
-    """A second worker that finds locked what the first has locked says so."""
+    """A second worker warns if it finds a file locked by the first."""
     path = tmp_path / "shop.py"
     path.write_text(f"{HELD[name]}\ndef application(environ, start_response):\n    return []\n")
     server = serve(path, "--processes", "2", cwd=tmp_path)
@@ -167,7 +167,7 @@ def test_locked(serve: Servers, tmp_path: Path, name: str) -> None:
 
 
 def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
-    """A second worker that finds the address taken at which the first listens says so."""
+    """A second worker warns if it finds an address taken at which the first listens."""
     path = tmp_path / "shop.py"
     path.write_text(
         f"import socket\nlistener = socket.create_server(('127.0.0.1', {port}))\n"
@@ -180,7 +180,7 @@ def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
 
 
 def test_nothing_is_imported(tmp_path: Path) -> None:
-    """To look at a plain application imports none of the packages that are recognised."""
+    """A check of a plain application imports none of the packages that are recognised."""
     text = (
         "import atexit, sys\ndef application(environ, start_response):\n    return []\n"
         "known = ('cherrypy', 'werkzeug', 'django', 'wsgidav', 'beaker', 'flask')\n"

@@ -76,7 +76,7 @@ def test_idle_connections_make_room(short: Server) -> None:
 
 @pytest.mark.parametrize("begun", ["head", "body"])
 def test_slow_clients_make_room(short: Server, begun: str) -> None:
-    """Nor do requests that do not go on: they are answered 503 as soon as others wait."""
+    """Requests that do not go on keep no others out: they are answered 503 as soon as others wait."""
     head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
     stalled = [short.connect(lint_answers=False) for _ in range(CLIENTS)]
     try:
@@ -133,7 +133,7 @@ def is_answered(server: Server) -> bool:
 def test_closed_streams(
     serve: Servers, application: Path, tmp_path: Path, processes: str, closed: str
 ) -> None:
-    """Without standard streams all is well, and no socket and no log gets one of their numbers."""
+    """Without standard streams the server works, and no socket and no log gets one of their numbers."""
     log = tmp_path / "error.log"
     flags = ["--bind", "127.0.0.1:0", "--processes", processes, "--error-log", str(log), "--control", "off"]
     command = [*adyton("serve"), str(application), *flags]
@@ -149,7 +149,7 @@ def test_closed_streams(
 
 
 def test_closed_error_stream(application: Path) -> None:
-    """A command that has nowhere to say what is wrong does its work all the same."""
+    """A command without standard error does its work all the same."""
     command = adyton("check", str(application))
     done = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command],

@@ -118,7 +118,7 @@ def test_unix_rights(
 
 
 def test_unix_rights_of_others(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """`--socket-mode` is for `--bind` alone: who may watch, or give orders, is another question."""
+    """`--socket-mode` is for `--bind` alone: the sockets of `--admin` and `--control` keep their rights."""
     paths = bound, admin, control = [tmp_path / name for name in ("bound", "admin", "control")]
     flags = ["--processes", "1", "--admin", f"unix:{admin}", "--control", str(control)]
     serve(application, *flags, "--umask", "027", "--socket-mode", "666", bind=f"unix:{bound}")
@@ -155,7 +155,7 @@ def test_unix_in_use(serve: Servers, application: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_abstract(serve: Servers, application: Path, tmp_path: Path, processes: str) -> None:
-    """A name that begins with `@` is in no file system, is shown as it was given, and is free afterwards."""
+    """An abstract name (`@…`) is in no file system, is shown as it was given, and is free afterwards."""
     name = f"@adyton test {os.getpid()}"
     for _ in range(2):
         server = serve(application, "--processes", processes, bind=f"unix:{name}", cwd=tmp_path)
@@ -198,7 +198,7 @@ def test_abstract_stays_over_reloads(serve: Servers, application: Path, tmp_path
 
 
 def test_abstract_has_no_rights(application: Path) -> None:
-    """`--socket-mode` would keep nobody out there, and is refused."""
+    """`--socket-mode` is refused for an abstract name, which it would not protect."""
     done = run("serve", str(application), "--bind", "unix:@adyton-test", "--socket-mode", "660")
 
     assert 1 == done.returncode
@@ -257,7 +257,7 @@ def test_inherited(serve: Servers, application: Path, tmp_path: Path, family: in
 
 
 def test_connections_before_the_start(serve: Servers, application: Path) -> None:
-    """What waits in an inherited socket is served: nothing is lost at a start."""
+    """A connection that waits in an inherited socket is served: nothing is lost at a start."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -270,7 +270,7 @@ def test_connections_before_the_start(serve: Servers, application: Path) -> None
 
 @pytest.mark.parametrize("number", ["999", "0", "x"])
 def test_wrong_descriptor(application: Path, number: str) -> None:
-    """A descriptor that is no listening socket is said so."""
+    """A descriptor that is no listening socket is refused with that reason."""
     done = run("serve", str(application), "--bind", f"fd://{number}")
 
     assert done.returncode in {1, 2}

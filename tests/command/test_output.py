@@ -1,4 +1,4 @@
-"""What commands print, where it goes nowhere: to a reader that has seen enough, or to a full disk."""
+"""Output of commands that goes nowhere: to a reader that has seen enough, or to a full disk."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, command: str, output: int) -> subprocess.CompletedProcess[str]:
-    """Run a command whose output goes there."""
+    """Run a command whose output goes to a descriptor."""
     words = [sys.executable, "-m", "adyton", *command.split()]
     inside = folder / "empty" if command == "init" else folder
     return subprocess.run(
@@ -68,7 +68,7 @@ def test_reader_is_gone(folder: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_disk_is_full(folder: Path, command: str) -> None:
-    """What cannot be written for another reason is told, and the command has failed."""
+    """Output that cannot be written for another reason is an error message, and the command fails."""
     full = os.open("/dev/full", os.O_WRONLY)
 
     done = run(folder, command, full)

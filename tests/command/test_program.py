@@ -41,7 +41,7 @@ def program(tmp_path: Path) -> Path:
     ],
 )
 def test_serves(serve: Servers, program: Path, call: str) -> None:
-    """It serves the application, and comes back after SIGTERM."""
+    """A program serves its application, and its call returns after SIGTERM."""
     program.write_text(f"{WSGI}{call}\nprint('came back', flush=True)\n", encoding="utf-8")
     server = serve.start([sys.executable, program])
 

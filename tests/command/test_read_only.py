@@ -34,7 +34,7 @@ def sealed(*flags: str) -> list[str]:
 
 @pytest.mark.parametrize("flags", [("0",), ("2",), ("1", "--preload")], ids=" ".join)
 def test_serves(serve: Servers, flags: tuple[str, ...]) -> None:
-    """The server starts, serves, and has said once what it lacks and how to give it that."""
+    """The server starts, serves, and says once what it lacks, and which setting gives it."""
     server = serve.start(sealed("--processes", *flags), cwd=HERE)
 
     assert b"hello" == server.fetch().body
@@ -53,7 +53,7 @@ def test_serves(serve: Servers, flags: tuple[str, ...]) -> None:
     ],
 )
 def test_what_is_named_must_work(flag: tuple[str, str], said: str) -> None:
-    """What the user has named and what cannot be made keeps the server from starting."""
+    """A file that the user has named and that cannot be made keeps the server from starting."""
     flags = ("--bind", "127.0.0.1:0", "--processes", "1", *flag)
     done = run("serve", str(HERE / "application.py"), *flags)
 

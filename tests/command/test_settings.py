@@ -50,7 +50,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("flags", "said"), WRONG, ids=repr)
 def test_wrong_flag(application: Path, flags: list[str], said: str) -> None:
-    """Exit status 2, and one sentence with what is right."""
+    """A wrong flag ends with exit status 2, and one sentence that says what is right."""
     done = run("serve", str(application), *flags)
 
     assert 2 == done.returncode, done.stderr

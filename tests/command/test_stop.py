@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 PROMPT_S = 20.0
-"""A stop that waits for nothing takes less, and one that waits for a client or the application more: 30 s."""
+"""Longest stop that waits for nothing; one that waits for a client or the application takes more: 30 s."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -72,8 +72,8 @@ def test_running_stream_finishes(serve: Servers, application: Path, tmp_path: Pa
 
 
 def test_download_finishes(serve: Servers, application: Path) -> None:
-    """What a client is still reading is sent to its end."""
-    # So long that a client of small pieces is done, on a busy machine as well.
+    """A download that a client is still reading is sent to its end."""
+    # The timeout is long enough for a client that reads small pieces, on a busy machine as well.
     server = serve(application, "--graceful-timeout", "120s")
     with server.connect(receive_buffer_bytes=8192) as connection:
         connection.send(request("/pour?300"))
@@ -119,7 +119,7 @@ def test_no_new_connections(serve: Servers, application: Path) -> None:
 
 
 def test_graceful_timeout(serve: Servers, application: Path) -> None:
-    """What does not finish in the set time is cut."""
+    """A request that does not finish within the graceful timeout is cut."""
     server = serve(application, "--graceful-timeout", "500ms")
     with server.connect() as connection:
         connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
@@ -156,7 +156,7 @@ def cannot_connect(port: int) -> bool:
 
 
 def test_second_signal_in_the_application(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """It ends an application that does not come back, too."""
+    """A second signal ends an application that does not come back, too."""
     flag = tmp_path / "flag"
     server = serve(application)
     with server.connect() as connection:

@@ -1,4 +1,4 @@
-"""What can be served, and what is said when it cannot: imports, exit statuses, tracebacks."""
+"""Targets that can be served, and messages for others: imports, exit statuses, tracebacks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_target(serve: Servers, project: Path, target: str, body: bytes) -> None
 
 @pytest.mark.parametrize("target", [target for target, _ in TARGETS])
 def test_check(project: Path, target: str) -> None:
-    """`check` imports it, says what it found, and serves nothing."""
+    """`check` imports the target, says what it found, and serves nothing."""
     done = run("check", target, cwd=project)
 
     assert 0 == done.returncode, done.stderr
@@ -102,7 +102,7 @@ FAILURES = [
 @pytest.mark.parametrize("command", ["serve", "check"])
 @pytest.mark.parametrize(("target", "said", "file"), FAILURES)
 def test_failing_import(project: Path, command: str, target: str, said: str, file: str) -> None:
-    """Exit status 3, and the application's own traceback without our frames."""
+    """A failing import is exit status 3, and the application's own traceback without our frames."""
     done = run(command, target, cwd=project)
 
     assert 3 == done.returncode, done.stderr
@@ -117,7 +117,7 @@ def test_failing_import(project: Path, command: str, target: str, said: str, fil
         "panicked",
     ):
         assert ours not in done.stderr
-    # Only of what the settings name it is asked where it was looked for.
+    # The message says where a module was looked for only if the settings name that module.
     assert (target == "no_such_module") == ("--python-path" in done.stderr)
     if said.startswith("RuntimeError"):
         assert done.stderr.startswith("Traceback (most recent call last):\n")
@@ -220,7 +220,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("name", UNFIT)
 def test_what_cannot_run_is_refused(project: Path, name: str) -> None:
-    """What no request could be answered with ends with one sentence, before the banner."""
+    """A target that could answer no request ends the command with one sentence, before the banner."""
     text, said = UNFIT[name]
     (project / f"{name}.py").write_text(text, encoding="utf-8")
 
@@ -300,7 +300,7 @@ def test_patched_threads_are_told(
     threads: str,
     meaning: str,
 ) -> None:
-    """What gevent and eventlet have patched is in the log, and what fails; neither is imported for that."""
+    """Patches of gevent and eventlet, and what fails, are in the log; neither is imported for that."""
     text = (
         "import sys, types\n"
         f"module = sys.modules[{module!r}] = types.ModuleType({module!r})\n"

@@ -1,12 +1,12 @@
-"""What tests of `adyton compare` share: made-up reports of `adyton bench`, and a pace without rest."""
+"""Made-up reports of `adyton bench`, and a pace without rest, for all tests of `adyton compare`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from adyton.compare.peers import read_peers
-from adyton.compare.rounds import Pace
 from adyton.compare.results.rows import Shot
+from adyton.compare.rounds import Pace
 from adyton.compare.running import Seats, Size
 
 

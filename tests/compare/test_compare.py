@@ -18,8 +18,8 @@ from adyton.compare.command import choose, keys_of_ways
 from adyton.compare.pages import BODIES, PLACES, USUAL, application_of
 from adyton.compare.peers import Peer, PeerError, replaced
 from adyton.compare.results.report import FIGURES, Page, markdown, text
-from adyton.compare.rounds import Pace, compare, in_turn, rows_left, rows_of, sizes_of
 from adyton.compare.results.rows import Row, Shot
+from adyton.compare.rounds import Pace, compare, in_turn, rows_left, rows_of, sizes_of
 from adyton.compare.running import Size, running, start_words
 from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Load, Scenario
 
@@ -35,7 +35,7 @@ GONE = Peer("gone", "gone", ("hello",), start="{python} -c 'raise SystemExit(\"n
 
 
 ATTEMPTS = 5
-"""In short measurements no answer comes if the machine stands still; what is always wrong is so each time."""
+"""Tries: a short measurement gets no answer if the machine stands still; a real fault comes each time."""
 BUSY = re.compile(
     "the hypervisor gave|no steady state|in second .* there were|at the end a request had waited"
     r"|for \d+ ms there was no right answer|other programs kept|under way on average|found no connection free"
@@ -87,7 +87,7 @@ def test_likeness() -> None:
 
 
 def test_configuration() -> None:
-    """What tells a peer what to do is on the page: its files, those that they include, and each once."""
+    """The configuration of each peer is on the page: its files, those that they include, and each once."""
     files = {key: set(PEERS[key].configuration()) for key in PEERS}
     page = page_of(CONCURRENCY, [Row(PEERS[key], SIZE) for key in ("nginx-static", "nginx-uwsgi", "cheroot")])
     by_file = {each.file: each.peers for each in page.configurations if each.file != "server.conf"}
@@ -158,7 +158,7 @@ def test_order_of_loads() -> None:
 
 
 def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not count, and is not the peer's fault, is measured again in the same round, and told."""
+    """A measurement spoilt by no fault of the peer is made again in the same round, and told."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     reasons = [
@@ -192,7 +192,7 @@ def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_fault_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the peer does wrong once is not measured until it goes well; nor who never starts."""
+    """A peer that was wrong once is not measured until it goes well; nor is one that never starts."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
     load = CONCURRENCY.loads[0]
     row.shots[load.name] = dict.fromkeys(range(6), SHOT)
@@ -312,7 +312,7 @@ def test_scenarios(scenario: Scenario) -> None:
     Of loads in groups, which are alike, each group has one.
     """
     scenario = replace(scenario, loads=one_of_each_group(scenario.loads))
-    # What a busy machine spoils is not measured once more.
+    # A measurement that a busy machine spoils is not made once more.
     pace = replace(PACE, total_s=0.0)
     for _ in range(ATTEMPTS):
         rows = rows_of([PEERS["adyton-wsgi"]], scenario, SEATS, "")[:1]
@@ -395,7 +395,7 @@ def test_end_from_outside(number: signal.Signals) -> None:
     def are_gone() -> bool:
         return not any((now := stat_of(each.pid)) and now.session == each.session for each in members)
 
-    # Nobody waits for those that it has killed.
+    # Nobody waits for the processes that it has killed.
     assert until(are_gone)
 
 
@@ -435,7 +435,7 @@ def test_no_round_that_does_not_fit() -> None:
 
 
 def test_rounds_until_enough_is_known() -> None:
-    """Who is known takes no further part, nor who was wrong; with whom others are compared does."""
+    """A peer that is known, or was wrong, takes no further part; one that others are compared with does."""
     keys = ("adyton-wsgi", "apache-static", "floor", "bjoern", "cheroot", "waitress")
     rows = {key: Row(PEERS[key], SIZE) for key in keys} | {
         "again": Row(PEERS["adyton-wsgi"], SIZE, again=True)
@@ -469,9 +469,9 @@ def test_sizes() -> None:
     assert ["2 x 1", "2 x 4", "2 x 16", "8 x 1"] == told["adyton-wsgi"] == told["gunicorn-gthread"]
     assert told["waitress"] == told["cheroot"]
     assert ["2 x 1", "8 x 1"] == told["bjoern"] == told["lighttpd-static"] == told["h2o-static"]
-    # What they are told stands in files that they share.
+    # The sizes of these peers stand in files that they share.
     assert ["2 x 1", "8 x 1"] == told["nginx-static"]
-    # What others are compared with takes part once.
+    # A peer that others are compared with takes part once.
     assert [str(Size.usual(2))] == told["floor"]
     assert [Size.usual(2)] == sizes_of(PEERS["bjoern"], MECHANISMS, 2)
 

@@ -14,8 +14,8 @@ from adyton.compare import database
 from adyton.compare.database import INSTALL, Database, database_of
 from adyton.compare.own import DRIVERS, OWN, how_to_install
 from adyton.compare.results.report import Page, text
-from adyton.compare.rounds import Bench, compare
 from adyton.compare.results.rows import Row
+from adyton.compare.rounds import Bench, compare
 from adyton.compare.running import Server, running
 from adyton.compare.scenarios import CONCURRENCY, DATABASE
 
@@ -35,9 +35,9 @@ def psql(server: Path, socket: Path, user: str, name: str, statement: str) -> st
 
 
 def test_database() -> None:
-    """It has the articles for one user who may read them, is not root's, and nothing is left behind it.
+    """The database has the articles for one user, who may read them, is not root's, and leaves nothing.
 
-    Its pages are right with each driver that is installed.
+    Pages of the database are right with each driver that is installed.
     """
     server = database.postgres()
     with database_of(DATABASE, SEATS.load) as found:
@@ -102,8 +102,8 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_does_not_start(
     initdb: str, postgres: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What it says when it cannot be made or started is the reason."""
-    # Another user must be able to execute them.
+    """The message of a database that cannot be made or started is the reason."""
+    # Another user must be able to execute the scripts.
     for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
         folder.chmod(0o755)
     for name, script in {"initdb": initdb, "postgres": postgres}.items():
@@ -115,7 +115,7 @@ def test_does_not_start(
 
 
 def test_its_time_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the database works is neither the peer's nor that of other programs."""
+    """CPU time of the database is neither the peer's nor that of other programs."""
     counted: list[frozenset[int]] = []
 
     def cpu_s(leaders: set[int]) -> float:
@@ -134,7 +134,7 @@ def test_its_time_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_newest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of several versions the newest is taken, by number."""
+    """The newest of several versions is taken, by number."""
     for version in ("9", "15", "16beta"):
         (tmp_path / version / "bin").mkdir(parents=True)
         (tmp_path / version / "bin" / "postgres").touch()

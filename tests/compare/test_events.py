@@ -1,4 +1,4 @@
-"""What happens to a peer under load: workers are replaced and killed, clients are many and slow."""
+"""Events that happen to a peer under load: workers are replaced and killed, clients are many and slow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from adyton.compare import events
 from adyton.compare.results.report import FIGURES, Page, text
-from adyton.compare.rounds import Bench, Run, in_turn, put
 from adyton.compare.results.rows import Row, Shot
+from adyton.compare.rounds import Bench, Run, in_turn, put
 from adyton.compare.running import Server, Size, running
 from adyton.compare.scenarios import CONNECTIONS, PROCESSES, Load, Scenario
 from adyton.compare.served.application import BODY, SHORT, body_of
@@ -51,7 +51,7 @@ def test_workers_are_replaced_and_killed() -> None:
 
 
 def test_events_of_a_load() -> None:
-    """They begin when a load does, one behind the other, and as long as it lasts."""
+    """Events begin when a load does, one behind the other, and go on as long as it lasts."""
     with (
         running(PEERS["adyton-wsgi"], ["hello"], SIZE, SEATS.server) as server,
         events.going_on(events.RELOAD, server) as took_s,
@@ -66,7 +66,7 @@ def test_events_of_a_load() -> None:
 
 
 def test_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who keeps his workers, or has none to be killed, is told to be never done."""
+    """A peer that keeps its workers, or has none to be killed, is told to be never done."""
     monkeypatch.setattr(events, "TURN_S", 0.05)
     with running(PEERS["adyton-wsgi"], ["hello"], SIZE, SEATS.server) as server:
         assert math.inf == events.reload(replace(server, reload=signal.SIGCONT))
@@ -101,7 +101,7 @@ def test_who_can_be_reloaded() -> None:
 
 
 def test_multiples_are_those_of_the_measure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In whatever order loads come, multiples are of the rate of the one that is the measure."""
+    """Multiples are those of the measuring load's rate, in whatever order loads come."""
     offered: dict[str, float] = {}
 
     def once(_bench: Bench, load: Load, rate: float) -> Shot:
@@ -137,7 +137,7 @@ def test_load_until_all_connections_are_there(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_slow_clients_in_the_table() -> None:
-    """What became of slow clients is told, and the memory while all connections were open."""
+    """The ends of slow clients are told, and the memory while all connections were open."""
     counts = {"begun": 1000, "right": 3, "wrong": 1, "cut_off": 20, "not_connected": 4, "under_way": 972}
     beside = report(slow=[{"kind": "readers", "counts": counts}])
     shots = [Shot([report(server={"pss_bytes": 3 << 20})], 0.1, 1, beside=beside)] * 2
@@ -156,7 +156,7 @@ def test_uploads_that_are_cut() -> None:
 
 
 def test_start_in_the_table() -> None:
-    """How long a start takes is told in milliseconds, for every load of the peer."""
+    """The time of a start is told in milliseconds, for every load of the peer."""
     shown = line_of(PROCESSES, "as ever", Shot([report()], 0.1, 1, start_s=0.085))
 
     assert ("85", "", "") == (shown["start ms"], shown["events"], shown["turn s"])

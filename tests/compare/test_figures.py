@@ -1,4 +1,4 @@
-"""What is made of rounds: ratios, noise, goodput, errors, and what the processes of a server took."""
+"""Figures from rounds: ratios, noise, goodput, errors, and CPU time of the processes of a server."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from adyton import _processes
 from adyton._processes import Busy, busy
-from adyton.compare.results.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.peers import read_peers
+from adyton.compare.results.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.results.report import FIGURES, Page, finite, markdown, number, text
-from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.results.rows import Row, Shot
+from adyton.compare.results.times import Time, percentile_us
+from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.running import Seats, Size, seated, siblings_of
 from adyton.compare.scenarios import CONCURRENCY, MECHANISMS, SCENARIOS, SLOW, Scenario
 from adyton.compare.spent import Spent
-from adyton.compare.results.times import Time, percentile_us
 
 from bench.schema import faults
 from compare.reports import report
@@ -134,7 +134,7 @@ def test_at_least() -> None:
 
 
 def test_beside_others_within_a_round() -> None:
-    """What is told beside another peer is the median of the rounds that both have; few tell nothing."""
+    """A ratio to another peer is the median of the rounds that both have; few tell nothing."""
     ours, static, floor = (
         next(peer for peer in read_peers() if peer.key == key)
         for key in ("adyton-wsgi", "apache-static", "floor")
@@ -178,7 +178,7 @@ def test_threads_of_the_load(scenario: Scenario) -> None:
 
 
 def test_times_are_those_at_half_load() -> None:
-    """Where half of the load was offered, times are from when its requests were due."""
+    """If half of the load was offered, times count from when its requests were due."""
     counts = {
         "sent": 999,
         "right": 999,
@@ -203,7 +203,7 @@ def test_times_are_those_at_half_load() -> None:
 
 
 def test_no_answer_has_no_time() -> None:
-    """Where no answer came, its time has no end: it is not 0, and JSON has a word for it."""
+    """A missing answer has a time without end: it is not 0, and JSON has a word for it."""
     none = {"count": 0, "p50_us": 0.0, "p99_us": 0.0}
     shot = Shot([report(), report(service=none)], cpu_s=0.0, memory_bytes=None)
 
@@ -245,7 +245,7 @@ def test_what_has_no_answer_yet(
     p50: tuple[float, float],
     p99: tuple[float, float],
 ) -> None:
-    """What is under way at the end took at least as long as it was; what failed never has an answer."""
+    """A request under way at the end took at least as long as it was; a failed one never has an answer."""
     each = report(
         response=response,
         counts=counted(response["count"], under_way, lost),
@@ -294,7 +294,7 @@ time.sleep(60)
 
 
 def test_processes_that_end_unseen() -> None:
-    """What children took that nobody has waited for is in the time of the CPUs, and in no process's."""
+    """CPU time of children that nobody has waited for is in that of the CPUs, and in no process's."""
     cpu = max(os.sched_getaffinity(0))
     seats = Seats(frozenset({cpu}), frozenset(os.sched_getaffinity(0) - {cpu}))
     with (
@@ -322,7 +322,7 @@ def test_processes_that_end_unseen() -> None:
 
 
 def test_foreign_load() -> None:
-    """What was busy with neither peer nor load is told, where anybody can tell."""
+    """CPUs that were busy with neither peer nor load are told, where they can be known."""
     apart, together = Seats(frozenset({0}), frozenset({1})), Seats(frozenset({0}), frozenset({0}))
     spent = Spent(2.0, peer_s=0.5, load_s=0.6, server=Busy(1.1, 0.4), other=Busy(0.7, 0.9))
 
@@ -418,7 +418,7 @@ def test_commands_are_whole() -> None:
 
 
 def test_compared_by_what_is_asked() -> None:
-    """Where the rate is given, each peer is beside ours by its times, even where these have no end."""
+    """If the rate is given, each peer is compared with ours by its times, even if these have no end."""
     ours, other = (
         next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
     )
@@ -456,7 +456,7 @@ def test_compared_by_what_is_asked() -> None:
 
 
 def test_compared_with_bounds() -> None:
-    """Beside a time that is only known to be no less a ratio has no end; two of them tell nothing."""
+    """A ratio to a time of which only a lower bound is known has no end; two such times tell nothing."""
     ours, other = (
         next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
     )

@@ -17,8 +17,8 @@ from adyton.compare.command import choose, main
 from adyton.compare.kept import Kept
 from adyton.compare.peers import PROGRAMS, Peer
 from adyton.compare.results.report import Page, text
-from adyton.compare.rounds import Bench, Pace, compare, put
 from adyton.compare.results.rows import Discarded, Row, Shot
+from adyton.compare.rounds import Bench, Pace, compare, put
 from adyton.compare.running import Server
 from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
 from adyton.tune.command import main as tune
@@ -75,7 +75,7 @@ def test_interrupted(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """What was measured until an interruption is told, and that there was one."""
+    """Measurements until an interruption are told, and that there was one."""
     monkeypatch.setattr(command, "compare", interrupted_by(error, [SHOT]))
     file, other = tmp_path / "page.md", tmp_path / "page.json"
     files = ["-o", str(file), "-o", str(other)]
@@ -142,7 +142,7 @@ def test_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_published_goes_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Who publishes is told where the rounds are, and by the same command goes on; nothing is left behind."""
+    """An interrupted `--publish` tells where the rounds are; the same command goes on, and removes them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "told_version", lambda _: "1.0")
     words, made = ["--publish", "--peers", "adyton-static"], []
@@ -188,7 +188,7 @@ def test_cannot_be_executed(
 
 
 def test_what_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the system refuses for one peer is a reason in its row, and the end of no comparison."""
+    """An error of the system for one peer is a reason in its row, and the end of no comparison."""
 
     def refuse(*_what: object) -> None:
         raise OSError(28, "No space left on device")
@@ -212,7 +212,7 @@ def shooting(monkeypatch: pytest.MonkeyPatch, *shots: Shot, server: Server = SER
 
 
 def test_all_measurements_are_in_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not count is there, too, with the reason."""
+    """A measurement that does not count is in the JSON, too, with the reason."""
     row = shooting(monkeypatch, WRONG)
     spoilt = shooting(monkeypatch, SHOT, SILENT, SHOT)
     told = [as_told(page_of(CONCURRENCY, each).as_json()) for each in (row, spoilt)]
@@ -265,7 +265,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 
 def test_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind a load beside another one is waited until the peer has done what nobody waits for any more."""
+    """After a load with another beside it, the peer gets time for work that nobody waits for any more."""
     done: list[str] = []
 
     def reports_of(runs: Sequence[object], *_more: object) -> list[dict[str, Any]]:
@@ -286,7 +286,7 @@ def test_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_answers_nothing() -> None:
-    """Where errors are what is asked about, a peer that answers nothing has figures that say so."""
+    """If a scenario asks about errors, a peer that answers nothing has figures that say so."""
     silent = report(
         counts=NONE | {"sent": 64, "in_flight": 64},
         rate=0.0,
@@ -316,7 +316,7 @@ def test_answers_nothing() -> None:
 def test_said_before(
     words: list[str], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is wrong with the command line is said before anything is measured."""
+    """A mistake in the command line is told before anything is measured."""
     monkeypatch.setattr(command, "compare", interrupted_by(KeyboardInterrupt(), []))
 
     assert 2 == main(["--peers", "adyton-static", *words])
@@ -328,7 +328,7 @@ def test_said_before(
 def test_written_before(
     program: Callable[[list[str]], int], words: list[str], path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What cannot be written is said before anything is measured."""
+    """A file that cannot be written is told before anything is measured."""
     with pytest.raises(SystemExit) as ended:
         program([*words, "-o", path])
 

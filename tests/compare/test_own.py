@@ -13,8 +13,8 @@ from adyton.compare.own import DRIVERS, OWN, PACKAGES, how_to_install
 from adyton.compare.own import FRAMEWORKS as NAMES
 from adyton.compare.peers import Peer
 from adyton.compare.results.report import Page, markdown, tables, text
-from adyton.compare.rounds import Run, compare, rows_left, rows_of
 from adyton.compare.results.rows import Row
+from adyton.compare.rounds import Run, compare, rows_left, rows_of
 from adyton.compare.running import running
 from adyton.compare.scenarios import FRAMEWORKS, SCENARIOS, UPLOADS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 APPLICATIONS = sorted({own.application for own in OWN.values()} - {*DRIVERS.values()})
 ALSO = {"pyramid": ["pyramid_jinja2"], "falcon": ["jinja2"]}
-"""What the pages of a framework need beside it."""
+"""Packages that the pages of a framework need beside it."""
 BARE = Peer(
     "bare",
     "bare",
@@ -80,7 +80,7 @@ def test_each_application_has_a_scenario() -> None:
 
 
 def test_not_installed() -> None:
-    """Where a framework is not installed, the row says so, and how to install it, and nobody asks again."""
+    """A row says which framework is not installed, and how to install it, and nobody asks again."""
     row = Row(BARE, SIZE)
     told: list[str] = []
     compare(FRAMEWORKS, [row], replace(PACE, rounds=2), SEATS, told.append)
@@ -105,7 +105,7 @@ def test_not_installed() -> None:
 
 
 def test_some_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not installed for some pages takes nothing from the others."""
+    """A package that some pages lack takes nothing from the others."""
     lacks = "Pyramid, hello"
     row = Row(PEERS["adyton-wsgi"], SIZE, absent={lacks: how_to_install("pyramid")})
     started: list[set[str]] = []

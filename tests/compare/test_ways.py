@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from adyton.compare.results.report import WAYS_TITLE, Page, markdown, text
 from adyton.compare.results.rows import Row, Shot
-from adyton.compare.scenarios import CONCURRENCY, MECHANISMS
 from adyton.compare.results.ways import sides_of
+from adyton.compare.scenarios import CONCURRENCY, MECHANISMS
 
 from bench.schema import faults
 from compare.reports import PACE, PEERS, SEATS, SIZE, report
@@ -71,7 +71,7 @@ def test_classic_table() -> None:
 
 
 def test_first_that_has_figures() -> None:
-    """Of several peers of a way the first counts that has figures; where none has, the first says why."""
+    """The first peer of a way that has figures counts; if none has figures, the first says why."""
     newer, older = row_of("mod-wsgi-6-daemon", {0: 10.0}), row_of("mod-wsgi-daemon", {0: 20.0})
     static = row_of("apache-static", {0: 40.0})
 

@@ -40,7 +40,7 @@ group = "free"
 """
 
 OF_FILE = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 
 def test_group_beside_the_first_python(serve: Servers, tmp_path: Path) -> None:

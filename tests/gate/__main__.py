@@ -64,7 +64,7 @@ def main(level: str, titles: Sequence[str]) -> int:
     rows.append(("all", time.monotonic() - began, sum(cpu_s for _, _, cpu_s, _ in rows), succeeded))
     print(f"\n== The slowest tests\n{report.slowest(steps.JUNIT)}")
     print(f"\n== Steps\n{report.table(rows)}", flush=True)
-    # At the very end, because a long output is often cut from its beginning.
+    # Failures stand at the very end, because a long output is often cut from its beginning.
     for result in results:
         if not result.passed:
             print(f"\n== {result.name} FAILED\n{report.summary(result.output)}", flush=True)

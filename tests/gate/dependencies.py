@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 BUILDS = {"target": "ci", "loom": "release"}
 """Folders of builds in a clone's `.cache`, and the profile in each of which the dependencies are kept."""
 PARTS = (".fingerprint", "build", "deps")
-"""What Cargo needs of a profile: how each crate was built, what its build script has made, the libraries."""
+"""Folders that Cargo needs of a profile: how each crate was built, output of build scripts, libraries."""
 FLAGS = ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET")
 COPIES_MAX = 2
-"""Two branches may have other dependencies each."""
+"""Two branches may have different dependencies."""
 KEY = "dependencies"
 """The file in a folder of builds that says with which dependencies it was begun."""
 
@@ -100,7 +100,7 @@ def fill(copy: Path, built: Path) -> None:
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
     names = {package["name"] for package in lock["package"] if "source" in package}
     with (built / ".cargo-lock").open("a") as cargo:
-        # As a `cargo` that is run meanwhile would have it.
+        # A `cargo` that is run meanwhile takes this lock, too.
         fcntl.flock(cargo, fcntl.LOCK_SH)
         units = [entry.name.rpartition("-") for entry in (built / ".fingerprint").iterdir()]
         hashes = {unit for name, _, unit in units if name in names}

@@ -1,4 +1,4 @@
-"""What all clones of a user share: copies in the user's cache folder, each named by what it is made of."""
+"""Copies in the user's cache folder, which all clones share, each named by what it is made of."""
 
 from __future__ import annotations
 

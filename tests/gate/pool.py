@@ -54,7 +54,7 @@ class Result:
     name: str
     seconds: float
     cpu_s: float
-    """What it has had of the CPUs, with all the processes whose ends were waited for."""
+    """CPU time of the job, with all its processes whose ends were waited for."""
     status: int
     """Its exit code, or the signal that ended it as a negative number."""
     output: str

@@ -1,4 +1,6 @@
-"""What the tests need: Debian packages (as root), interpreters, the server; packages have `environments.py`.
+"""Installs Debian packages (as root), interpreters and the server for the tests.
+
+Python's packages are the work of `environments.py`.
 
 `setup.py debian`, `setup.py server VERSION PROFILE [CARGO'S OPTIONS...]`.
 """

@@ -1,4 +1,4 @@
-"""What each level runs: `check` before a commit, `test` before anything lands, `soak` before a release.
+"""Steps of each level: `check` before a commit, `test` before anything lands, `soak` before a release.
 
 A step is a list of jobs that run side by side; the first step with a failure is the last one.
 """
@@ -105,10 +105,10 @@ def test() -> Iterator[Step]:
 
 
 def soak() -> Iterator[Step]:
-    """What takes hours: release builds, all folders with all Pythons, long tests, sanitizer, long fuzzing."""
+    """Yield hours of work: release builds, all folders and Pythons, sanitizer, long tests and fuzzing."""
     yield Step("Debian packages", [part("debian")])
     yield from prepare(PYTHONS, "release", *FIRST_REQUIREMENTS)
-    # One at a time: what does not know Python is built once for all of them.
+    # One at a time: crates that do not know Python are built once for all of them.
     yield Step("server", [server(version, "release") for version in PYTHONS], side_by_side=1)
     yield Step("Python: format, lints, types; tidy", list(lints("release")))
     for version in PYTHONS:
@@ -172,17 +172,18 @@ def dependencies(what: str) -> Job:
 
 
 def rust() -> Iterator[Job]:
-    """Return what Cargo checks, with the profile that the tests' servers are built with."""
+    """Return the jobs of Cargo's checks, with the profile that the tests' servers are built with."""
     yield Job("rustfmt", ["cargo", "fmt", "--check"])
     variables = setup.cargo_environment(FIRST)
-    # The same profile, so that what runs while Cargo builds (build scripts, procedural macros) is built once.
+    # One profile for both, so that programs that run while Cargo builds (build scripts, procedural macros)
+    # are built once.
     built = ["--quiet", "--profile", "ci", *setup.UNOPTIMISED, "--workspace"]
     yield Job("clippy", ["cargo", "clippy", *built, "--all-targets", "--", "-D", "warnings"], variables)
     yield Job("cargo test", ["cargo", "test", *built], variables)
 
 
 def lints(profile: str) -> Iterator[Job]:
-    """Return what checks the Python code, and what holds all code to its promises."""
+    """Return the jobs that check the Python code, and those that hold all code to its promises."""
     bin_folder = setup.python(FIRST, profile).parent
     folders = ["python", "tests", "examples", "benchmarks"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
@@ -234,7 +235,7 @@ def suite(
     built = version
     if folder == "real" and OTHER in PYTHONS:
         built = OTHER
-    # What is built in the same step.
+    # Some servers are built in the same step as their tests run.
     is_beside = profile == "ci" and (built != FIRST or folder == "tidy")
     needs = server(built, profile).name if is_beside else ""
     variables = {

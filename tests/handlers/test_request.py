@@ -1,4 +1,4 @@
-"""What a handler can ask of its request."""
+"""The request that a handler gets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(site: Server, target: str = "/request", **asked: Any) -> dict[str, Any]
 
 
 def test_attributes(site: Server) -> None:
-    """All attributes of a simple request."""
+    """A simple request has all its attributes."""
     with site.connect() as connection:
         seen = connection.get("/request/a%20b?c=d").json()
         client = connection.socket.getsockname()
@@ -219,7 +219,7 @@ def test_json(site: Server) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"nonsense"])
 def test_bad_json(site: Server, body: bytes) -> None:
-    """What is no JSON is the client's fault, or an exception in the handler; never a success."""
+    """A body that is no JSON is the client's fault, or an exception in the handler; never a success."""
     with site.connect() as connection:
         assert connection.get("/json", method="POST", body=body).status in {400, 500}
 

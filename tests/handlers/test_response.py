@@ -1,4 +1,4 @@
-"""What a handler may return, and what becomes of it."""
+"""Values that a handler may return, and the responses made of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIGITS = b"0123456789" * 10_000
     ],
 )
 def test_bodies(site: Server, target: str, kind: str, body: bytes) -> None:
-    """Text, bytes and streams, each with its type; the connection goes on."""
+    """Text, bytes and streams are sent, each with its type; the connection goes on."""
     with site.connect() as connection:
         for _ in range(2):
             response = connection.get(target)
@@ -68,7 +68,7 @@ def test_sizes(site: Server, size: int) -> None:
 
 
 def test_response(site: Server) -> None:
-    """Status, headers in order, type and text as they were given."""
+    """Status, headers, type and text are sent as they were given, in order."""
     response = site.fetch("/response")
 
     assert 203 == response.status
@@ -96,7 +96,7 @@ def test_changed_response(site: Server) -> None:
 
 @pytest.mark.parametrize("status", [200, 201, 204, 205, 304, 404, 410, 451, 503])
 def test_status(site: Server, status: int) -> None:
-    """Any final status; 204 and 304 without a body."""
+    """Any final status can be sent; 204 and 304 have no body."""
     with site.connect(lint_answers=False) as connection:
         assert status == connection.get(f"/status?status={status}").status
         assert 200 == connection.get("/").status
@@ -137,7 +137,7 @@ def test_wrong_items(site: Server, what: str) -> None:
     ],
 )  # fmt: skip
 def test_wrong_responses(site: Server, what: str) -> None:
-    """What cannot be sent is a 500 with a line in the log; nothing of it gets out."""
+    """A value that cannot be sent is a 500 with a line in the log; nothing of it gets out."""
     mark = site.mark()
     with site.connect() as connection:
         response = connection.get(f"/wrong?what={quote(what)}")
@@ -169,7 +169,7 @@ def test_cookies(site: Server) -> None:
 
 
 def test_bad_cookies(site: Server) -> None:
-    """What would break out of a cookie is refused, and leaves nothing behind."""
+    """Characters that would break out of a cookie are refused, and leave nothing behind."""
     told = site.fetch("/bad-cookie").json()
 
     assert {"ValueError"} == set(told["told"])

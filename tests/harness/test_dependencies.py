@@ -1,4 +1,4 @@
-"""What Cargo has built of other people's crates is kept for other clones, and nothing else of a clone."""
+"""Builds of other people's crates are kept for other clones, and nothing else of a clone."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_other_dependencies(second: Clone) -> None:
 
 
 def test_interrupted(second: Clone) -> None:
-    """What was not kept or taken to its end is no copy."""
+    """A copy that was not kept or taken to its end is no copy."""
     [kept] = second.kept()
     kept.rename(kept.with_name(f"{kept.name}.begun"))
     (second.folder / ".cache/target.begun/ci").mkdir(parents=True)

@@ -49,7 +49,7 @@ def reader(data: bytes, size: int = 1) -> Reader:
 )
 @pytest.mark.parametrize("size", [1, 10_000])
 def test_malformed(data: bytes, size: int) -> None:
-    """What is not exactly right is an error, in whatever pieces it comes."""
+    """A response that is not exactly right is an error, in whatever pieces it comes."""
     with pytest.raises(MalformedError):
         reader(data, size).response()
 
@@ -116,7 +116,7 @@ def test_request() -> None:
 
 
 def test_log_is_up_to_date() -> None:
-    """What was written before somebody looks at a log is in it, though its reader had no CPU since."""
+    """A line written before somebody looks at a log is in it, though the log's reader had no CPU since."""
     read_end, write_end = os.pipe()
     log = Log(read_end)
     for number in range(200):
@@ -129,7 +129,7 @@ def test_log_is_up_to_date() -> None:
 
 
 def test_log_of_whole_characters() -> None:
-    """A character that comes in two pieces is one."""
+    """A character that comes in two pieces is one character."""
     read_end, write_end = os.pipe()
     log = Log(read_end)
     os.write(write_end, b"half \xc3")

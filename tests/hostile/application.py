@@ -1,4 +1,4 @@
-"""What hostile clients attack: an application that reads, streams and counts."""
+"""The application that hostile clients attack: it reads, streams and counts."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SPICE = [
     b"ffffffffffffffff", b";", b"Expect: 100-continue\r\n", b"Connection: close\r\n", b"GET / ", b"*",
     b"Range: bytes=-\r\n", b"x" * 9000, b"\x16\x03\x01", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 ]  # fmt: skip
-"""What mutation puts in."""
+"""Bytes that mutation inserts."""
 
 
 def mutants(seed: int, count: int) -> Iterator[bytes]:

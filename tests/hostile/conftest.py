@@ -22,7 +22,7 @@ APPLICATION = Path(__file__).with_name("application.py")
 LARGE_BYTES = 20 << 20
 
 PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
-"""So that a client of the tests that stands still for seconds is not taken for a slow one.
+"""Timeouts with which a client of the tests that stands still for seconds is not taken for a slow one.
 
 How long the server lingers decides nothing: what comes then is thrown away, as is what comes later.
 """

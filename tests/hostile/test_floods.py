@@ -26,13 +26,15 @@ ATTACKERS = 20
 """Connections that send bodies of tiny chunks as fast as the server takes them."""
 TINY_CHUNKS = chunked(*[b"x"] * 40_000, last=b"")
 TURNS_MAX = 3 * ATTACKERS
-"""Where each has one turn in a round, a request is answered after a round, or later if this process does not
-run. Where each had as many as events had come for it, they were hundreds.
+"""Most turns before a request is answered.
+
+With one turn each in a round, it is answered after a round, or later if this process does not run. With as
+many turns each as events had come for it, they were hundreds.
 """
 ASKED = 60
 
 IN_PIECES = {
-    # More than are answered in one turn, and more parts than are decoded in one.
+    # A feed has more requests than are answered in one turn, or more parts than are decoded in one.
     "requests": (request("/unread") * 600, 600),
     "chunks": (
         request("/", method="POST", fields=[("Transfer-Encoding", "chunked")]) + chunked(*[b"x"] * 1100),
@@ -81,7 +83,7 @@ def turns(server: Server) -> int:
 
 
 def test_tiny_chunks(impatient: Impatient) -> None:
-    """Who asks beside a flood of tiny chunks is answered after a turn or two of each."""
+    """A client beside a flood of tiny chunks is answered after a turn or two of each attacker."""
     server = impatient(
         "--threads=1", "--body-bytes-max=100g", "--body-memory-max=0", "--body-files-bytes-max=100g"
     )
@@ -99,7 +101,7 @@ def test_tiny_chunks(impatient: Impatient) -> None:
 
 @pytest.mark.parametrize("kind", IN_PIECES)
 def test_all_in_pieces(impatient: Impatient, kind: str) -> None:
-    """What comes between the turns of a connection is read: all requests are answered, in any pieces."""
+    """Bytes that come between a connection's turns are read: all requests are answered, in any pieces."""
     server = impatient("--threads=1")
     data, count = IN_PIECES[kind]
     repeats = 2400 // count if kind == "requests" else 40

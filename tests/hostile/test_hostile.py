@@ -57,7 +57,7 @@ def test_reset_at_every_byte(server: Server, kind: str) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_mutants(server: Server, seed: int) -> None:
-    """Requests with bytes changed, lost, doubled and put in."""
+    """Requests with bytes changed, lost, doubled and put in get an allowed status or a close."""
     for data in mutants(seed, 200):
         statuses = {answer.status for answer in all_answers(server, data)}
 
@@ -65,7 +65,7 @@ def test_mutants(server: Server, seed: int) -> None:
 
 
 def test_garbage(server: Server) -> None:
-    """Random bytes."""
+    """Random bytes get an error status or a close."""
     for data in garbage(2026, 300):
         answers = all_answers(server, data)
 
@@ -99,7 +99,7 @@ def test_garbage(server: Server) -> None:
     ],
 )
 def test_oversized(server: Server, data: bytes) -> None:
-    """Endless things are refused early and cost no memory."""
+    """Endless requests are refused early and cost no memory."""
     before = server.rss()
     answers = all_answers(server, data)
 
@@ -109,7 +109,7 @@ def test_oversized(server: Server, data: bytes) -> None:
 
 
 def test_client_leaves_a_large_answer(server: Server) -> None:
-    """Clients that leave in the middle of a file or stream, with a FIN and with a reset."""
+    """Clients that leave in the middle of a file or stream, with a FIN or a reset, leave nothing behind."""
     for target in ("/files/large.bin", "/pour?200"):
         for leave in ("abort", "close", "at once"):
             with server.connect(receive_buffer_bytes=4096) as connection:
@@ -135,7 +135,7 @@ def test_connections_that_say_nothing(server: Server) -> None:
     silent = [server.connect() for _ in range(300)]
     for _ in range(20):
         assert b"small" == server.fetch("/files/small.txt").body
-    # And after a time they are sent away.
+    # After a time these clients are sent away.
     for connection in silent:
         assert connection.at_end()
         connection.socket.close()

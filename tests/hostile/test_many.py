@@ -20,14 +20,14 @@ WARM_UP = 10_000
 PART = 30_000
 PARTS = 3
 GROWTH_BYTES_MAX = 2 << 20
-"""For all parts together. A leak is in each of them; the heap of a thread fills up once."""
+"""Growth of all parts together. A leak is in each of them; the heap of a thread fills up once."""
 RESET = struct.pack("ii", 1, 0)
 
 
 def attack(server: Server, number: int, data: bytes) -> None:
     """Open a connection, send `data`, and leave in one of several ways."""
     with socket.socket() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
-        # Every so often another address of our own, so that the ports do not run out.
+        # Our own address changes every so often, so that the ports do not run out.
         client.bind((f"127.0.{number // 10_000}.1", 0))
         client.settimeout(TIMEOUT_S)
         client.connect(("127.0.0.1", server.port))

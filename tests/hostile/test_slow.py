@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from support.client import Connection
 
 PATIENCE_S = 9.0
-"""The set times are below a second, the usual ones 10 s and more: what takes longer than this is stuck."""
+"""Time after which a test is stuck: the set times are below a second, the usual ones 10 s and more."""
 BETWEEN_BYTES_S = 0.05
 STANDSTILL_S = 3.0
-"""A time of a server that a client of the tests keeps to, even if it does not run for two seconds."""
+"""A timeout of the server that a client of the tests keeps to, even if it does not run for two seconds."""
 SLOW_BYTES = 64 << 10
-"""What a slow reader takes at once: every 20 ms it is half of the large file in four seconds."""
+"""Bytes that a slow reader takes at once: every 20 ms it is half of the large file in four seconds."""
 
 
 def trickle(connection: Connection, data: bytes, pause_s: float = BETWEEN_BYTES_S) -> None:
@@ -47,7 +47,7 @@ def status_at_end(connection: Connection) -> int:
 
 
 def test_says_nothing(impatient: Impatient) -> None:
-    """Who connects and says nothing is sent away without an answer."""
+    """A client that connects and says nothing is sent away without an answer."""
     server = impatient("--first-byte-timeout=300ms")
     start = time.monotonic()
     with server.connect() as connection:
@@ -67,7 +67,7 @@ def test_slow_head(impatient: Impatient) -> None:
 
 
 def test_slow_head_on_a_used_connection(impatient: Impatient) -> None:
-    """The same holds for the second request of a connection."""
+    """The head of the second request of a connection has a time for all of it, too."""
     server = impatient("--header-timeout=600ms")
     with server.connect() as connection:
         assert 200 == connection.get("/unread").status
@@ -140,7 +140,7 @@ def test_client_that_does_not_read(impatient: Impatient, target: str) -> None:
 
 
 def test_slow_reader_above_the_rate(impatient: Impatient) -> None:
-    """Who reads slowly, but goes on, gets all of it."""
+    """A client that reads slowly, but goes on, gets the whole response."""
     server = impatient(f"--write-idle-timeout={STANDSTILL_S}s")
     start = time.monotonic()
     with server.connect(receive_buffer_bytes=65536) as connection:
@@ -155,7 +155,7 @@ def test_slow_reader_above_the_rate(impatient: Impatient) -> None:
 
 
 def test_slow_reader_is_not_idle(impatient: Impatient) -> None:
-    """Who takes some bytes all the time is not idle, however much the kernel still holds for it."""
+    """A client that takes some bytes all the time is not idle, however much the kernel holds for it."""
     server = impatient(f"--write-idle-timeout={STANDSTILL_S}s")
     start = time.monotonic()
     with server.connect(receive_buffer_bytes=4096) as connection:
@@ -164,12 +164,12 @@ def test_slow_reader_is_not_idle(impatient: Impatient) -> None:
             connection.reader.buffer += connection.socket.recv(1000)
             time.sleep(0.02)
 
-        # What the kernel holds is a part of it: the server is there still.
+        # The kernel holds a part of the response, so all of it arrives only if the server is there still.
         assert LARGE_BYTES == len(connection.receive().body)
 
 
 def test_reader_below_the_rate(impatient: Impatient) -> None:
-    """Who takes a few bytes now and then is cut after the grace, by a reset.
+    """A client that takes a few bytes now and then is cut after the grace, by a reset.
 
     A mere close would let the kernel go on for minutes with what is in the socket's buffer, some
     megabytes for each such client.
@@ -193,7 +193,7 @@ def sip(connection: Connection) -> None:
 
 
 def test_idle_after_an_answer(impatient: Impatient) -> None:
-    """An idle connection ends in silence: no 408 for what was not begun."""
+    """An idle connection ends in silence: no 408 for a request that was not begun."""
     server = impatient("--keep-alive-timeout=400ms")
     with server.connect() as connection:
         assert 200 == connection.get("/unread").status

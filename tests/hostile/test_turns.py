@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CLIENTS = 60
 EACH = 50
-"""So many requests a client sends at once. Each takes a tenth of a millisecond, so that three are a turn."""
+"""Requests that a client sends at once. Each takes a tenth of a millisecond, so that three are a turn."""
 ARRIVES_AT = 10 * CLIENTS
 
 APPLICATION = f"""
@@ -59,7 +59,7 @@ def server(serve: Servers, tmp_path: Path) -> Server:
 
 @pytest.fixture
 def connections(server: Server) -> Iterator[list[Connection]]:
-    """Return those of clients with many requests, and that of one with one; each has been answered once."""
+    """Return connections of clients with many requests, and of one with one; each was answered once."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(server.connect()) for _ in range(CLIENTS + 1)]
         for connection in connections:
@@ -72,7 +72,7 @@ def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
     os.mkfifo(gate)
     with server.connect() as holder:
         holder.send(request(f"/hold?{gate}"))
-        # That the application has it open, too, means that it is held.
+        # The request is held once the application has opened the FIFO, too.
         with gate.open("w"):
             for connection in connections[:-1]:
                 connection.send(request("/") * EACH)
@@ -99,5 +99,6 @@ def test_a_new_client_beside_many(server: Server, connections: list[Connection],
     with server.connect() as connection:
         answered = int(connection.get("/inside").body) - ARRIVES_AT
 
-    # Two milliseconds and a turn, twice where the kernel is late to tell, and not three requests of each.
+    # The limit is two milliseconds and a turn, twice where the kernel is late to tell; three requests of
+    # each would be more.
     assert 0 < answered < 2 * CLIENTS

@@ -20,15 +20,15 @@ BATCH = 50
 PER_CONNECTION = 2_000
 
 WARM_UPS = 8
-"""Over a connection each: there may be several event loops, and all are to be warm."""
+"""Warm-ups, each over a connection of its own: there may be several event loops, and all are to be warm."""
 
 ROUNDS_MAX = 3
-"""Heaps of threads that had little to do before fill up, once each; a leak grows every time."""
+"""Most rounds: heaps of threads that had little to do before fill up, once each; a leak grows in each."""
 
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50
 BLOCKS_MAX = 500
-"""More than this is a leak; an interpreter that has warmed up varies by a few."""
+"""Number of blocks above which there is a leak; an interpreter that has warmed up varies by a few."""
 
 CHUNKED = ("Transfer-Encoding", "chunked")
 POST = request("/read", method="POST", body=b"x" * 100)
@@ -66,7 +66,7 @@ HANDLER_FAILING = {"raise": request("/raise"), "wrong": request("/wrong")}
 
 
 def pump(server: Server, data: bytes, count: int) -> None:
-    """Send `data` so often, pipelined, and check each answer by its size."""
+    """Send `data` so many times, pipelined, and check each answer by its size."""
     sent = 0
     while sent < count:
         with server.connect(lint_answers=False) as connection:
@@ -106,7 +106,7 @@ def receive(connection: Connection, size: int) -> None:
 
 
 def check(server: Server, kinds: dict[str, bytes], each: int) -> None:
-    """Ask for all kinds again and again; no time may leave objects behind, and not every time memory."""
+    """Ask for all kinds in rounds; no round may leave objects behind, and not every round memory."""
     for _ in range(WARM_UPS):
         for data in kinds.values():
             pump(server, data, each // (2 * WARM_UPS))
@@ -167,7 +167,7 @@ def test_failing(request: pytest.FixtureRequest, which: str) -> None:
 
 
 def test_cut_answers(wsgi: Server) -> None:
-    """So are answers that are cut, which end their connection each."""
+    """Answers that are cut, which end their connection each, are freed."""
 
     def cut(count: int) -> None:
         for _ in range(count):

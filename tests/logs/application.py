@@ -27,7 +27,7 @@ HANDLED.setLevel(logging.INFO)
 HANDLED.propagate = False
 
 HANGS_S_MAX = 60.0
-"""Longer than any test waits."""
+"""Time that is longer than any test waits."""
 
 
 def fail() -> None:
@@ -165,7 +165,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     if path == "/hang-midway":
         return hang_midway()
     if path == "/stuck":
-        # One call of the kernel, which ends when somebody opens the other end.
+        # The call to the kernel ends when somebody opens the other end.
         os.close(os.open(unquote(str(environ["QUERY_STRING"])), os.O_RDONLY))
     if path == "/redirect":
         os.dup2(os.open(unquote(str(environ["QUERY_STRING"])), os.O_WRONLY | os.O_CREAT), 2)

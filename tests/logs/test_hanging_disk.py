@@ -24,7 +24,7 @@ REQUESTS = 200
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build what makes a disk hang."""
+    """Build the library that makes a disk hang."""
     path = tmp_path_factory.mktemp("hang") / "hang.so"
     subprocess.run(
         [str(shutil.which("cc")), "-shared", "-fPIC", "-o", str(path), str(SOURCE), "-ldl"], check=True
@@ -51,7 +51,7 @@ class Disk:
         return self._marker.with_name(f"hangs-{log.name}").exists()
 
     def go_on(self) -> None:
-        """Do what was waited for."""
+        """Let the writes that wait go on."""
         self._marker.unlink()
 
     def serve(self, serve: Servers, processes: str) -> Server:
@@ -133,7 +133,7 @@ def test_stop(serve: Servers, disk: Disk, processes: str) -> None:
 
 
 def test_killed(serve: Servers, disk: Disk) -> None:
-    """What a worker had not written when it was killed, its supervisor writes: lines and entries."""
+    """A killed worker's unwritten lines and entries are written by its supervisor."""
     server = disk.serve(serve, "1")
     with server.connect(lint_answers=False) as connection:
         pid = int(connection.get("/pid").body)

@@ -95,7 +95,7 @@ def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
-    """What another thread says of a request that takes too long has the name of that request."""
+    """A line that another thread logs about a request that takes too long has the name of that request."""
     flags = ["--access-log", "-", "--access-log-format", "id=%L %s", "--request-timeout", "300ms"]
     server = serve(APPLICATION, "--threads", threads, "--request-id-header", "X-Request-ID", *flags)
     # The second one waits in the queue: the page is known to be slow by then.
@@ -122,7 +122,7 @@ def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
 
 
 def test_refused(serve: Servers) -> None:
-    """A request that is refused has a name as well: the same for its client and in both logs."""
+    """A refused request has a name as well, alike for its client and in both logs."""
     flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
     server = serve(APPLICATION, "--log-level", "debug", *flags)
     with server.connect() as connection:
@@ -154,10 +154,10 @@ def entries(server: Server) -> list[dict[str, Any]]:
 
 
 def test_json(serve: Servers, tmp_path: Path) -> None:
-    """The members are those of the documentation."""
+    """The members of an entry are those of the documentation."""
     access = tmp_path / "access.log"
     flags = ["--log-format", "json", "--access-log", str(access), "--access-log-format", "json"]
-    # So long that only what hangs takes longer, on a busy machine as well.
+    # The timeout is so long that only `/hang` exceeds it, on a busy machine as well.
     server = serve(APPLICATION, *flags, "--request-timeout", "3s")
     server.fetch("/print", fields=[TRACEPARENT])
     server.fetch("/logging")
@@ -165,7 +165,7 @@ def test_json(serve: Servers, tmp_path: Path) -> None:
     server.fetch("/hang", fields=[TRACEPARENT])
     server.stop()
     found = {entry["message"].partition("\n")[0]: entry for entry in entries(server)}
-    # A server of root's says that first.
+    # A server that runs as root warns of that first.
     first = next(entry for entry in entries(server) if entry.get("code") != "ADY336")
 
     assert ("info", "ADY301") == (first["level"], first["code"])
@@ -248,7 +248,7 @@ def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
 
     assert until(lambda: log.read_text("ascii") == "?first\n")
 
-    # Room for one line more, and the beginning of another.
+    # The limit has room for one line more, and the beginning of another.
     limit_file_size(server, log.stat().st_size + 12)
     for number in range(5):
         server.fetch(f"/id?full-{number}")
@@ -273,7 +273,7 @@ def test_full_disk_from_the_start(processes: str, form: str) -> None:
 
     assert 3 == done.returncode
     assert 1 == done.stderr.count("ADY404")
-    # In a worker it is only known that something was said.
+    # The supervisor knows of a failed worker only that it said something.
     why = "No module named 'no_such_module'" if processes == "0" else "nothing is served; the error log"
     assert why in done.stderr
     assert "the error log cannot be written, and entries are lost: No space left" in done.stderr
@@ -448,7 +448,7 @@ def test_relative_to_chdir(serve: Servers, tmp_path: Path, processes: str) -> No
 
 
 def test_no_forged_entries(serve: Servers) -> None:
-    """What a client has said stays part of the entry in which it is."""
+    """Text from a client stays part of the entry in which it is."""
     server = serve(APPLICATION)
     server.fetch("/echo?%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]%20ADY312%20error:%20worker%202")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).with_name("application.py")
 REQUESTS = 2500
-"""Their lines are more than twice what a pipe and the smallest queue hold together."""
+"""Requests whose lines are more than twice what a pipe and the smallest queue hold together."""
 SMALLEST = "--log-queue-bytes-max=64k"
 LINE = re.compile(r"^/id \?(\d+)-x{200}\.$", re.MULTILINE)
 LOST_LINES = re.compile(r"ADY405 error: (\d+) lines of the access log were lost")
@@ -30,7 +30,7 @@ ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
 
 
 class Pipe:
-    """A FIFO whose reader comes, and reads, when he is told to."""
+    """A FIFO whose reader opens it, and reads, when the test tells it to."""
 
     def __init__(self, path: Path) -> None:
         """Make it, without a reader."""
@@ -175,7 +175,7 @@ def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_stop_does_not_wait_for_the_error_log(serve: Servers, tmp_path: Path, port: int) -> None:
-    """The same of the error log, which has nobody else to tell."""
+    """A full error log does not delay a stop either, though its loss can be told nowhere."""
     with Pipe(tmp_path / "pipe") as pipe:
         flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", "1", "--control", "off"]
         server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)

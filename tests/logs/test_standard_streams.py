@@ -36,7 +36,7 @@ def test_closed(serve: Servers, way: str, when: str, captures: str) -> None:
     connections = [server.connect(lint_answers=False) for _ in range(6)]
     try:
         for turn in range(3):
-            # Whatever is not an answer stands before the next one.
+            # Output that went to a client would stand before its next answer.
             for page in ("/write-raw", "/print", "/errors", "/fail", f"/id?{turn}"):
                 for connection in connections:
                     assert connection.get(page).status == (500 if page == "/fail" else 200)
@@ -66,7 +66,7 @@ def test_closed_from_the_start(serve: Servers, tmp_path: Path, processes: str) -
 
 
 def test_redirected(serve: Servers, tmp_path: Path) -> None:
-    """What an application puts in the place of standard error stays there when the log is opened again."""
+    """A file that an application puts in the place of standard error stays when the log is opened again."""
     log, own = tmp_path / "error.log", tmp_path / "own"
     server = serve(APPLICATION, "--processes", "0", "--error-log", str(log), log=log)
 

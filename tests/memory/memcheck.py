@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 OUR_LIBRARY = "/adyton/_core."
 INTERPRETER = "_PyEval_EvalFrameDefault"
-"""The frame of the interpreter's loop: what it calls on its own account is not ours."""
+"""The frame of the interpreter's loop: calls that it makes on its own account are not ours."""
 
 ALWAYS_WRONG = {"InvalidRead", "InvalidWrite", "InvalidJump", "InvalidFree", "MismatchedFree"}
-"""Wrong whoever does it: it may be our reference count that was too low."""
+"""Errors that are wrong whoever makes them: our reference count may have been too low."""
 
 MALLOC = {"PYTHONMALLOC": "malloc"}
-"""Each object by itself: the interpreter's own allocator would hide it in a pool."""
+"""Setting to allocate each object by itself: the interpreter's allocator would hide it in a pool."""
 
 FRAMES = 40
-"""Enough to see from an allocation down to who wanted it."""
+"""Frames that are enough to see from an allocation down to its cause."""
 
 
 def command(report: Path, target: Path, *flags: str) -> list[str]:
@@ -61,7 +61,7 @@ def _is_fault(error: Element, rounds: int) -> bool:
 
 
 def _is_ours(error: Element) -> bool:
-    """Tell whether we, or what we called, did it: our code lies below all Python code."""
+    """Tell whether our code, or code that it called, made the error: ours lies below all Python code."""
     for frame in error.iterfind("stack/frame"):
         if OUR_LIBRARY in frame.findtext("obj", ""):
             return True

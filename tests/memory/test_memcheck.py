@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 ROUNDS = 12
-"""What is lost once per round stands out from what is lost once per process."""
+"""Rounds of requests: memory lost once per round stands out from memory lost once per process."""
 
 FOLDER = Path(__file__).parent
 FORM = [("Accept", "a, b"), ("Cookie", "a=b; c=\xe9"), ("X_Odd", "x"), ("Accept", "c")]
 RANGE = [("Range", "bytes=10-19,30-39")]
 BODY = b"line\n" * 20
-"""In memory; `LARGE_BODY` goes to a file, see `--body-memory-max`."""
+"""A body that stays in memory; `LARGE_BODY` goes to a file, see `--body-memory-max`."""
 LARGE_BODY = b"line\n" * 60_000
 
 
@@ -96,7 +96,7 @@ def ask_for_files(server: Server) -> None:
 
 
 def test_wsgi(serve: Servers, tmp_path: Path) -> None:
-    """A WSGI application answers, fails and keeps what is over, without a fault in memory."""
+    """A WSGI application answers, fails and uses ended requests, without a fault in memory."""
     server = start(serve, tmp_path, "wsgi_application.py")
     for _ in range(ROUNDS):
         for way in ("list", "large", "generator", "write", "file", "blocks", "unread", "kept"):
@@ -123,7 +123,7 @@ def test_wsgi(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_handlers(serve: Servers, tmp_path: Path) -> None:
-    """A handler answers in all ways and looks into what is over, without a fault in memory."""
+    """A handler answers in all ways and looks into ended requests, without a fault in memory."""
     server = start(serve, tmp_path, "handlers.py")
     for _ in range(ROUNDS):
         for way in ("str", "bytes", "stream", "cookies", "file", "input", "keep"):

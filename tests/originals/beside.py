@@ -29,7 +29,7 @@ NOT_COMPARED = {
 OF_NOW = frozenset({"expires", "last-modified"})
 """Fields in which scripts say the time of their answer, or a time that they count from it."""
 APART_S = 3600
-"""Longest time between two answers: more than a busy machine needs, and no more than a time zone."""
+"""Longest time between two answers in seconds: more than a busy machine needs, at most a time zone."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 USER = "www-data"
-"""Whom Apache runs as, if root starts it: it refuses to be root."""
+"""User that Apache runs as, if root starts it: it refuses to be root."""
 
 APPLICATION = '''
 """An application that says which it is, and what it was asked."""
@@ -150,7 +150,7 @@ def express(folder: Path, file: Path, port: int) -> Original:
     assert folder.is_dir()
     command = ["bash", str(file.parent / "apachectl"), "-DFOREGROUND"]
     if os.geteuid() == 0:
-        # A Python of root's own is not for other users to read, and Apache refuses to be root.
+        # Other users may not read a Python of root's own, and Apache refuses to be root.
         who = ["setpriv", "--reuid", USER, "--regid", USER, "--clear-groups"]
         command = [*who, "--inh-caps", "+dac_override", "--ambient-caps", "+dac_override", *command]
     return Original(command, port)
@@ -170,7 +170,7 @@ def program(name: str) -> str:
 
 
 class Answer(NamedTuple):
-    """What has to be the same."""
+    """Parts of a response that both servers must give alike."""
 
     status: int
     location: str
@@ -209,9 +209,9 @@ class Ask(NamedTuple):
     forwarded: str = ""
     """The address that a proxy says a client has."""
     is_list: bool = False
-    """The list of a folder: everybody has his own form."""
+    """Whether the response is the list of a folder: each server has its own form."""
     differ: tuple[int, int] | None = None
-    """What is meant to be different: their status, and ours."""
+    """Statuses that differ on purpose: that of the other server, and ours."""
 
     def answer(self, address: tuple[str, int]) -> Answer:
         """Send it."""
@@ -244,7 +244,7 @@ def imported(serve: Servers, folder: Path, file: Path, app: str = "") -> tuple[s
     """Import and serve a configuration, with `app` in the place of a gateway; return where."""
     made = run("import", str(file), "--output", "site.toml", cwd=folder)
     assert 0 == made.returncode, made.stderr
-    # Ours is who runs the tests.
+    # Our server runs as the user who runs the tests.
     text = OWNERS.sub("", (folder / "site.toml").read_text(encoding="utf-8"))
     (folder / "site.toml").write_text(text, encoding="utf-8")
     if app:
@@ -255,5 +255,5 @@ def imported(serve: Servers, folder: Path, file: Path, app: str = "") -> tuple[s
     processes = [word for number in PROCESSES.findall(text) for word in ("--processes", number)]
     checked = run("check", "site.toml", *processes, cwd=folder)
     assert 0 == checked.returncode, checked.stderr
-    # Its banner is looked for where the tests look.
+    # The tests look for the banner there, not in an error log that the file names.
     return "127.0.0.1", serve("site.toml", "--error-log", "-", *processes, cwd=folder).port

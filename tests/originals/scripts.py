@@ -97,7 +97,7 @@ class Programs:
     """The folders of programs, by their paths."""
     variables: Mapping[str, str] = field(default_factory=dict)
     ours: Mapping[str, str] = field(default_factory=dict)
-    """Variables that Apache has by itself, for ours."""
+    """Variables that Apache sets by itself, for our server."""
     data: str = ""
     """The variable with the folder in which the programs keep what they are sent, of each server its own."""
 
@@ -107,7 +107,7 @@ class Programs:
         if self.data:
             data = self.folder / f"data-of-{server}"
             data.mkdir()
-            # Apache's programs are another user's, if root runs the tests.
+            # Apache's programs run as another user, if root runs the tests.
             data.chmod(0o777)
             variables[self.data] = str(data)
         return variables

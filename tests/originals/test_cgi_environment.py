@@ -66,7 +66,7 @@ ON_APACHE = [
     Ask("/cgi-bin/local.cgi/a?b=c"),
     Ask("/cgi-bin/local.cgi", "POST", fields=(FORM,), body=b"e=f"),
 ]
-"""Only of Apache: nginx has no local redirects."""
+"""Requests for Apache only: nginx has no local redirects."""
 
 
 class Row(NamedTuple):
@@ -84,7 +84,7 @@ class Row(NamedTuple):
 
 
 REDIRECTED = "REDIRECT_…"
-"""All variables that begin with this: Apache has one for each variable of the request that was redirected."""
+"""Stands for all names with this beginning: Apache has one for each variable of the redirected request."""
 
 AS_HERE = "as here"
 NOT = "not there"
@@ -207,7 +207,7 @@ ONLY = {
     ("apache", REDIRECTED): "local.cgi",
     ("nginx", "HTTP_HOST"): "SHOP.Example",
 }
-"""Variables that differ for some requests alone, and a word of these."""
+"""Variables that differ for some requests alone, and a word that these requests contain."""
 
 GUIDE = Path(__file__).parents[2] / "docs/cgi.md"
 
@@ -272,7 +272,7 @@ def test_environment(serve: Servers, folder: Path, port: int) -> None:
 
 
 def test_the_guide() -> None:
-    """Its table has these differences."""
+    """The table of the guide has these differences."""
     section = (
         GUIDE.read_text(encoding="utf-8").partition("\n## Beside Apache and nginx\n")[2].partition("\n## ")[0]
     )

@@ -89,7 +89,7 @@ ON_FORM = [
 
 
 def test_forms_of_perl(serve: Servers, folder: Path, port: int) -> None:
-    """Forms, uploads, cookies, redirects, downloads and errors of CGI.pm."""
+    """Forms, uploads, cookies, redirects, downloads and errors of CGI.pm are like Apache's."""
     (folder / "public/page.txt").write_text("a page\n", encoding="utf-8")
     # The page of CGI::Carp names whom to write to.
     admin = {"SERVER_ADMIN": "webmaster@shop.example"}
@@ -138,7 +138,7 @@ ON_BUGS = [
 
 
 def test_bug_tracker(serve: Servers, folder: Path, port: int) -> None:
-    """Pages that search, log in by a cookie, take a file, redirect after POST, and fail with a status."""
+    """A bug tracker searches, logs in by a cookie, takes a file, redirects and fails as by Apache."""
     programs = Programs(folder, {"/cgi-bin/": ours_to_run(folder)}, data="BUGS_DATA")
     beside(serve, port, programs, ON_BUGS)
 
@@ -184,7 +184,7 @@ ON_GATEWAY = [
 
 
 def test_python(serve: Servers, folder: Path, port: int) -> None:
-    """Forms read by `cgi.FieldStorage`, and a WSGI application run by `wsgiref`."""
+    """Forms read by `cgi.FieldStorage`, and a WSGI application run by `wsgiref`, answer as by Apache."""
     programs = Programs(folder, {"/cgi-bin/": ours_to_run(folder)})
     beside(serve, port, programs, [*ON_STORAGE, *ON_GATEWAY])
 
@@ -263,11 +263,11 @@ use Time::Piece;
 sub str2time { Time::Piece->strptime($_[0], '%a, %d %b %Y %H:%M:%S GMT')->epoch }
 1;
 """
-"""Stands in for a module that need not be installed, without which gitweb answers no condition."""
+"""Replacement of a module that need not be installed, without which gitweb answers no condition."""
 
 
 def test_gitweb(serve: Servers, folder: Path, port: int) -> None:
-    """A project list, logs, trees, files, diffs, snapshots, feeds, conditions, and errors of gitweb."""
+    """Lists, logs, trees, files, diffs, snapshots, feeds, conditions, errors of gitweb are as by Apache."""
     (folder / "perl/HTTP").mkdir(parents=True)
     (folder / "perl/HTTP/Date.pm").write_text(HTTP_DATE, encoding="utf-8")
     settings = folder / "gitweb.conf"
@@ -317,9 +317,9 @@ ON_CGIT = [
 
 
 def test_cgit(serve: Servers, folder: Path, port: int) -> None:
-    """The same repository by cgit, a program in C."""
+    """Pages of cgit, a program in C, about the repository of gitweb are like Apache's."""
     settings, footer = folder / "cgitrc", folder / "footer.html"
-    # The footer that it has by itself says the time.
+    # The default footer of cgit says the time.
     footer.write_text("<p>The end\n", encoding="utf-8")
     lines = ["css=/static/cgit.css", f"footer={footer}", "snapshots=tar.gz", "repo.url=shop"]
     lines += [f"repo.path={repository(folder)}/shop.git", "repo.desc=All of the shop"]
@@ -362,7 +362,7 @@ def awstats(folder: Path) -> None:
 
 
 def test_awstats(serve: Servers, folder: Path, port: int) -> None:
-    """The pages of awstats about a log."""
+    """The pages of awstats about a log are like Apache's."""
     awstats(folder)
     pages = [
         "&framename=mainright",

@@ -1,4 +1,4 @@
-"""What is imported answers as the server that it was imported from, which runs beside it."""
+"""Imported files answer as the server that they were imported from, which runs beside ours."""
 
 from __future__ import annotations
 
@@ -565,7 +565,7 @@ ON_EXPRESS = [
 def test_mod_wsgi_express(
     serve: Servers, folder: Path, port: int, options: list[str], asks: list[Ask]
 ) -> None:
-    """What `mod_wsgi-express setup-server` writes, with the conditions that its program starts it with."""
+    """The files of `mod_wsgi-express setup-server`, with the conditions that its program starts it with."""
     files = set_up(folder, port, *options, "shop/wsgi.py")
     compare_files(express, serve, folder, files, asks, port)
 
@@ -680,7 +680,7 @@ def test_debian_apache(serve: Servers, folder: Path, port: int) -> None:
         Ask("/icons/text.gif"),
         # A folder without a page and without a list.
         Ask("/icons/", differ=(403, 404)),
-        # What the status page would say has no place here.
+        # The status page has no counterpart here.
         Ask("/server-status", differ=(200, 503)),
         Ask("/cgi-bin/none"),
     ]

@@ -1,4 +1,4 @@
-"""What the workers of these tests serve: who they are, and every way to die."""
+"""The application that the workers of these tests serve: it says who they are, and dies in every way."""
 
 from __future__ import annotations
 

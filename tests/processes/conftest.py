@@ -74,7 +74,7 @@ class Crowd:
         return done.stderr
 
     def status(self) -> Any:
-        """Ask how things stand."""
+        """Return how the server stands."""
         return json.loads(self.order("status", "--json"))
 
     def pids(self) -> list[int]:

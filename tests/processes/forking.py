@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 FORK = multiprocessing.get_context("fork")
 SIGNAL_S = 0.5
-"""Until a signal is sent again."""
+"""Time until a signal is sent again."""
 HOLD_S_MAX = 300.0
-"""Longer than any test waits."""
+"""Time that is longer than any test waits."""
 ended: list[str] = []
 """How children have ended that were forked in `close()`."""
 
@@ -67,7 +67,7 @@ def fork(how: str) -> str:
 
 
 def in_thread(how: str) -> str:
-    """Do it on a thread of the application."""
+    """Run a function on a thread of the application."""
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.append(fork(how)))
     thread.start()
@@ -91,7 +91,8 @@ def handle(_: str) -> str:
     def work() -> None:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(11))
         theirs.send("ready")
-        # Python calls handlers between its own steps: a signal just before a sleep begins does not end it.
+        # Python calls handlers between its own steps, so a signal just before a sleep begins does not end
+        # the sleep.
         end = time.monotonic() + HOLD_S_MAX
         while time.monotonic() < end:
             time.sleep(0.01)
@@ -99,7 +100,8 @@ def handle(_: str) -> str:
     child = FORK.Process(target=work)
     child.start()
     ours.recv()
-    # Without any server, too, Python loses it in some of a thousand children that threads have forked.
+    # Python loses the signal, without any server, too, in some of a thousand children that threads have
+    # forked.
     while child.is_alive():
         child.terminate()
         child.join(timeout=SIGNAL_S)

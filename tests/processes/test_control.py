@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def test_status(crowd: Callable[..., Crowd]) -> None:
-    """What is counted is what was asked: it survives reload, and the death of a worker."""
+    """The count of requests is exact: it survives a reload, and the death of a worker."""
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     for _ in range(50):
@@ -67,7 +67,7 @@ def test_status(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_threads_from_the_start(crowd: Callable[..., Crowd]) -> None:
-    """Workers that nobody has asked anything yet have the threads that they have."""
+    """Workers that nobody has asked anything yet show the threads that they have."""
     servers = crowd("--processes", "2", "--threads", "4")
     assert servers.settles(2)
 
@@ -76,7 +76,7 @@ def test_threads_from_the_start(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("page", ["deadlock", "hold"])
 def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
-    """The stacks of all threads of all workers, with what hangs in them, even if it keeps the interpreter."""
+    """The dump has the stacks of all threads of all workers, even of one that keeps the interpreter."""
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     with servers.server.connect() as connection:
@@ -85,7 +85,7 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
         def is_whole() -> bool:
             # A worker that gets no CPU for seconds does not answer in time.
             dump = servers.order("dump")
-            # Those that idle, and the one that asks, would bury the request.
+            # Idle threads, and the thread that writes the dump, would bury the request.
             heads = re.findall(r"^(?:== worker \d|Thread |Threads of)", dump, re.MULTILINE)
             expected = ["== worker 1", "== worker 2", "Thread ", "Threads of", "Threads of"]
             return f"in {page}\n" in dump and expected == sorted(heads)
@@ -97,7 +97,7 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
 
 
 def test_dump_of_one_thread(crowd: Callable[..., Crowd]) -> None:
-    """A request in the main thread, with which the application has no other."""
+    """A request in the main thread, the only one of the application, is in the dump."""
     servers = crowd("--processes", "1", "--threads", "1")
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
@@ -110,7 +110,7 @@ def test_dump_of_one_thread(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_dump_of_a_silent_worker(crowd: Callable[..., Crowd]) -> None:
-    """Who does not answer is named all the same."""
+    """A worker that does not answer is named all the same."""
     servers = crowd("--processes", "1")
     (pid,) = servers.pids()
     freeze(pid)
@@ -123,7 +123,7 @@ def test_dump_of_a_silent_worker(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_stop_and_level(crowd: Callable[..., Crowd]) -> None:
-    """Orders that change something do; nonsense is refused with a sentence."""
+    """Orders to stop and to change the log level work; nonsense is refused with a sentence."""
     servers = crowd("--processes", "1")
 
     assert "logging from debug on" in servers.order("log-level", "debug")
@@ -259,7 +259,7 @@ def test_head(crowd: Callable[..., Crowd]) -> None:
 
 def test_admin(crowd: Callable[..., Crowd]) -> None:
     """Liveness, readiness and metrics; no orders; readiness fails first when the server stops."""
-    # So long that all that is asked meanwhile is asked in time; SIGQUIT ends it.
+    # The delay is so long that all requests meanwhile are asked in time; SIGQUIT ends it.
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "60s")
     address = admin_of(servers.server)
     assert servers.settles(2)
@@ -300,7 +300,7 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """What monitors look at is counted: waits, connections, bytes, workers and files."""
+    """Numbers that monitors look at are counted: waits, connections, bytes, workers and files."""
     (tmp_path / "file.txt").write_text("a file", encoding="ascii")
     flags = ["--threads", "2", "--static", f"/static={tmp_path}", "--admin", "127.0.0.1:0"]
     gate = tmp_path / "gate"
@@ -348,8 +348,8 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_drains(crowd: Callable[..., Crowd]) -> None:
-    """Not ready any more, and yet served for a while; then nobody new comes in, and what runs ends."""
-    # The second thread is for who still comes.
+    """A draining server is not ready, yet serves; then it takes no connections; running requests end."""
+    # The second thread is for requests that still come.
     flags = ["--threads", "2", "--admin", "127.0.0.1:0", "--drain-delay", "8s"]
     servers = crowd("--processes", "1", *flags)
     admin = admin_of(servers.server)
@@ -366,7 +366,7 @@ def test_drains(crowd: Callable[..., Crowd]) -> None:
                 with servers.server.connect():
                     return False
             except ConnectionResetError:
-                # It came in the moment in which the kernel closed the listener: look again.
+                # The connection came in the moment in which the kernel closed the listener: look again.
                 return False
             except ConnectionRefusedError:
                 return True
@@ -397,7 +397,7 @@ def test_admin_hosts(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_admin_token(crowd: Callable[..., Crowd], host: str) -> None:
-    """Whoever does not show the token gets the probes, and nothing else."""
+    """A request without the token gets the probes, and nothing else."""
     token = "a token of 22 letters.".replace(" ", "-")
     servers = crowd("--processes", "1", "--admin", f"{host}:0", env={"ADYTON_ADMIN_TOKEN": token})
     address = ("127.0.0.1", admin_of(servers.server)[1])
@@ -436,7 +436,7 @@ def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
             silent.sendall(b"GET /status HTTP/1.1\r\nHost: " if number % 2 else b"")
         servers.order("status")
 
-        # Nor from asking there: those who are slow give way.
+        # Monitors can ask there, too: slow clients give way.
         assert 200 == client.fetch(address, "/livez").status
         servers.order("stop")
         assert 0 == servers.server.wait()
@@ -470,7 +470,7 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """Whoever waits for an answer when the server stops gets one before it is gone."""
+    """A client that waits for an answer when the server stops gets one before the server is gone."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -487,7 +487,7 @@ def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
-    """A worker that is new gets its part of connections that were kept alive before it was there."""
+    """A new worker gets its part of connections that were kept alive before it was there."""
     servers = crowd("--processes", "1")
     with Load(servers.server.port, "/who", keeping=12, opening=0) as load:
         assert until(lambda: len(load.answers) > 100)
@@ -497,7 +497,7 @@ def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
             workers = servers.status()["workers"]
             return min(worker["connections"] for worker in workers) if len(workers) == 2 else 0
 
-        # Nine are not more than half as many again as the six of each: whoever has them keeps them.
+        # Nine are not more than half as many again as the six of each: the worker that has them keeps them.
         assert until(lambda: fewest() >= 3)
     assert [] == load.failures
 
@@ -546,7 +546,7 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
         servers.who()
         servers.who()
         connection.send(request("/deadlock"))
-        # What is counted between its looks would be shown in two parts.
+        # A request that is counted between two looks of `top` would be shown in two parts.
         assert until(lambda: [2] == [each["requests"] for each in servers.status()["prefixes"]])
         read_end, write_end = os.pipe()
         with subprocess.Popen(command, stdout=write_end, env=environment()) as top:
@@ -582,7 +582,7 @@ def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("words", [["status"], ["dump"], ["top"], ["top", "--json"]], ids=" ".join)
 def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> None:
-    """Whoever has seen enough, like `head`, is told nothing of a fault."""
+    """A reader that has seen enough, like `head`, is told nothing of a fault."""
     servers = crowd("--processes", "1")
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -160,7 +160,7 @@ def handler(request):
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
 def test_changed_while_it_is_imported(tmp_path: Path, flags: list[str]) -> None:
-    """Whoever saves a file while its first version is imported has the new one served."""
+    """A file that is saved while its first version is imported is served in its new version."""
     target = tmp_path / "page.py"
     hold, seen = Path(f"{target}.hold"), Path(f"{target}.seen")
     hold.touch()

@@ -37,7 +37,7 @@ ALONE = ["serve", str(APPLICATION), "--bind", "127.0.0.1:0", "--processes", "1"]
 
 
 class Manager:
-    """What stands at the other end of `$NOTIFY_SOCKET`."""
+    """The manager at the other end of `$NOTIFY_SOCKET`."""
 
     def __init__(self, name: str) -> None:
         """Listen at a path, or at an abstract name that begins with `@`."""
@@ -68,7 +68,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[st
 
 
 def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None:
-    """Ready, reloading, ready again, stopping; and all is well in between."""
+    """The manager is told: ready, reloading, ready again, stopping; and all is well in between."""
     name, systemd = manager
     servers = crowd("--processes", "1", env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000"})
     ready = systemd.hear("READY")
@@ -119,9 +119,9 @@ def test_sockets_from_outside(serve: Servers, processes: str, more: list[str]) -
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_socket_activation(serve: Servers, port: int, processes: str) -> None:
-    """What systemd itself opens is listened at, and the connection that has started the server is served."""
+    """A socket that systemd opens is listened at, and the connection that started the server is served."""
     activate = ["/usr/bin/systemd-socket-activate", f"--listen=127.0.0.1:{port}"]
-    # It passes only what it is told to of its own environment.
+    # The tool passes only those variables of its own environment that are named.
     kept = [f"--setenv={name}" for name in ("PATH", "HOME", "ADYTON_PROCESSES") if name in os.environ]
     answers: list[bytes] = []
 
@@ -184,7 +184,7 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
     log, access = tmp_path / "error.log", tmp_path / "access.log"
-    # Nobody may pass the folder of this test: the worker does not come so far as to serve.
+    # No other user may pass the folder of this test: the worker does not come so far as to serve.
     done = run(*ALONE, "--user", "nobody", "--error-log", str(log), "--access-log", str(access))
 
     assert 0 != done.returncode
@@ -285,7 +285,7 @@ RAN_AS = [
     ([], ["nobody"], "{home} nobody nobody"),
     ([], ["nobody", "--env", "HOME=/elsewhere"], "/elsewhere nobody nobody"),
     ([], ["4000000000", "--group", "4000000000"], "/ - -"),
-    # Who is it already keeps what it has.
+    # A process that runs as that user already keeps its variables.
     ([*AS_NOBODY, "--init-groups"], ["nobody"], "/root root -"),
     ([*AS_NOBODY, "--clear-groups"], ["nobody"], "/root root -"),
 ]
@@ -435,7 +435,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("flags", "status", "sentence"), WRONG, ids=[" ".join(row[0]) for row in WRONG])
 def test_wrong(flags: list[str], status: int, sentence: str) -> None:
-    """What cannot be is said in one sentence, before anything is started."""
+    """Impossible settings are refused in one sentence, before anything is started."""
     done = run(*ALONE, *flags)
 
     assert status == done.returncode
@@ -472,7 +472,7 @@ def test_first_process(serve: Servers, tmp_path: Path) -> None:
     for _ in range(5):
         server.fetch("/orphan")
 
-    # Whoever has ended and was not buried is listed, too.
+    # A process that has ended and was not waited for is listed, too.
     assert until(lambda: b"sleep" not in server.fetch("/").body)
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
     os.kill(int(children.read_text(encoding="ascii")), signal.SIGTERM)

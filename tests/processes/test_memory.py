@@ -20,7 +20,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 BYTES_MAX = 400 << 20
 """Room for a supervisor and two workers, and for a few pieces of 64 MiB beside."""
 CLIENTS = 5
-"""Each has one request under way, so that a worker's death fails no more of them."""
+"""Clients, each with one request under way, so that a worker's death fails no more of them."""
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def bounded(pids: list[int]) -> Iterator[bool]:
         return
     try:
         if not (group / limit).exists():
-            # The second version, and nobody has handed down the controller.
+            # The machine has version 2 of control groups, and nobody has handed down the controller.
             yield False
             return
         (group / limit).write_text(str(BYTES_MAX), encoding="ascii")
@@ -80,7 +80,7 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
         before = len(load.answers)
 
         assert until(lambda: len(load.answers) > before + 10)
-    # What the other one has grown by may be too much for the first one's successor, and so on.
+    # The growth of the second worker may be too much for the first one's successor, and so on.
     log = servers.server.log()
     assert log.count("ADY312") == log.count(why)
     assert len(load.failures) <= CLIENTS * log.count(why), (load.failures, log)

@@ -76,7 +76,7 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_heap_is_frozen(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """What was imported is not looked at by the collector of each worker, which would copy its pages."""
+    """Imported objects are not looked at by the collector of each worker, which would copy their pages."""
     target = tmp_path / "hooked.py"
     target.write_text(HOOKS, encoding="utf-8")
     frozen = []
@@ -246,7 +246,7 @@ time.sleep(600)
 """
 
 PROMPT_S = 25.0
-"""An end that waits for nothing takes less, and one that waits for what hangs more: 30 s at least."""
+"""Longest end that waits for nothing; one that waits for code that hangs takes at least 30 s."""
 
 
 def imports(target: Path) -> int:
@@ -284,7 +284,7 @@ def test_hung_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """One that ignores the order to say where it is gets no second one, but its end."""
+    """An import that ignores the order to say where it is gets no second one: it is killed."""
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
@@ -316,7 +316,7 @@ os.register_at_fork({when}=hang)
 """
 
 AT_FORK = [("before", 1), ("after_in_child", 1), ("after_in_child", 2), ("after_in_parent", 1)]
-"""Where an application hangs: in the prototype, in the process between it and the worker, in the worker."""
+"""Hooks that hang: in the prototype, in the process between it and the worker, in the worker."""
 
 
 def processes_of(target: Path) -> list[int]:

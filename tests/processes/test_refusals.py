@@ -1,4 +1,4 @@
-"""What the server itself refuses is counted by cause, and told by default: once a minute for each."""
+"""Refusals by the server itself are counted by cause, and told by default: once a minute for each."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_version_for_one_worker(crowd: Callable[..., Crowd], tmp_path: Path) -> 
 
     servers.server.wait_for_log("generation 2 serves in all 2 workers")
     assert {"2"} == {answer.split()[4] for answer in servers.answers("/who", 2)}
-    # Those that are replaced may still be on their way home.
+    # Replaced workers may not have ended yet.
     assert until(lambda: "serving, generation 2" in servers.order("status"))
 
 
@@ -165,7 +165,8 @@ def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         first = connection.get("/who")
-        # By a signal, and without a program that takes its time: it idles for five seconds at the most.
+        # The order is a signal, not a program that takes its time: the connection idles for five seconds at
+        # most.
         servers.server.signal(signal.SIGHUP)
         servers.server.wait_for_log("generation 2 serves in all 1 workers")
         time.sleep(0.5)
@@ -277,7 +278,7 @@ def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_own_program_refuses(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """What the new program would end for is found out before: the old one serves on."""
+    """A failure of the new program is found out before the change: the old one serves on."""
     folder, log = tmp_path / "site", tmp_path / "error.log"
     folder.mkdir()
     target = folder / "application.py"
@@ -315,7 +316,7 @@ def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
 
 @pytest.mark.parametrize("event", ["reload", "crash"])
 def test_own_program_waits(crowd: Callable[..., Crowd], tmp_path: Path, event: str) -> None:
-    """What begins while the new program is tried out is done before it takes the old one's place."""
+    """A reload or replacement that begins while a new program is tried out ends before it takes over."""
     hold, environment = hesitating(tmp_path)
     slow = tmp_path / "slow.py"
     slow.write_text(TEXT + "\ntime.sleep(1)\n", encoding="utf-8")
@@ -364,7 +365,7 @@ def test_signals_of_the_application(crowd: Callable[..., Crowd], tmp_path: Path)
 
     assert "2" == servers.who()[3]
     servers.server.signal(signal.SIGTERM)
-    # Those that were killed, because they do not hear it, would end after 30 s.
+    # Workers that did not hear SIGTERM would be killed, and end only after 30 s.
     assert 0 == servers.server.wait(25)
 
 

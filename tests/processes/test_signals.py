@@ -127,7 +127,7 @@ def test_handler_during_a_request(started: Callable[..., Server], tmp_path: Path
 
 @pytest.mark.parametrize("threads", THREADS)
 def test_handler_that_fails(started: Callable[..., Server], threads: str) -> None:
-    """What a handler raises is in the log, and the worker goes on."""
+    """An exception of a signal handler is in the log, and the worker goes on."""
     server = started(("1",), threads, FAILS="yes", HANDLED="SIGALRM")
     pid = int(server.fetch().body)
     os.kill(pid, signal.SIGUSR2)

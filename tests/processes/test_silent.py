@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.http import Response
 
 SOON = ["--heartbeat-timeout", "6s", "--graceful-timeout", "1s"]
-"""Silent after 0.6 s, given up after 6 s."""
+"""Timeouts with which a worker is silent after 0.6 s, and given up after 6 s."""
 
 
 def ready(servers: Crowd) -> Response:
@@ -33,7 +33,7 @@ def state_of(servers: Crowd, pid: int) -> str:
 
 
 def test_stopped(crowd: Callable[..., Crowd]) -> None:
-    """The others serve what comes, and it is replaced; it says where it was when it is made to run again."""
+    """A stopped worker is replaced while others serve; made to run again, it says where it was."""
     servers = crowd("--processes", "2", *SOON)
     servers.server.may_crash = True
     assert servers.settles(2)
@@ -81,7 +81,7 @@ def test_interpreter_kept(crowd: Callable[..., Crowd]) -> None:
         assert servers.has_inside(1)
         waiting.send(request("/who"))
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
-            # There is no lock that one request could keep from the others.
+            # Without the GIL, no request keeps the others from running.
             assert str(pid) == waiting.receive().body.decode().split()[0]
             assert "serving" == state_of(servers, pid)
             return

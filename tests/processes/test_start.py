@@ -1,4 +1,4 @@
-"""What goes wrong while workers start: the old version serves on, and the next one is not held up."""
+"""Failures while workers start: the old version serves on, and the next one is not held up."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_late_version_is_not_tried_again(crowd: Callable[..., Crowd], tmp_path: 
     servers = crowd("--processes", "2", "--startup-timeout", "15s", target=target)
     servers.server.may_crash = True  # One that is given up says where it hangs.
     assert servers.settles(2)
-    # It would only hang once.
+    # The import hangs only once.
     once = f"if not os.path.exists(__file__ + '.seen'):\n{'    '.join(HANGS.splitlines(keepends=True))}"
     target.write_text(f"{version(2)}\n{once}", encoding="utf-8")
     since = servers.server.mark()

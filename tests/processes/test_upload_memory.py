@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 PIECE = b"x" * (256 << 10)
 ABOVE_IDLE_MAX = 256 * MIB
-"""What uploads may take beyond what the server has before they come, in all of its processes."""
+"""Memory that uploads may take beyond what the server has before they come, in all of its processes."""
 
 APPLICATION = '''
 """Counts bodies."""

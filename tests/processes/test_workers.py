@@ -44,7 +44,7 @@ def test_places(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_number_from_the_platform(crowd: Callable[..., Crowd]) -> None:
-    """Whoever wonders about the number of workers is told which of his variables says it."""
+    """A user who wonders about the number of workers is told which variable sets it."""
     servers = crowd(env={"WEB_CONCURRENCY": "2", "ADYTON_PROCESSES": ""})
 
     assert servers.settles(2)
@@ -63,7 +63,7 @@ def test_alone(serve: Servers) -> None:
 def test_count(
     crowd: Callable[..., Crowd], environment: dict[str, str], flags: list[str], count: int
 ) -> None:
-    """Platforms say how many with `WEB_CONCURRENCY`; else the machine does, and the banner says why."""
+    """The number of workers comes from `WEB_CONCURRENCY`, else from the machine; the banner says why."""
     servers = crowd(*flags, env={"ADYTON_PROCESSES": "", **environment})
     wanted = servers.status()["processes"]
 
@@ -90,7 +90,7 @@ def test_count(
     ],
 )
 def test_count_within_bounds(serve: Servers, flags: list[str], line: str) -> None:
-    """What is not given is moved between the bounds that are; the banner says them, and why."""
+    """The default count is moved between the bounds that are given; the banner says them, and why."""
     one = str(min(os.sched_getaffinity(0)))
     alone = ["--bind", "127.0.0.1:0", "--control", "off", "--processes", "auto", *flags]
     server = serve.start(["taskset", "-c", one, *adyton("serve", str(APPLICATION), *alone)])
@@ -143,7 +143,7 @@ def test_stop_under_load(serve: Servers, processes: str) -> None:
 
 
 FAST_S = 25.0
-"""An end that waits for no request takes less, and one that waits for what hangs more: 30 s at least."""
+"""Longest end that waits for nothing; one that waits for a request that hangs takes at least 30 s."""
 
 
 def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
@@ -160,13 +160,13 @@ def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signals) -> None:
-    """Whoever asks twice does not wait for what hangs."""
+    """A second signal does not wait for a request that hangs."""
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
         assert servers.has_inside(1)
         servers.server.signal(number)
-        # Two that come at the same time are one.
+        # Two signals that come at the same time are one.
         servers.server.wait_for_log("stopping when what runs is done")
         time.sleep(0.3)
         servers.server.signal(number)
@@ -182,7 +182,7 @@ def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     with servers.server.connect() as connection:
         connection.send(request("/gate"))
         assert servers.has_inside(1)
-        # So that both are there when it looks: signals of one number would be one.
+        # Both signals must be pending when the server looks: two signals of one number would be one.
         freeze(servers.server.process.pid)
         servers.server.signal(signal.SIGTERM)
         servers.server.signal(signal.SIGINT)
@@ -195,7 +195,7 @@ def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 
 def test_stop_twice(crowd: Callable[..., Crowd]) -> None:
-    """Whoever asks again does not make the end come later, and no worker is started for that time."""
+    """A second order to stop does not delay the end, and no worker is started meanwhile."""
     servers = crowd("--processes", "1", "--drain-delay", "1s")
     starts = servers.status()["starts"]
     with servers.server.connect() as connection:
@@ -322,7 +322,7 @@ def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) ->
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_requests_of_the_dead(crowd: Callable[..., Crowd], threads: str) -> None:
-    """What is logged about a crash names the requests that were inside, without what may be secret."""
+    """The log of a crash names the requests that were inside, without anything that may be secret."""
     flags = ["--threads", threads, "--request-id-header", "X-Request-ID"]
     servers = crowd("--processes", "1", *flags)
     servers.server.may_crash = True
@@ -366,7 +366,7 @@ def test_killed(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_killed_before_it_accepts(crowd: Callable[..., Crowd]) -> None:
-    """Who waits at the sockets of a worker that is killed is answered by its successor."""
+    """A client that waits at the sockets of a worker that is killed is answered by its successor."""
     servers = crowd("--processes", "1")
     (old,) = servers.pids()
     freeze(old)
@@ -395,7 +395,7 @@ def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
             rf"ADY328 warning: worker 1 \(process {before}\) was told to end by a signal"
         )
 
-        # It still takes who has connected before it was told.
+        # The worker still takes connections that were made before it was told.
         assert until(lambda: str(before) != servers.who()[0])
         gate.touch()
         assert b"passed" == connection.receive().body
@@ -418,7 +418,7 @@ def fresh(serve: Servers, tmp_path: Path, *flags: str, env: dict[str, str] | Non
 
 @pytest.mark.parametrize("flags", [["0"], ["1"], ["1", "--preload"]])
 def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
-    """What an application starts hears every signal: what the server does with them is its own affair."""
+    """A program that an application starts hears every signal: the server's handling is its own affair."""
     server = fresh(serve, tmp_path, "--processes", *flags).server
 
     assert b"" == server.fetch("/masks").body
@@ -428,7 +428,7 @@ def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) 
 
 @pytest.mark.parametrize("flags", [[], ["--preload"]])
 def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
-    """What only a supervisor obeys does nothing to a worker, and blocks nothing in it."""
+    """A signal that only a supervisor obeys does nothing to a worker, and blocks nothing in it."""
     servers = fresh(serve, tmp_path, "--processes", "1", *flags)
     before = servers.pids()
     for number in {*OBEYED, signal.SIGTTIN, signal.SIGTTOU} - {signal.SIGTERM}:
@@ -466,7 +466,7 @@ def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
 
 
 BACKOFF_S = [0, 0.1, 0.2, 0.4, 0.8, 1.6]
-"""How long a worker that died for the first, second... time in a row is waited with, at the least."""
+"""Least delay before a worker that died for the first, second... time in a row is started again."""
 
 
 FAILS_AT_ITS_END = """
@@ -555,7 +555,7 @@ def test_hung(crowd: Callable[..., Crowd]) -> None:
 
 
 def who_if_anybody(servers: Crowd) -> str:
-    """Return the process that answers; whoever gets into one that is being ended gets no answer."""
+    """Return the process that answers; a request inside one that is being ended gets no answer."""
     try:
         return servers.who()[0]
     except (NoResponseError, ConnectionResetError, BrokenPipeError):
@@ -612,7 +612,7 @@ def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_memory_limit(crowd: Callable[..., Crowd]) -> None:
-    """What would pass the limit of memory is an error of the request, and of nobody else."""
+    """An allocation above the memory limit is an error of the request, and of nobody else."""
     servers = crowd("--processes", "1", "--memory-limit", "3g")
 
     assert b"MemoryError" == servers.server.fetch("/allocate").body
@@ -658,7 +658,7 @@ def test_scale(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_late_for_a_worker_less(crowd: Callable[..., Crowd]) -> None:
-    """Who waits at the sockets of a worker that there shall not be any more is answered all the same."""
+    """A client that waits at the sockets of a worker that is taken away is answered all the same."""
     servers = crowd("--processes", "1")
     servers.order("workers", "more")
     assert servers.settles(2)
@@ -724,14 +724,14 @@ def test_forged_hello(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[s
 
 
 def test_forged_sources(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """What a worker wants to have watched is watched in development only."""
+    """A file that a worker wants to have watched is watched in development only."""
     target, other = tmp_path / "forger.py", tmp_path / "other.py"
     target.write_text(FORGER, encoding="utf-8")
     servers = crowd("--processes", "1", target=target)
     assert b"sent" == servers.server.fetch(str(other)).body
     time.sleep(1.5)
     other.write_text("changed", encoding="utf-8")
-    # It looks once a second.
+    # The watcher looks once a second.
     time.sleep(1.5)
 
     assert "has changed" not in servers.server.log()
@@ -760,7 +760,7 @@ def test_demand(crowd: Callable[..., Crowd]) -> None:
     assert [] == load.failures
 
 
-#: So long that what does end is not taken for what does not, on a busy machine as well.
+#: The timeouts are so long that only requests that never end exceed them, on a busy machine as well.
 PATIENCE = ["--request-timeout", "3s", "--graceful-timeout", "3s"]
 
 FAULTS = [

@@ -22,7 +22,7 @@ ROOT = APPS.parent.parent
 PASSWORD = "only for this test"  # noqa: S105 - of an account that lives as long as the test
 
 PATIENT = ("--queue-timeout", "10m")
-"""Some pages are slow, and how many wait on a busy machine is not what is asked here."""
+"""Flags for slow pages: how many wait on a busy machine is not tested here."""
 
 
 def fill_django(data: Path) -> dict[str, str]:

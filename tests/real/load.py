@@ -19,7 +19,7 @@ CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class Page:
-    """What is fetched, and what must come."""
+    """A page to fetch, and the response that must come."""
 
     target: str
     status: int = 200

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 CHUNKED = ("Transfer-Encoding", "chunked")
 PYTHIA = ("Authorization", "Basic cHl0aGlhOng=")
-"""Somebody, with any password."""
+"""Credentials of a user, whose password may be any."""
 
 SIZES = pytest.mark.parametrize("size", [0, 1, 100_000, 2_000_000])
-"""None, little, what stays in memory, and what goes through a file."""
+"""Sizes: none, little, a body that stays in memory, and one that goes through a file."""
 
 EVENT = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -62,12 +62,12 @@ def sample(size: int) -> bytes:
 
 @SIZES
 def test_django(django_site: Server, size: int) -> None:
-    """`request.body`, which Django cuts at CONTENT_LENGTH."""
+    """A chunked body is in `request.body`, which Django cuts at CONTENT_LENGTH."""
     assert told(sample(size)) == send(django_site, "/digest/", sample(size)).json()
 
 
 def test_django_form(django_site: Server) -> None:
-    """`request.POST`."""
+    """A chunked form is in `request.POST`."""
     fields = ("Content-Type", "application/x-www-form-urlencoded")
 
     assert {"god": "Ἀπόλλων"} == send(
@@ -76,7 +76,7 @@ def test_django_form(django_site: Server) -> None:
 
 
 def test_falcon(falcon_site: Server) -> None:
-    """`get_media()`, for which a body without a length is empty."""
+    """A chunked body is in `get_media()`, for which a body without a length is empty."""
     saying = '{"text": "Γνῶθι σεαυτόν"}'.encode()
     added = send(falcon_site, "/sayings", saying, ("Content-Type", "application/json"))
 
@@ -91,12 +91,12 @@ def bottle_site(serve_session: Servers) -> Server:
 
 @SIZES
 def test_bottle(bottle_site: Server, size: int) -> None:
-    """Bottle takes chunks apart by itself if it hears of any, and there are none left."""
+    """A chunked body reaches Bottle, which would take chunks apart itself if it heard of any."""
     assert told(sample(size)) == send(bottle_site, "/digest", sample(size)).json()
 
 
 def test_bottle_form(bottle_site: Server) -> None:
-    """A form, too."""
+    """A chunked form reaches Bottle, too."""
     fields = ("Content-Type", "application/x-www-form-urlencoded")
 
     assert {"a": "1", "b": "2"} == send(bottle_site, "/form", b"a=1&b=2", fields).json()

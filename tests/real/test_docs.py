@@ -40,7 +40,7 @@ FLAGS_OF_OTHERS = {
     "--data-binary",
     "--form-string",
     "--data-urlencode",
-    # Of mod_wsgi-express.
+    # Flags of mod_wsgi-express.
     "--auth-user-script",
     "--directory-index",
     "--document-root",
@@ -48,9 +48,9 @@ FLAGS_OF_OTHERS = {
     "--mount-point",
 }
 COMMANDS = ("serve", "bench", "compare", "tune", "import")
-"""Those whose help lists flags."""
+"""Commands whose help lists flags."""
 FLAGS_OF_ORDERS = {"--json"}
-"""Of `adyton status` and the others that speak to a server."""
+"""Flags of `adyton status` and the other orders to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}
 """Shown in docs/errors.md, with the answer to it."""
 

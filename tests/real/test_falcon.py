@@ -16,7 +16,7 @@ JSON = [("Content-Type", "application/json")]
 
 
 def test_add_and_delete(falcon_site: Server) -> None:
-    """What is posted can be fetched until it is deleted, all on one connection."""
+    """A saying that is posted can be fetched until it is deleted, all on one connection."""
     with Connection(falcon_site.address, lint_answers=False) as line:
         text = "Ὦ ξεῖν, ἀγγέλλειν Λακεδαιμονίοις"
         body = json.dumps({"text": text}).encode()

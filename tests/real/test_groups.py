@@ -47,18 +47,18 @@ USERS = {"shop": "nobody", "blog": "daemon", "notes": "bin"}
 """The tenants, and whom their processes belong to."""
 DJANGO = ("/", "/peek/me", "/static/books/books.css")
 PAGES = {"shop": DJANGO, "blog": DJANGO, "notes": ("/", "/peek/me", "/report")}
-"""What is asked of each while another one has trouble; the last has Flask."""
+"""Pages asked of each tenant while another one has trouble; the last tenant has Flask."""
 SHELVES = ("shop", "blog")
-"""Those with Django."""
+"""Tenants with Django."""
 SECRET = {"shop": "data/shelf.sqlite3", "blog": "data/shelf.sqlite3", "notes": "data/kept.txt"}
-"""A file of each that is its own."""
+"""A file of each tenant that no other may read."""
 LOGS = ("access.log", "error.log")
 DOOR_USER = "www-data"
 IS_ROOT = os.geteuid() == 0
 ROOM = 18
 """Requests that a tenant runs or lets wait."""
 CROWD = 40
-"""Clients that come to one at once."""
+"""Clients that come to one tenant at once."""
 
 FILE = """
 [server]
@@ -309,7 +309,7 @@ def test_no_socket_is_shared(tenants: Tenants) -> None:
 
     for name, another in permutations([*USERS, "door"], 2):
         assert set() == found[name] & found[another], (name, another, found)
-    # The server keeps both ends of each passage: for those that it will start.
+    # The server keeps both ends of each passage: for the processes that it will start.
     assert dict.fromkeys(USERS, 1) == {name: len(found[name] & found["server"]) for name in USERS}
 
 
@@ -361,7 +361,7 @@ def test_in_browsers_at_once(tenants: Tenants, browsers: dict[str, Browser]) -> 
 
 
 VICTIMS = ["shop", "notes", pytest.param("blog", marks=pytest.mark.long)]
-"""Who has trouble: the soak looks at all, the gate at one of each kind."""
+"""Tenants that have trouble: the soak looks at all, the gate at one of each kind."""
 
 
 class Witnesses:

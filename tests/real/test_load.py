@@ -59,7 +59,7 @@ DJANGO_PAGES = [
 
 @pytest.mark.parametrize("page", DJANGO_PAGES, ids=lambda page: page.target)
 def test_django(django_site: Server, page: Page, count: int) -> None:
-    """What anybody may see of the Django site stays the same."""
+    """Public pages of the Django site stay the same."""
     fetch_many(django_site.address, page, count)
 
 
@@ -96,7 +96,7 @@ def session(django_site: Server) -> str:
     ],
 )
 def test_django_admin(django_site: Server, session: str, target: str, count: int) -> None:
-    """What only an admin may see stays the same, and each of many connections is the admin's."""
+    """Pages for admins stay the same, and each of many connections is the admin's."""
     page = Page(target, fields=(("Cookie", session),), mask=without_tokens)
     first = fetch_many(django_site.address, page, count)
 

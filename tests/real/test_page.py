@@ -57,13 +57,13 @@ def application(environ, start_response):
 """
 
 NOTHING = "\u2013"
-"""What the page has in place of a number that is not known."""
+"""The page's sign for a number that is not known."""
 
 ASKED = [("shop", "/p/x"), ("shop", "/p/bad"), ("shop", "/q/x"), ("blog", "/own/x")]
 
 
 def test_groups_on_the_page(serve: Servers, browser: Browser, tmp_path: Path) -> None:
-    """Groups, their workers, and what all together have answered."""
+    """The page shows groups, their workers, and the answers of all together."""
     (tmp_path / "shop.py").write_text(APPLICATION)
     file = write(tmp_path, FILE)
     server = serve(file.name, cwd=tmp_path, env={"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""})

@@ -24,7 +24,7 @@ SITE = ROOT / "examples" / "site"
 
 
 def test_every_page_loads_whole(browser: Browser, example_site: Server) -> None:
-    """All that can be reached by links loads, with all that belongs to it."""
+    """All pages that links lead to load, with all that belongs to them."""
     start = f"http://127.0.0.1:{example_site.port}/"
     found, seen = [start], set[str]()
     while found:
@@ -76,7 +76,7 @@ def test_handler(browser: Browser, example_site: Server) -> None:
 
 
 def test_guestbook(browser: Browser, example_site: Server) -> None:
-    """What is written into the guestbook is in it, as text and not as markup."""
+    """An entry written into the guestbook is in it, as text and not as markup."""
     browser.open(f"http://127.0.0.1:{example_site.port}/guestbook")
     browser.fill(name="Πυθία", message="<script>console.error('run')</script>\nsecond line & more")
     browser.press("main button")

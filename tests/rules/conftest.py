@@ -14,7 +14,7 @@ APPLICATION = Path(__file__).with_name("application.py")
 
 
 PATIENT = "--linger-timeout=30s"
-"""So that a client of the tests that stands still for seconds is not taken for one that sends on for ever."""
+"""A timeout with which a client that stands still for seconds does not count as one that sends for ever."""
 
 
 @pytest.fixture(scope="session")

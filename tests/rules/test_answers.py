@@ -74,7 +74,7 @@ def test_error_for_head_has_no_body(server: Server, data: bytes) -> None:
 def test_date_is_now(server: Server) -> None:
     """Date is the present second, also after a time in which nothing happened."""
     with server.connect() as connection:
-        # One that has just been accepted may be answered with the time at which the loop woke up for it.
+        # A connection that has just been accepted may get the time at which the loop woke up for it.
         assert 200 == connection.get().status
         for _ in range(2):
             # Longer than a second that a server may have remembered, and into the middle of one: the server

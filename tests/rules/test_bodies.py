@@ -106,7 +106,7 @@ def test_body_limit_by_length(serve: Servers, application: Path, size: int) -> N
 
 @pytest.mark.parametrize("size", [1024, 1025])
 def test_body_limit_by_chunks(serve: Servers, application: Path, size: int) -> None:
-    """The same limit holds for a body whose length is not known before."""
+    """The limit holds for a body whose length is not known before, too."""
     server = serve(application, "--body-bytes-max", "1k")
     with server.connect() as connection:
         connection.send(

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 STREAMED = ("--stream-body=on", "--threads=2")
-"""The application reads by itself."""
+"""Flags with which the application reads bodies by itself."""
 SILENT = 1100
-"""More than threads that could wait for them."""
+"""Number of silent clients: more than threads that could wait for them."""
 EXPECT = ("Expect", "100-continue")
 SMUGGLED = request("/smuggled")
 
@@ -36,7 +36,7 @@ def either(request: pytest.FixtureRequest, serve: Servers, application: Path) ->
 
 @pytest.mark.parametrize("value", ["100-continue", "100-Continue", "100-CONTINUE"])
 def test_sent_when_it_is_read(either: Server, value: str) -> None:
-    """The client waits, somebody reads, the client is told to go on."""
+    """A client that waits is told to go on when its body is read."""
     server = either
     with server.connect() as connection:
         data = head().replace(b"100-continue", value.encode())
@@ -53,7 +53,7 @@ def test_sent_when_it_is_read(either: Server, value: str) -> None:
 
 
 def test_chunked(either: Server) -> None:
-    """It works for a body of unknown length."""
+    """A body of unknown length is asked for with `100`, too."""
     with either.connect() as connection:
         connection.send(head("/", ("Transfer-Encoding", "chunked"), length=-1))
 
@@ -80,7 +80,7 @@ def test_application_is_called_with_the_body(server: Server) -> None:
 
 
 def test_silent_ones_stop_nobody(either: Server) -> None:
-    """However many are silent when they are asked: all others are served, and so are they when they speak."""
+    """Silent clients hold up no others, however many; once they send, they are served as well."""
     either.fetch("/seen")
     with ExitStack() as stack:
         silent = [stack.enter_context(either.connect()) for _ in range(SILENT)]
@@ -97,7 +97,7 @@ def test_silent_ones_stop_nobody(either: Server) -> None:
 
 
 def test_not_asked_for_in_vain(server: Server) -> None:
-    """What the application will not get is answered at once, and its body is not asked for."""
+    """A body that the application will not get is not asked for: the answer comes at once."""
     with server.connect() as connection:
         connection.send(head().replace(b"POST", b"TRACE"))
         response = connection.receive("TRACE")
@@ -137,7 +137,7 @@ def test_body_after_a_final_answer(serve: Servers, application: Path) -> None:
 
 
 def test_client_that_does_not_wait(server: Server) -> None:
-    """Body and head together: one answer, with or without `100` before it."""
+    """A body sent with its head gets one answer, with or without `100` before it."""
     with server.connect() as connection:
         connection.send(head() + b"hello" + request("/tail"))
         first, second = connection.receive("POST"), connection.receive()
@@ -184,7 +184,7 @@ def test_not_for_1_0(server: Server) -> None:
 
 
 def test_not_without_a_body(server: Server) -> None:
-    """There is nothing to wait for when there is no body."""
+    """A request without a body gets no `100`."""
     with server.connect() as connection:
         response = connection.ask(head(length=0))
 
@@ -194,7 +194,7 @@ def test_not_without_a_body(server: Server) -> None:
 
 @pytest.mark.parametrize("value", ["nothing", "200-ok", "100-continue, more", "100", ""])
 def test_other_expectations(server: Server, value: str) -> None:
-    """What cannot be met gets 417, and the application is not asked."""
+    """An expectation that cannot be met gets 417, and the application is not asked."""
     server.fetch("/seen")
     with server.connect() as connection:
         response = connection.get("/", method="GET", fields=[("Expect", value)])

@@ -146,7 +146,7 @@ def test_pipelined_kinds(server: Server) -> None:
 
 
 def test_nothing_after_close(server: Server) -> None:
-    """What is pipelined behind a request with `close` is neither answered nor run."""
+    """Requests pipelined behind one with `close` are neither answered nor run."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(request("/a") + request("/b", fields=CLOSE) + request("/c"))
@@ -157,7 +157,7 @@ def test_nothing_after_close(server: Server) -> None:
 
 
 def test_split_between_requests(server: Server) -> None:
-    """It does not matter where the bytes of a pipeline are cut."""
+    """A pipeline may be cut anywhere."""
     data = request("/a", method="POST", body=b"hello") + request("/b")
     for cut in range(1, len(data)):
         with server.connect() as connection:

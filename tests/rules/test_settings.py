@@ -51,7 +51,7 @@ def test_limit(
     too_much: bytes,
     status: int,
 ) -> None:
-    """What keeps to the set limit is answered, what does not is refused."""
+    """A request within the set limit is answered, one beyond it is refused."""
     server = serve(application, flag, value)
     with server.connect() as connection:
         assert 200 == connection.ask(fine).status

@@ -1,4 +1,4 @@
-"""What the groups of these tests serve: pages that wait, stream or end their process."""
+"""The application of groups in these tests: its pages wait, stream or end their process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FAULT = os.environ.get("FAULT_OF_DOOR" if __name__ == "own" else "FAULT", "")
-"""What is wrong with the group that this process is of, or with the server's own workers."""
+"""The fault of the group that this process is of, or of the server's own workers."""
 
 FILES_LEFT = 24
 """Descriptors that `files` leaves the process, beyond those that it has at its import."""
 ANSWERS = 10
-"""How many requests a process answers before `eleventh` ends it."""
+"""Requests that a process answers before `eleventh` ends it."""
 
 requests = itertools.count(1)
 

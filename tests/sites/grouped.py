@@ -54,7 +54,7 @@ OTHERS = ("/blog/x", "/x")
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 
 def fill(folder: Path, application: str = "faults.py") -> Path:

@@ -1,4 +1,4 @@
-"""What the groups of these tests serve: what surrounds a process, and ways to reach each of its limits."""
+"""The application of the groups: it tells what surrounds a process, and can reach each of its limits."""
 
 from __future__ import annotations
 

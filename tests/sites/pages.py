@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LINES = "".join(f"<li>line {number} of {number * number}</li>\n" for number in range(250)).encode()
-"""Some 7 KB of HTML."""
+"""HTML of some 7 KB."""
 
 ASKED_FOR_MORE = threading.Event()
 

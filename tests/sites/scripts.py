@@ -118,7 +118,7 @@ def running(project: Path) -> set[int]:
     folder = (project / "public/cgi-bin").resolve()
     found = set()
     for process in processes():
-        # It may end meanwhile, or be another user's.
+        # The process may end meanwhile, or be another user's.
         with contextlib.suppress(OSError):
             if Path(f"/proc/{process}/cwd").readlink() == folder:
                 found.add(process)

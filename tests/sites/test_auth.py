@@ -169,7 +169,7 @@ def test_hashes(server: Server, user: str) -> None:
 
 
 def test_who(server: Server) -> None:
-    """Users and groups are let in that the route names; addresses beside or instead of them."""
+    """Users and groups that the route names are let in; addresses beside or instead of them."""
     assert [200, 401] == [get(server, "/admin/bcrypt/", user).status for user in ("bcrypt", "apr1")]
     assert [401, 200, 200] == [
         get(server, "/admin/old/", user).status for user in ("bcrypt", "apr1", "sha256")
@@ -194,7 +194,7 @@ def test_who(server: Server) -> None:
     ],
 )
 def test_wrong_fields(server: Server, field: str) -> None:
-    """What cannot be read is no password; nor are two fields."""
+    """A field that cannot be read is no password; nor are two fields."""
     assert 401 == server.fetch("/admin/", fields=[("Authorization", field)], lint_answers=False).status
     twice = [*credentials("bcrypt", PASSWORD), ("Authorization", field)]
     assert server.fetch("/admin/", fields=twice, lint_answers=False).status in {400, 401}
@@ -248,7 +248,7 @@ def test_many_at_once(server: Server) -> None:
 
 
 def test_throttle(server: Server) -> None:
-    """An address that has given many wrong passwords waits, whatever it gives then; the log says so once."""
+    """An address that has given many wrong passwords waits, whatever comes then; the log says so once."""
     assert 200 == get(server, "/admin/", "bcrypt").status
 
     statuses = [get(server, "/admin/", "apr1", f"guess {number}").status for number in range(40)]

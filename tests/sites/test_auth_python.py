@@ -236,7 +236,7 @@ def get(server: Server, target: str, user: str = "", password: str = PASSWORD) -
 
 
 def test_password(server: Server) -> None:
-    """Who has the password is let in, by the name that the function says; it is asked each time."""
+    """A user with the password is let in, by the name that the function returns; it is called each time."""
     for _ in range(2):
         assert b"ann Basic None" == get(server, "/admin/x", "ann").body
     assert b"ann Basic None" == get(server, "/admin/x", "alias", "anything").body
@@ -250,7 +250,7 @@ def test_password(server: Server) -> None:
 
 
 def test_files(server: Server) -> None:
-    """Files are as well guarded."""
+    """Files are guarded, too."""
     assert [401, 401, 200] == [
         get(server, "/files/page.txt", *who).status for who in [(), ("ann", "wrong"), ("ann",)]
     ]
@@ -259,7 +259,7 @@ def test_files(server: Server) -> None:
 
 
 def test_scripts(server: Server) -> None:
-    """So are CGI scripts, which get the name and the whole body."""
+    """CGI scripts are guarded, too; they get the name and the whole body."""
     for size in (0, 10, 300_000):
         body = b"x" * size
         for who, status in [([], 401), (credentials("ann", "wrong"), 401), (credentials("ann"), 200)]:
@@ -321,7 +321,7 @@ def test_names(server: Server, name: str, password: str, status: int) -> None:
 
 
 def test_bytes(server: Server) -> None:
-    """What is not UTF-8 is no text, and is not asked about."""
+    """Credentials that are not UTF-8 are no text, and the function is not asked about them."""
     for said in (b"ann:\xff", b"J\xf6rg:correct horse", b"\xff\xfe:x"):
         field = ("Authorization", "Basic " + base64.b64encode(said).decode())
 
@@ -372,7 +372,7 @@ def test_access_of_bodies(server: Server) -> None:
 
 
 def test_bodies(server: Server) -> None:
-    """A body goes to the application, whole, whether it was in memory or in a file."""
+    """A body goes to the application whole, whether it was in memory or in a file."""
     with server.connect(lint_answers=False) as connection:
         for size in (10, 300_000, 5_000_000):
             for _ in range(2):
@@ -407,7 +407,7 @@ def test_pipelined(server: Server) -> None:
 
 
 def test_crowd(server: Server) -> None:
-    """Of many at once each is answered by its own name; nobody has another's."""
+    """Each of many requests at once is answered by its own user name, and by no other."""
     with ThreadPoolExecutor(16) as pool:
         users = ["ann", "bob", "J\u00f6rg"] * 20
         answers = list(pool.map(lambda user: get(server, "/admin/", user), users))
@@ -430,7 +430,7 @@ def test_throttle(server: Server) -> None:
 
 
 def test_slow(server: Server) -> None:
-    """One that takes too long is interrupted, and lets nobody in."""
+    """A function that takes too long is interrupted, and lets nobody in."""
     answer = get(server, "/admin/", "sleeps")
 
     assert 504 == answer.status
@@ -465,7 +465,7 @@ def test_log(server: Server, known: Path) -> None:
 
 
 def test_methods(server: Server) -> None:
-    """Whatever is asked, nobody is let in; who is let in gets what there is."""
+    """With any method, nobody without the password is let in; a user with it gets the answer."""
     for method in ("GET", "HEAD", "OPTIONS", "PUT", "TRACE", "PURGE"):
         for target in ("/admin/", "/some/who/x", "/files/page.txt", "/%61dmin/", "//admin//x", "/admin"):
             for who in ([], credentials("ann", "wrong")):
@@ -478,7 +478,7 @@ def test_methods(server: Server) -> None:
 
 
 def test_server_as_a_whole(serve: Servers, known: Path) -> None:
-    """What no application is asked, and requests for other protocols, are guarded and answered as ever."""
+    """Requests that reach no application, or ask for other protocols, are guarded and answered as ever."""
     line = 'auth = "basic-python:site_auth.py"\nallow-python = "site_auth.py"'
     server = serve(write(known, f'[[sites]]\n[[sites.routes]]\napp = "shop:user"\n{line}\n'), cwd=known)
     web_socket = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x")]
@@ -492,7 +492,7 @@ def test_server_as_a_whole(serve: Servers, known: Path) -> None:
 
 
 def test_continue(server: Server) -> None:
-    """The body of who brings no password is not asked for; that of who does is, before it is looked at."""
+    """A request without a password is not asked for its body; one with any is, before that is checked."""
     expects = [("Content-Length", "4"), ("Expect", "100-continue")]
     for who, status in [([], 401), (credentials("ann"), 200), (credentials("ann", "wrong"), 401)]:
         with server.connect(lint_answers=False) as connection:
@@ -528,7 +528,7 @@ auth-remember = "REMEMBER"
 
 
 def test_remembered(serve: Servers, known: Path) -> None:
-    """Who was let in is remembered where that is wanted, for the route's own rule, and for so long."""
+    """A user who was let in is remembered where that is set, for the route's own rule, for the set time."""
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1h")), "--threads=4", cwd=known)
     for _ in range(3):
         assert [b"bob Basic None", b"ann Basic None"] == [
@@ -745,7 +745,7 @@ def test_command_line(serve: Servers, known: Path) -> None:
     ],
 )
 def test_wrong(known: Path, line: str, sentence: str) -> None:
-    """What cannot be asked is told before anything is served."""
+    """A rule that cannot be asked is told before anything is served."""
     write(known, f'[[sites]]\n[[sites.routes]]\napp = "shop:user"\n{line}\n')
     wrong = run("check", "site.toml", cwd=known)
 

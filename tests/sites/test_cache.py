@@ -165,7 +165,7 @@ def test_an_answer_is_kept(server: Server) -> None:
 
 
 def test_age_grows(server: Server) -> None:
-    """It says for how long the answer was kept, and the rest of its time shrinks with that."""
+    """`Age` says for how long the answer was kept, and the rest of its time shrinks with that."""
     server.fetch("/a")
 
     assert until(lambda: int(server.fetch("/a")["Age"]) >= 1)
@@ -195,7 +195,7 @@ def test_age_grows(server: Server) -> None:
     ],
 )
 def test_the_answer_decides(server: Server, fields: list[str], is_kept: bool) -> None:  # noqa: FBT001 - a case
-    """What it says of caches counts, and more than what the route says."""
+    """Fields of the answer about caches count, and more than the settings of the route."""
     address = target("/a", f=fields)
     numbers = [number(server.fetch(address, lint_answers=False)) for _ in range(2)]
 
@@ -217,7 +217,7 @@ def test_the_answer_decides(server: Server, fields: list[str], is_kept: bool) ->
     ],
 )
 def test_statuses(server: Server, line: str, is_kept: bool) -> None:  # noqa: FBT001 - a case
-    """Failures are not kept, nor parts, nor what a single request may have brought about."""
+    """Failures and parts are not kept, nor other answers that may hold for a single request only."""
     address = target("/a", s=line)
     for _ in range(2):
         server.fetch(address, lint_answers=False)
@@ -236,7 +236,7 @@ def test_what_an_answer_says_itself(server: Server) -> None:
 
 
 def test_credentials(server: Server) -> None:
-    """Who sends `Authorization` neither gets what is kept nor gives it to others."""
+    """A request with `Authorization` neither gets what is kept nor gives it to others."""
     secret = [("Authorization", "Basic YTpi")]
     first = server.fetch("/a", fields=secret)
     second = server.fetch("/a")
@@ -342,7 +342,7 @@ def test_head(server: Server) -> None:
     ],
 )
 def test_conditions(server: Server, condition: tuple[str, str], expected: int) -> None:
-    """They are judged by what is kept, as with files."""
+    """Conditions are judged by the kept answer, as with files."""
     fields = ['ETag: "one"', "Last-Modified: Sun, 01 Nov 2020 00:00:00 GMT", "X-Other: here"]
     address = target("/a", f=fields)
     server.fetch(address)
@@ -358,7 +358,7 @@ def test_conditions(server: Server, condition: tuple[str, str], expected: int) -
 @pytest.mark.parametrize("size", [0, 100, 40_000])
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_bodies(server: Server, size: int, pieces: int) -> None:
-    """Whatever their length, and in how many pieces they came: what is kept is whole, and has its length."""
+    """Bodies of any length, in any number of pieces, are kept whole, with their length."""
     address = target("/a", size=size, **{"in": pieces})
     first = server.fetch(address)
     with server.connect() as connection:
@@ -370,7 +370,7 @@ def test_bodies(server: Server, size: int, pieces: int) -> None:
 
 
 def test_old_clients(server: Server) -> None:
-    """One that speaks HTTP/1.0 gets what is kept; its own answer is kept if its end is known."""
+    """A client that speaks HTTP/1.0 gets what is kept; its own answer is kept if its end is known."""
     data = request("/a", version="1.0")
     for expected in ("fwd=miss; stored", "hit; ttl"):
         with server.connect() as connection:
@@ -403,7 +403,7 @@ def test_one_call_for_many(server: Server) -> None:
 
 @pytest.mark.parametrize("how", [{"f": ["Cache-Control: no-store"]}, {"fail": "before"}, {"fail": "inside"}])
 def test_who_waits_for_nothing(begin: Begin, how: dict[str, str]) -> None:
-    """Where an answer is not kept, or fails, or is cut, all who waited are answered by themselves."""
+    """Where an answer is not kept, fails or is cut, all requests that waited get answers of their own."""
     server, admin = admitted(begin)
     address = target("/a", wait=1, **how)
     connections = [server.connect(lint_answers=False) for _ in range(8)]
@@ -421,7 +421,7 @@ def test_who_waits_for_nothing(begin: Begin, how: dict[str, str]) -> None:
 
 
 def test_the_first_client_goes(begin: Begin) -> None:
-    """Those who wait for its answer get it, or another one."""
+    """Clients that wait for the answer of a client that goes get it, or another one."""
     server, admin = admitted(begin)
     address = target("/a", wait=1)
     first = server.connect()
@@ -441,7 +441,7 @@ def test_the_first_client_goes(begin: Begin) -> None:
 
 
 def test_waiting_has_an_end(server: Server) -> None:
-    """Who has waited for long is answered by itself, before the first one's answer is there."""
+    """A request that has waited for long is answered by itself, before the first one's answer is there."""
     address = target("/a", wait=1)
     with server.connect() as first, server.connect() as second:
         first.send(request(address))
@@ -488,7 +488,7 @@ def test_stale_answers_are_asked_for_whole(server: Server) -> None:
 
 
 def test_unsafe_methods(server: Server) -> None:
-    """Who changes something has the answer about it forgotten, unless it failed."""
+    """An unsafe request has the kept answer of its target forgotten, unless it failed."""
     assert 1 == number(server.fetch("/a"))
     assert 2 == number(server.fetch("/a", method="POST", body=b"x"))
     assert 3 == number(server.fetch("/a"))
@@ -499,7 +499,7 @@ def test_unsafe_methods(server: Server) -> None:
 
 
 def test_cut_answers_are_not_kept(server: Server) -> None:
-    """Neither those that fail, nor those that are shorter or longer than they say."""
+    """Answers that fail, or are shorter or longer than they say, are not kept."""
     cases: list[tuple[str, dict[str, str | list[str]]]] = [
         ("/a", {"fail": "inside"}),
         ("/b", {"f": ["Content-Length: 100"]}),
@@ -538,7 +538,7 @@ def test_scripts(server: Server, project: Path) -> None:
 
 
 def test_compressed_answers(server: Server) -> None:
-    """They are kept as they were sent, one form for each coding."""
+    """Compressed answers are kept as they were sent, one form for each coding."""
     address = target("/packed/a", size=5000)
     packed = [server.fetch(address, fields=[("Accept-Encoding", "gzip")]) for _ in range(2)]
     plain = [server.fetch(address) for _ in range(2)]
@@ -553,7 +553,7 @@ def test_compressed_answers(server: Server) -> None:
 
 
 def test_what_a_route_changes(server: Server) -> None:
-    """What is kept is what was sent."""
+    """The answer that is kept is the one that was sent."""
     address = target("/edited/a", f=["X-Gone: here"])
     for expected in ("fwd=miss; stored", "hit; ttl"):
         response = server.fetch(address)
@@ -563,7 +563,7 @@ def test_what_a_route_changes(server: Server) -> None:
 
 
 def test_a_reload_forgets(begin: Begin, project: Path) -> None:
-    """What was kept for the old file is not for the new one."""
+    """Answers that were kept for the old file are not for the new one."""
     server = begin("--processes", "1", "--control", "control.sock")
     assert 1 == number(server.fetch("/a"))
     done = run("reload", "--control", "control.sock", cwd=project)
@@ -573,7 +573,7 @@ def test_a_reload_forgets(begin: Begin, project: Path) -> None:
 
 
 def test_what_a_trusted_proxy_tells(begin: Begin) -> None:
-    """What changes what the application sees has an answer of its own; a client's address does not."""
+    """A request that a proxy changes for the application has its own answer; a client address does not."""
     server = begin("--trusted-proxies", "127.0.0.1")
     address = target("/a", see=["wsgi.url_scheme", "HTTP_HOST"])
     seen: dict[str, str] = {}

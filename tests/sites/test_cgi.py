@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def test_what_a_script_is_told(serve: Servers, project: Path) -> None:
-    """Its variables are those of RFC 3875 and a few that programs expect, and nothing else."""
+    """A script's variables are those of RFC 3875 and a few that programs expect, and nothing else."""
     script(project, "say.sh", SAY_ALL)
     server = start(serve, project)
     response = server.fetch("/cgi-bin/say.sh/a%20b/c?x=%31", fields=[("Accept", "a"), ("X-Two", "b")])
@@ -52,7 +52,7 @@ def test_what_a_script_is_told(serve: Servers, project: Path) -> None:
         "SERVER_SOFTWARE": found["SERVER_SOFTWARE"],
         "cwd": f"{root}/cgi-bin args=0",
     }
-    # The shell's own.
+    # Variables of the shell's own.
     for name in ("PWD", "OLDPWD", "_", "SHLVL"):
         found.pop(name, None)
 
@@ -97,7 +97,7 @@ try:
 except OSError as error:
     print("Content-Type: a/b\\n\\n", begins, length, ends, last, whole, type(error).__name__)
 """
-"""Looks at its body here and there."""
+"""A script that looks at its body here and there."""
 
 
 @pytest.mark.parametrize("kib", [65, 200, 300, 3_000])
@@ -163,7 +163,7 @@ def test_answers(
     fields: list[tuple[str, str]],
     body: bytes,
 ) -> None:
-    """What a script prints becomes a correct answer; the connection is the server's business."""
+    """Output of a script becomes a correct answer; the connection is the server's business."""
     script(project, "a.sh", SHELL.format(f"printf '{printed}'"))
     server = start(serve, project)
     response = server.fetch("/cgi-bin/a.sh", lint_answers=False)
@@ -211,7 +211,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("command", "logged"), FAILURES)
 def test_failures(serve: Servers, project: Path, command: str, logged: str) -> None:
-    """What is no answer is a 500, says why in the log, and costs nothing but itself."""
+    """Output that is no answer is a 500, says why in the log, and costs nothing but itself."""
     script(project, "a.sh", SHELL.format(command))
     server = start(serve, project)
     with server.connect() as connection:
@@ -232,7 +232,7 @@ NOT_RUN = [
 
 @pytest.mark.parametrize(("text", "logged"), NOT_RUN)
 def test_what_cannot_be_run(serve: Servers, project: Path, text: str, logged: str) -> None:
-    """It is a 500, and the log says what to mend; no shell makes something of it."""
+    """A file that cannot be run is a 500, and the log says what to mend; no shell makes something of it."""
     script(project, "a", text)
     server = start(serve, project)
 
@@ -241,7 +241,7 @@ def test_what_cannot_be_run(serve: Servers, project: Path, text: str, logged: st
 
 
 def test_an_answer_that_breaks_off(serve: Servers, project: Path) -> None:
-    """What a script has not finished does not look whole to its client."""
+    """An answer that a script has not finished does not look whole to its client."""
     script(
         project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo begun; cat pipe; kill -KILL $$")
     )
@@ -266,7 +266,7 @@ def run_fifo(path: Path) -> None:
 
 
 def test_output_is_streamed(serve: Servers, project: Path) -> None:
-    """What a script has printed is sent while it goes on; requests behind it wait for it, others do not."""
+    """Output is sent while the script goes on; requests behind it wait for it, others do not."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo one; cat pipe; echo three"))
     fifo = project / "public/cgi-bin/pipe"
     run_fifo(fifo)
@@ -328,7 +328,7 @@ def test_much_output(serve: Servers, project: Path) -> None:
 
 
 def test_standard_error(serve: Servers, project: Path) -> None:
-    """What a script complains about is in the error log, line by line, with its name; a bad status, too."""
+    """Standard error of a script is in the error log, line by line, with its name; a bad status, too."""
     command = "echo 'Content-Type: a/b'; echo; echo 'first' >&2; printf 'second\\nthird' >&2; exit 3"
     script(project, "a.sh", SHELL.format(command))
     server = start(serve, project)
@@ -367,7 +367,7 @@ def test_local_redirects(serve: Servers, project: Path) -> None:
 
 
 def test_unparsed_output(serve: Servers, project: Path) -> None:
-    """What a script called nph- prints goes to the client as it is, and ends the connection."""
+    """Output of a script called nph- goes to the client as it is, and ends the connection."""
     answer = b"HTTP/1.1 418 Teapot\r\nContent-Length: 3\r\nX-Own: 1\r\n\r\ntea"
     script(project, "nph-a.sh", SHELL.format(f"printf '{answer.decode().encode('unicode_escape').decode()}'"))
     script(project, "nph-bad.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
@@ -525,7 +525,7 @@ def test_pipelined(serve: Servers, project: Path) -> None:
 
 
 def test_a_client_that_has_ended_its_side(serve: Servers, project: Path) -> None:
-    """One that has nothing more to say, and reads at once, gets its answer."""
+    """A client that has nothing more to say, and reads at once, gets its answer."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
     server = start(serve, project)
     with server.connect() as connection:
@@ -541,10 +541,10 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_the_guide(serve: Servers, project: Path, text: str) -> None:
-    """Its files are right as they stand, and its script answers."""
+    """The files of the guide are right as they stand, and its script answers."""
     (example,) = re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     script(project, "hello.sh", example)
-    # Only root can start processes of a user, who may not come to this folder.
+    # Only root can start processes of another user, who may not come to this folder.
     file = write(project, re.sub("^user = .*\n", "", text, flags=re.MULTILINE))
     workers = {"ADYTON_PROCESSES": "1"} if "[groups" in text else {}
     assert "site.toml: fine" in run("check", file.name, cwd=project, env=workers).stdout
@@ -554,7 +554,7 @@ def test_the_guide(serve: Servers, project: Path, text: str) -> None:
 
 
 def test_the_access_log(serve: Servers, project: Path) -> None:
-    """It has each request once, as the client has sent it, with what was answered."""
+    """The access log has each request once, as the client has sent it, with what was answered."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
     script(project, "to.sh", SHELL.format("echo 'Location: /cgi-bin/a.sh?x'; echo"))
     server = start(serve, project, server='access-log = "access.log"')

@@ -1,4 +1,4 @@
-"""What goes for answers of applications, and for where they run, with scripts."""
+"""Settings for answers of applications, and for where they run, hold for scripts, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attacker can spell in a URL or a field: no other file runs, no script is misled."""
+"""URLs and fields that an attacker can spell: no other file runs, no script is misled."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ QUERIES = ["-s", "-d+allow_url_include%3d1", "--version", "a+b+c", "%00", "x;id"
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_is_no_argument(server: Server, query: str) -> None:
-    """It is a variable, as it was sent; no word of it comes to the command line, and no shell sees it."""
+    """A query is a variable, as it was sent; no word of it is an argument, and no shell sees it."""
     found = variables(server.fetch(f"/cgi-bin/ok.sh?{query}"))
 
     assert query == found["QUERY_STRING"]
@@ -136,7 +136,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("name", "value"), FIELDS)
 def test_fields_that_mislead(server: Server, name: str, value: str) -> None:
-    """What would become a variable that programs obey, or would pass for another one, is not told."""
+    """A field that would be a variable that programs obey, or pass for another one, is not passed on."""
     found = variables(server.fetch("/cgi-bin/ok.sh", fields=[(name, value)]))
 
     assert value not in found.values()

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 TREE = "(trap '' TERM HUP; sleep 600 & sh -c 'sleep 600; sleep 600') & sleep 600 & "
-"""Starts processes that start others; some of them do not care for signals."""
+"""A shell command that starts processes that start others; some of them ignore signals."""
 
 RUNS = TREE + "echo $PPID >helper; echo $$ >>begun; "
 
 STAYS = SHELL.format("trap '' TERM; " + RUNS + "wait; sleep 600")
-"""Does not end by itself, nor when it is asked to."""
+"""A script that does not end by itself, nor when it is asked to."""
 
 PRINTED = ["", HEAD + "echo begun; "]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("printed", ["", HEAD, HEAD + "echo begun; "], ids=["nothing", "head", "body"])
 @pytest.mark.parametrize("ends", ["abort", "close"])
 def test_a_client_that_leaves(serve: Servers, project: Path, printed: str, ends: str) -> None:
-    """Its script ends, and whatever that has started."""
+    """A client that leaves ends its script, and all that the script has started."""
     script(project, "a.sh", SHELL.format(printed + GROUP + "wait"))
     server = start(serve, project, route='cgi-timeout = "0"')
     connection = ask(server, project)
@@ -44,10 +44,11 @@ def test_time(serve: Servers, project: Path, printed: str, stubborn: str) -> Non
             connection.send(request("/cgi-bin/a.sh"))
             response = connection.receive()
         server.wait_for_log(r"ADY233 error: .*/cgi-bin/a\.sh gave nothing for too long")
-        # One that ignores signals may go on for a moment, and get there when the answer has been given.
+        # A script that ignores signals may go on for a moment, and touch the file after the answer was
+        # given.
         if reached.exists() and not (printed and response.status == 504):
             break
-        # On a busy machine the time was over before the script could print: it gets more of it.
+        # On a busy machine the time may be over before the script could print: it gets more time.
         server.stop()
 
     assert ((200, False) if printed else (504, True)) == (response.status, response.complete)
@@ -70,7 +71,8 @@ def test_a_client_that_reads_slowly_costs_no_time(serve: Servers, project: Path)
     with server.connect(receive_buffer_bytes=4096) as connection:
         connection.send(request("/cgi-bin/a.sh"))
         assert connection.reader.fill()
-        # Nothing is read for longer than its time: other requests are, whose scripts end meanwhile.
+        # The client reads nothing for longer than the script's time; scripts of other requests end
+        # meanwhile.
         script(project, "b.sh", SHELL.format(HEAD + "sleep 0.5"))
         for _ in range(5):
             assert 200 == server.fetch("/cgi-bin/b.sh").status
@@ -118,7 +120,7 @@ def test_number(serve: Servers, project: Path) -> None:
         refused = third.receive()
         assert 503 == refused.status
         assert b"shop 1" in server.fetch("/").body, "others are served"
-        # One that waits has the place of one that ends.
+        # A request that waits gets the place of one that ends.
         with server.connect() as fourth:
             fourth.send(request("/cgi-bin/b.sh"))
             second.abort()

@@ -163,7 +163,7 @@ def test_no_route_sends_a_source(serve: Servers, folder: Path, place: tuple[str,
 
 
 def test_other_files_are_sent(serve: Servers, folder: Path) -> None:
-    """What nobody runs is sent, from the folder of scripts, too; another site has folders of its own."""
+    """A file that nobody runs is sent, also from a folder of scripts; another site has its own folders."""
     server = start(serve, folder)
     with server.connect() as connection:
         for _ in range(2):

@@ -170,7 +170,7 @@ def test_what_follows_from_a_mistake(project: Path) -> None:
 
 
 def test_applications_that_are_not_there(project: Path) -> None:
-    """All of them are told, with the status for what cannot be loaded."""
+    """All missing applications are told, with the status of one that cannot be loaded."""
     write(
         project, WRONG[WRONG.index('[[sites.routes]]\npath = "/absent/"') :].replace("[[", "[[sites]]\n[[", 1)
     )
@@ -211,7 +211,7 @@ mount = true
 
 
 def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
-    """What may be meant so is a warning with its place, of `check` and in the log; and it is true."""
+    """A doubtful line is a warning with its place, of `check` and in the log; and the warning is true."""
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
         "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
@@ -333,7 +333,7 @@ def test_what_nobody_is_to_read(project: Path) -> None:
     ],
 )
 def test_root(project: Path, user: str, processes: str, place: str | None) -> None:
-    """Who serves as root is told so, and which setting ends that; who drops it is not."""
+    """A server that runs as root is told so, and which setting ends that; one that drops root is not."""
     write(project, f"[server]\n{user}[[sites]]\n[[sites.routes]]\nrespond = 200\n")
     checked = run("check", "site.toml", "--processes", processes, cwd=project)
     told = AS_ROOT.findall(checked.stderr)
@@ -391,7 +391,7 @@ def test_loops_of_folders(serve: Servers, project: Path) -> None:
 
 
 def test_folders_have_the_same_rules(serve: Servers, project: Path) -> None:
-    """What a folder says that keeps nobody out closes it, and the log says where."""
+    """A folder's rule that keeps nobody out closes the folder, and the log says where."""
     write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public/static"\nmay-set = ["auth", "allow"]\n')
     server = serve(project / "site.toml", cwd=project)
     for name, text, said in [

@@ -64,7 +64,7 @@ IS_ROOT = os.geteuid() == 0
 NOT_TRIED = "not tried: only root can look as nobody"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def check(folder: Path, shop: str) -> tuple[int, str, list[str]]:
 
 
 def test_told(folder: Path) -> None:
-    """Of each group its user, its Python, its folder and its workers are told."""
+    """The user, the Python, the folder and the workers of each group are told."""
     status, said, mistakes = check(folder, "")
 
     assert (0, []) == (status, mistakes)
@@ -198,7 +198,7 @@ def test_what_is_read(folder: Path) -> None:
     ],
 )
 def test_what_is_closed(folder: Path, closed: str, mode: int, place: str, says: str) -> None:
-    """What the user may not is told once: with its place, the folder on the way, and what to do."""
+    """A path closed to the user is told once: with its place, the folder on the way, and what to do."""
     (folder / closed).chmod(mode)
     status, said, mistakes = check(folder, 'user = "nobody"')
 

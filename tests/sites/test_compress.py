@@ -111,7 +111,7 @@ def decoded(response: Response) -> bytes:
 )
 @pytest.mark.parametrize("field", [GZIP, BR])
 def test_an_answer_is_compressed(server: Server, path: str, field: tuple[str, str]) -> None:
-    """It is what it would be otherwise, smaller, and its head says what it is."""
+    """A compressed answer holds the plain one, is smaller, and its head names the coding."""
     plain = server.fetch(path)
     response = server.fetch(path, fields=[field])
     coding = "gzip" if field == GZIP else "br"
@@ -206,7 +206,7 @@ def test_http_1_0(server: Server) -> None:
 
 @pytest.mark.parametrize("path", ["/stream", "/write"])
 def test_each_piece_is_sent(server: Server, path: str) -> None:
-    """What an application has yielded is with the client while it waits."""
+    """An item that an application has yielded is with the client while the application waits."""
     decoder = zlib.decompressobj(wbits=31)
     with server.connect() as connection:
         connection.send(request(path, fields=[GZIP]))
@@ -230,7 +230,7 @@ def test_each_piece_is_sent(server: Server, path: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_large_stream(serve: Servers, project: Path, threads: int) -> None:
-    """It arrives whole, and the connection goes on; with one thread the loop pulls it."""
+    """A large stream arrives whole, and the connection goes on; with one thread the loop pulls it."""
     shutil.copy(pages.__file__, project)
     file = write(project, FILE.replace("threads = 4", f"threads = {threads}"))
     server = serve(file, cwd=project)
@@ -242,7 +242,7 @@ def test_a_large_stream(serve: Servers, project: Path, threads: int) -> None:
 
 
 def test_a_stream_that_breaks(server: Server) -> None:
-    """What is shorter than promised looks cut, and not whole."""
+    """A compressed answer that is shorter than promised looks cut, and not whole."""
     with server.connect() as connection:
         response = connection.get("/broken", fields=[GZIP])
 
@@ -289,7 +289,7 @@ def test_memory_is_bounded(serve: Servers, project: Path) -> None:
     ],
 )
 def test_mistakes(project: Path, value: str, why: str) -> None:
-    """What is no coding is refused, with a sentence."""
+    """An unknown coding is refused, with a sentence."""
     file = write(project, f'[[sites]]\n[[sites.routes]]\nfiles = "public"\ncompress = {value}\n')
     found = run("check", str(file), cwd=project)
 

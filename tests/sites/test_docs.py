@@ -35,7 +35,7 @@ DAEMONS = (DOCS / "coming-from-daemon-mode.md").read_text(encoding="utf-8")
 
 
 def test_examples_are_found() -> None:
-    """The guide has some."""
+    """The guide has examples."""
     assert len(EXAMPLES) >= 3
 
 
@@ -100,7 +100,7 @@ def users_of(server: Server) -> set[str]:
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_example(serve: Servers, place: Path, text: str) -> None:
-    """It is checked without a mistake, and its application answers; where it has none, nothing is at `/`."""
+    """An example has no mistake, and its application answers; where it has none, nothing is at `/`."""
     for name, content in FILES:
         (place / name).write_text(content, encoding="utf-8")
     file = write(place, with_users(text))
@@ -114,13 +114,13 @@ def test_example(serve: Servers, place: Path, text: str) -> None:
     else:
         assert 404 == answer.status
     if is_of_users(file):
-        # That group has no process before its first request.
+        # The group of another user has no process before its first request.
         assert 200 == server.fetch("/", fields=[("Host", "blog.example")]).status
         assert set(USERS.values()) == users_of(server)
 
 
 def test_an_example_has_users() -> None:
-    """One of them gives each customer a user; root runs it so."""
+    """An example gives each customer a user; root runs it so."""
     assert any(re.search("^user = ", text, re.MULTILINE) for text in EXAMPLES)
 
 
@@ -136,7 +136,7 @@ def application(environ, start_response):
 
 
 def test_several_applications(serve: Servers, tmp_path: Path) -> None:
-    """Its file serves three applications, each in its folder and its environment, and their files."""
+    """The example serves three applications, each in its folder and its environment, and their files."""
     page = (DOCS / "several-applications.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     for name, module in (("shop", "shop/wsgi.py"), ("blog", "blog/wsgi.py"), ("tools", "app.py")):
@@ -160,7 +160,7 @@ def test_several_applications(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_python_that_is_asked(serve: Servers, project: Path) -> None:
-    """The one that knows clients lets in whom it knows, and nobody else."""
+    """The example that knows clients lets in users that it knows, and nobody else."""
     for name, content in FILES:
         (project / name).write_text(content, encoding="utf-8")
     (project / "private").mkdir()
@@ -225,11 +225,11 @@ OPTIONS = """
     shutdown-timeout socket-timeout socket-user stack-size startup-timeout supplementary-groups
     switch-interval threads umask user virtual-memory-limit
 """
-"""Those of WSGIDaemonProcess in mod_wsgi 6.0."""
+"""Options of WSGIDaemonProcess in mod_wsgi 6.0."""
 
 
 def test_every_option_of_daemons() -> None:
-    """Each stands once in the table, with keys that there are, or with the reason why there is none."""
+    """Each option stands once in the table, with existing keys, or with the reason why there is none."""
     schema = json.loads((DOCS / "reference/sites.schema.json").read_text(encoding="utf-8"))["properties"]
     tables = {
         "": schema["groups"]["additionalProperties"],

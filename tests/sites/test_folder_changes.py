@@ -53,7 +53,7 @@ ABSENT: Answer = (404, "")
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to a folder `a`, and what `a/b/x.txt` is answered before, after and meanwhile."""
+    """A change of a folder `a`, and the answers to `a/b/x.txt` before, after and meanwhile."""
 
     name: str
     old: Answer
@@ -61,7 +61,7 @@ class Change:
     change: Callable[[Path], object]
     prepare: Callable[[Path], object] = lambda _: None
     between: frozenset[Answer] = frozenset()
-    """What is right between the steps of a change that has several."""
+    """Answers that are right between the steps of a change that has several."""
     target: str = "a/b/x.txt"
     user: str = ""
 
@@ -262,7 +262,7 @@ CHANGES = [
         user="ann",
     ),
     Change(
-        # As long as the file is away, those who stood in it count on (ADY221).
+        # As long as the file is away, its users count on (ADY221).
         "passwords-removed-and-made",
         BEFORE,
         ASKED,

@@ -38,10 +38,10 @@ htaccess = {WORDS}
 HEADERS = "headers = { X-Folder = 'yes' }\n"
 REQUESTS = 200
 LOOK_EVERY_S = 0.5
-"""For how long what was found counts."""
+"""Interval at which folders are looked at: a result counts for so long."""
 
 OLD_S = 0.1
-"""A file that has changed within less may change again without another time."""
+"""Age below which a file may change again without another time."""
 
 LEVELS = 4
 """The folder of the route, and three in it."""

@@ -38,7 +38,7 @@ MAY = '["cgi", "auth", "allow", "headers", "errors", "redirect"]'
 OWN = ".adyton.toml"
 
 SOURCE = b"TOP SECRET"
-"""Stands in each program, and in no answer of one."""
+"""Text that stands in each program, and in no answer of one."""
 
 SAY_ALL = f"""#!/bin/sh
 # {SOURCE.decode()}
@@ -258,7 +258,7 @@ def test_no_source_is_sent(serve: Servers, project: Path, public: Path, rule: st
 
 
 def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
-    """What a folder says counts for those inside; these add to it, or end it."""
+    """Rules of a folder count for the folders inside; these add to them, or end them."""
     say(public / "tools", 'cgi = { "*.cgi" = "/bin/sh" }\n')
     say(public / "tools/in", 'cgi = { "*.sh" = "/bin/sh" }\n')
     say(public / "tools/in/deep", "cgi = false\n")
@@ -399,7 +399,7 @@ def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
 def test_bodies_for_programs_alone(
     serve: Servers, project: Path, public: Path, flags: tuple[str, ...]
 ) -> None:
-    """What is no program answers before the body is here; a program has all of it."""
+    """A file that is no program answers before the body is here; a program gets all of the body."""
     say(public / "tools", "cgi = true\n")
     server = serve(write(project, FILE.format(may=MAY, more="")).name, *flags, cwd=project)
     fields = [("Content-Length", "6")]
@@ -444,7 +444,7 @@ def test_a_command_line_without_pages(project: Path, public: Path, flag: str) ->
 
 
 def test_check(project: Path, public: Path) -> None:
-    """The words are known to `check`, and those that do nothing are named."""
+    """`check` knows the keys, and names those that do nothing."""
     assert public.is_dir()
     file = write(project, FILE.format(may='["headers"]', more=""))
     found = run("check", file.name, cwd=project)
@@ -595,7 +595,7 @@ def test_pages_and_groups(project: Path, public: Path) -> None:
 
 
 ADD = "Options +ExecCGI\nAddHandler cgi-script .cgi .pl\n"
-"""How most folders of Apache say that their programs are run."""
+"""Lines by which most folders of Apache have their programs run."""
 
 APACHE = [
     (ADD, "", "/tools/say.cgi", "/tools/say.cgi|"),
@@ -656,7 +656,7 @@ APACHE = [
 
 
 def of_apache(server: Server, target: str, expected: str) -> bool:
-    """Tell whether that has become of a request."""
+    """Tell whether a request was answered as expected."""
     response = server.fetch(target, lint_answers=False)
     if expected == "closed":
         return response.status in {403, 500}
@@ -679,7 +679,7 @@ def apache(pages: Path) -> Path:
 
 
 def test_files_of_apache(serve: Servers, project: Path, apache: Path) -> None:
-    """What an `.htaccess` says of handlers counts as in Apache, and never sends more."""
+    """Handlers in an `.htaccess` count as in Apache, and never send more."""
     more = 'htaccess = ["cgi", "scripts"]\n'
     server = start(serve, project, more=more)
     for outer, inner in dict.fromkeys((outer, inner) for outer, inner, *_ in APACHE):

@@ -93,7 +93,7 @@ def said(answer: Response, name: str) -> str:
 
 
 def test_levels(server: Server, public: Path) -> None:
-    """What each folder on the way says counts, the innermost last; the route's is around them."""
+    """Files of all folders on the way count, the innermost last; the route's settings are around them."""
     say(public, 'headers = { X-All = "all", X-Last = "all" }\n')
     say(public / "a", 'headers = { X-A = "a", X-Last = "a" }\ncache-control = "max-age=1"\n')
     say(
@@ -248,7 +248,7 @@ def test_words(serve: Servers, project: Path, public: Path, word: str, text: str
 
 
 def test_changes_count(server: Server, public: Path) -> None:
-    """What comes, changes and goes counts soon: files, folders, and folders in the place of others."""
+    """Changes count soon: of files, of folders, and of folders in the place of others."""
     folder = public / "a/b"
     assert 200 == status(server, "/a/b/x.txt")
     say(folder, 'deny = ["127.0.0.1"]\n')
@@ -399,7 +399,7 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
     ],
 )
 def test_wrong_files(server: Server, public: Path, text: str, mistake: str) -> None:
-    """What is wrong is told once, and nothing in the folder is served, nor beneath it, until it is mended."""
+    """A mistake is told once, and nothing in the folder is served, nor beneath it, until it is mended."""
     folder = public / "a"
     (folder / ".link").symlink_to("/etc/passwd")
     (folder / "link.html").symlink_to("index.html")
@@ -426,7 +426,7 @@ def test_wrong_files(server: Server, public: Path, text: str, mistake: str) -> N
 
 @pytest.mark.parametrize("kind", ["link", "loop", "fifo", "folder", "latin"])
 def test_files_that_are_none(server: Server, public: Path, kind: str) -> None:
-    """What cannot be read as a file of text is wrong, and nothing is waited for."""
+    """A file that cannot be read as text is a mistake, and the server never waits for it."""
     file = public / "a" / OWN
     if kind == "link":
         say(public / "open", "", "fine.toml")
@@ -469,7 +469,7 @@ SPELLINGS = [
     "/secret/.htpasswd",
     "/secret/%2ehtpasswd",
 ]
-"""Ways to write what is in a folder that is protected."""
+"""Spellings of paths in a folder that is protected."""
 
 OTHERS = [
     "/secret/../secret/x.txt",
@@ -506,7 +506,7 @@ OTHERS = [
     "/open/.adyton.toml%20",
     "/open/.adyton.toml~",
 ]
-"""What is no way to write it: refused, or nothing."""
+"""Targets that do not lead into the protected folder: refused, or not found."""
 
 
 @pytest.fixture
@@ -525,7 +525,7 @@ def protected(server: Server, public: Path) -> Server:
 
 @pytest.mark.parametrize("target", SPELLINGS)
 def test_spellings(protected: Server, target: str) -> None:
-    """What a folder protects stays protected, however it is spelled and with any method."""
+    """A protected folder stays protected, however its path is spelled and with any method."""
     for method in ("GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "PURGE"):
         answer = get(protected, target, method=method)
 
@@ -537,7 +537,7 @@ def test_spellings(protected: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_other_spellings(protected: Server, target: str) -> None:
-    """Nothing else leads there, nor to the files of folders themselves; a password changes nothing."""
+    """No other spelling leads there, nor to the files of settings; a password changes nothing."""
     for user in ("", "ann"):
         for method in ("GET", "HEAD", "POST"):
             answer = get(protected, target, user, method)
@@ -548,7 +548,7 @@ def test_other_spellings(protected: Server, target: str) -> None:
 
 
 def test_in_the_folder(protected: Server) -> None:
-    """Who has the password gets what is there, and neither its files of settings nor what links lead to."""
+    """A user with the password gets the files, but neither the settings nor what links lead to."""
     for target, code in [
         ("/secret/x.txt", 200),
         ("/secret", 301),
@@ -562,7 +562,7 @@ def test_in_the_folder(protected: Server) -> None:
 
 
 def test_application_behind(server: Server, public: Path) -> None:
-    """Who is kept out of a folder does not reach the application behind it either."""
+    """A client that is kept out of a folder does not reach the application behind it either."""
     protect(public / "mixed/staff")
     say(public / "mixed", 'headers = { X-Mixed = "yes" }\n')
     for target in ("/mixed/staff/none", "/mixed/staff", "/mixed/staff%2fnone", "/mixed//%73taff//none"):
@@ -669,7 +669,7 @@ def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, publ
     ],
 )
 def test_htaccess_that_is_not_understood(server: Server, public: Path, text: str, mistake: str) -> None:
-    """What may keep somebody out and cannot be carried over keeps everybody out."""
+    """A line that may keep somebody out and cannot be carried over keeps everybody out."""
     say(public / "a", text.format(public=public) + "\n", ".htaccess")
     assert [500, 500, 200] == [status(server, target) for target in ("/a/x.txt", "/a/b/x.txt", "/x.txt")]
     assert "ADY225" in server.log()
@@ -713,7 +713,7 @@ def test_command_line(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_example(serve: Servers, project: Path) -> None:
-    """What the guide has a folder say is right as it stands."""
+    """The files of folders in the guide are right as they stand."""
     guide = (Path(__file__).parents[2] / "docs/folders.md").read_text(encoding="utf-8")
     site, *_ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     own, *_ = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
@@ -755,7 +755,7 @@ def test_wrong_sites(project: Path, public: Path) -> None:
 
 
 def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
-    """What they say counts where files are served, and for scripts beside them; `route` tells it."""
+    """Files of folders count where files are served, and for scripts beside them; `route` tells it."""
     (public / "a" / "page.py").write_text("def handler(request): return 'page'\n", encoding="utf-8")
     head = '[[sites]]\nroot = "public"\nmay-set = ["auth"]\n[[sites.routes]]\npath = "/files/"\nfiles = "."\n'
     head += "[[sites.routes]]\n"

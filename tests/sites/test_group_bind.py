@@ -95,7 +95,7 @@ def application(environ, start_response):
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 ANY_PORT = '"127.0.0.1:0"'
 
@@ -526,12 +526,12 @@ routes = [
         "12:8: bind: 127.0.0.1:7002 is an address of the group a already (line 8): sites that share an"
     ),
 }
-"""The rest of a file, and how what is said of that begins."""
+"""The rest of a file, and the beginning of the message about it."""
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES.items())
 def test_mistakes(folder: Path, text: str, said: str) -> None:
-    """What does not go together is a mistake, with its place and what to do."""
+    """Settings that do not go together are a mistake, with its place and what to do."""
     write(folder, SITES + text)
     done = run("check", "site.toml", cwd=folder)
     assert (2, True) == (done.returncode, f"adyton: site.toml:{said}" in done.stderr), done.stderr

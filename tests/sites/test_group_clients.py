@@ -36,7 +36,7 @@ READERS = 8
 """Clients that read slowly."""
 BODY_BYTES = 100_000
 BIG_BYTES = 128 * 65536
-"""What the page `big` sends."""
+"""Length of the page `big`."""
 ROOM = 18
 """Requests that the group runs or lets wait in `test_flood`."""
 
@@ -244,7 +244,7 @@ def restart(server: Server, folder: Path, how: str, old: int) -> None:
 
 
 def test_full_backlog(serve: Servers, folder: Path) -> None:
-    """What a group that stands still cannot take is answered 503 in time; the log names the group (#228)."""
+    """A request that a frozen group cannot take is answered 503 in time; the log names the group (#228)."""
     server = start(
         serve, folder, 'processes = 1\nthreads = 2\nqueue-timeout = "10m"', "--queue-timeout", "1s"
     )

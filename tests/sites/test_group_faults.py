@@ -162,9 +162,9 @@ def test_stopped_worker(serve: Servers, folder: Path) -> None:
 
 
 ENDLESS = [
-    # An application that waits for what does not come (#696, #769).
+    # An application that waits for ever (#696, #769).
     ("sleep", 504, r"ADY202 error: .*/shop/sleep"),
-    # One of several that stops answering for good, in C code (#168).
+    # One of several processes that stops answering for good, in C code (#168).
     ("pause", 504, r"ADY203 error: .*"),
 ]
 """Pages that never answer, what the client is told in their place, and what the log says."""
@@ -264,7 +264,7 @@ def test_import_that_fails_later(serve: Servers, folder: Path) -> None:
 
 
 DEADLY = [("first", [0] * 4), ("eleventh", ([200] * 10 + [0]) * 3)]
-"""Faults of a group, and what becomes of one request after the other."""
+"""Faults of a group, and the answers to one request after the other."""
 
 
 @pytest.mark.parametrize(("fault", "expected"), DEADLY)
@@ -329,7 +329,7 @@ def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) 
         for client in clients:
             client.send(request("/gate", fields=[("Connection", "close")]))
         server.wait_for_log(r"\] worker 1 ADY101 error: connections cannot be accepted: Too many open files")
-        # Nobody has room for it at the door.
+        # The door has no room for the connection that comes back.
         comes_back.send(request("/gate"))
         for _ in range(20):
             assert [200] * 2 == [client.get(path).status for client, path in groups[:2]]
@@ -341,7 +341,7 @@ def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) 
 
 
 def test_sleeper_that_cannot_start(serve: Servers, folder: Path) -> None:
-    """Those that wake a sleeping group which cannot start are all answered 503, and the log names it."""
+    """Requests that wake a sleeping group which cannot start are all answered 503, and the log names it."""
     (folder / "broken").touch()
     server = start(serve, folder, 'processes = 1\nmin-processes = 0\nenv = { FAULT = "raise" }')
     assert "asleep" == states(folder / CONTROL)["shop"]
@@ -408,7 +408,7 @@ def numbers(server: Server, path: str, expected: dict[str, object]) -> set[int]:
     found: set[int] = set()
 
     def ask() -> bool:
-        # Who comes alone is always the same worker's.
+        # A client that comes alone always gets the same worker.
         with contextlib.ExitStack() as stack:
             clients = clients_of(server, stack)
             for client in clients:
@@ -416,7 +416,7 @@ def numbers(server: Server, path: str, expected: dict[str, object]) -> set[int]:
             for client in clients:
                 told = client.receive().json()
                 found.add(told.pop("number"))
-                # With several threads any may have it.
+                # With several threads any worker may get it.
                 assert expected == told | ({} if expected["main"] else {"main": False})
         return len(found) == expected["of"]
 

@@ -99,7 +99,7 @@ def allow_access(environ, host):
 """
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 ANN = [("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")]
 

@@ -42,7 +42,7 @@ SURROUNDINGS = [
     ('memory-limit = "3g"', {"memory-limit": 3 << 30}),
     ("preload = true", {"preload": True}),
 ]
-"""Settings of a group, and in what its processes then differ from all others."""
+"""Settings of a group, and the differences of its processes from all others."""
 
 
 @pytest.mark.parametrize(("said", "expected"), SURROUNDINGS, ids=[said for said, _ in SURROUNDINGS])
@@ -56,7 +56,7 @@ def test_surroundings(serve: Servers, folder: Path, said: str, expected: dict[st
 
 
 def test_memory_limit(serve: Servers, folder: Path) -> None:
-    """What would pass the group's limit of memory is an error of the request, and its process goes on."""
+    """An allocation above the group's memory limit is an error of the request, and its process goes on."""
     server = start(serve, folder, ONE + 'memory-limit = "3g"')
     before = process_of(server, "/shop/x")
 

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 CLIENTS = 12
 PLACES = {"own": "/x", "shop": "/shop/x", "blog": "/blog/x"}
-"""A path that each of the applications answers; the first is the door's."""
+"""A path of each application; the first is the door's."""
 PROCESSES = {"own": 2, "shop": 2, "blog": 1}
 BODY_BYTES = [0, 0, 10, 3_000, 40_000]
 LEAVES = 0.02
 """How likely it is that a client leaves in the middle of its next request."""
 RSS_GROWTH_BYTES_MAX = 32 << 20
-"""Above that of a process that has done a little: what the C library's heap and each thread keep."""
+"""Memory above that of a process that has done a little: the C library's heap and each thread keep it."""
 STALLS_S = 120.0
-"""Reached only by what fails."""
+"""Time that only a fault reaches."""
 
 
 class Kills:
-    """Workers that were killed: who was inside one has lost its connection, and nobody else."""
+    """Workers that were killed: a client inside one has lost its connection, and nobody else."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -311,7 +311,7 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
             for what in some:
                 storm.goes_on(moves // (faults + 1))
                 storm.fault(what, witness)
-            # What the last workers do is enough for what they keep to be seen.
+            # The last workers do enough work for a leak of theirs to be seen.
             storm.goes_on(max(moves // 10, moves - storm.moves))
     # The witness has connections of its own, each for a request.
     assert len(witness.wrong) <= len(storm.kills) * 4, witness.wrong
@@ -322,7 +322,7 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
     for what, pids in after.items():
         assert until(lambda pids=pids, most=before[what][0]: fds(pids) <= most), (what, fds(pids), before)
     grown = {"a worker of its own": rss(after["own worker"]) - before["own worker"][1]}
-    # Those that were replaced have begun anew.
+    # Replaced processes have begun anew.
     kept = [(what, pid) for what, pids in after.items() for pid in pids if pid in had]
     grown |= {f"{what} {pid}": rss([pid]) - had[pid] for what, pid in kept}
     assert begun["own"] == after["own"]

@@ -51,7 +51,7 @@ def test_counted(serve: Servers, project: Path) -> None:
     resident = [worker["rss_bytes"] for worker in group(folder / CONTROL, "shop")["status"]["workers"]]
     assert 0.5 < number("resident_bytes") / sum(resident) < 2
 
-    # One waits in the kernel for a worker that stands still.
+    # One connection waits in the kernel for a worker that stands still.
     (worker,) = workers(folder / CONTROL, "shop")
     freeze(worker)
     with server.connect() as waiting:
@@ -63,7 +63,7 @@ def test_counted(serve: Servers, project: Path) -> None:
         assert 200 == waiting.receive().status
     assert until(lambda: number("waiting_bytes") == 0)
 
-    # Those inside a worker that dies are lost.
+    # Requests inside a worker that dies are lost.
     with server.connect(lint_answers=False) as lost:
         lost.send(request("/shop/gate"))
         assert until(lambda: group(folder / CONTROL, "shop")["status"]["total"]["in_flight"] == 1)
@@ -73,7 +73,7 @@ def test_counted(serve: Servers, project: Path) -> None:
     assert 1 == number("worker_deaths_total")
     assert 0 == number("connections_lost_total", "blog")
     assert "connections lost with workers that died: 1\n" in told(folder)
-    # One at the door, four in groups before, and one that has waited.
+    # One connection at the door, four in groups before, and one that has waited.
     assert "\n6 requests, 0 of them 5xx" in told(folder)
 
 

@@ -60,7 +60,7 @@ def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
     assert of_blog == blog
     assert set() == shop & (door | supervisors | blog)
     if how:
-        # One process for each version.
+        # Each version has one process that imports.
         assert (2, set()) == (len(shop), shop & of_shop)
     else:
         assert of_shop == shop

@@ -88,7 +88,7 @@ def application(environ, start_response):
 """
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 STAFF = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
 

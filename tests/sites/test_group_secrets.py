@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ADMIN = "token-of-the-server-0123456789abcdef"
 
 SECRETS = {"shop": "postgres://shop:\u00e9t\u00e9@db/shop", "blog": "postgres://blog:winter@db/blog"}
-"""What the environment of each group says."""
+"""Secret in the environment of each group."""
 
 FILE = """
 [server]
@@ -164,7 +164,7 @@ cgi = "cgi-bin"
 LOOKS = "#!/bin/sh\necho 'Content-Type: text/plain'; echo; echo \"$DATABASE\"\n"
 
 STARTERS = [('group = "shop"', {"/shop"}), ("", {"/"})]
-"""Who starts the scripts, and which applications are in processes that do so."""
+"""A route's line that says who starts scripts, and the applications in processes that start them."""
 
 
 @pytest.mark.parametrize("table", ["server", "site", "route"])
@@ -172,7 +172,7 @@ STARTERS = [('group = "shop"', {"/shop"}), ("", {"/"})]
 def test_secrets_of_scripts(
     serve: Servers, tmp_path: Path, table: str, route: str, readers: set[str]
 ) -> None:
-    """What scripts have in their environment is known to those who start them, and to nobody else."""
+    """The environment of scripts is known to the processes that start them, and to no others."""
     secret = SECRETS["shop"]
     said = {"server": "", "site": "", "route": ""} | {table: f'cgi-environment = ["DATABASE={secret}"]'}
     said["route"] += f"\n{route}"

@@ -127,13 +127,13 @@ def user(environ, start_response):
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""The file says how many there are."""
+"""Variables that leave the numbers to the file."""
 
 ASKED = [("/", "own", "-"), ("/shop/a", "shop", "first"), ("/blog/b", "blog", "-")]
 """Paths, the application of each, and what its environment says."""
 
 REWRITTEN = [("/old/a", b"x"), ("/old/b", b"x" * 30_000), ("/assets/none.css", None)]
-"""Paths that become others before routes are looked for, and bodies."""
+"""Paths that are rewritten before routes are looked for, and bodies."""
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 DAEMON = pwd.getpwnam("daemon").pw_uid
@@ -289,7 +289,7 @@ def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     file = file_of(folder, blog="min-processes = 0")
     server = serve(file.name, cwd=folder, env=ENVIRONMENT)
-    # From the fourth time on it rests for eight seconds and more.
+    # From the fourth failure on it rests for eight seconds and more.
     assert until(lambda: server.log().count("the group shop does not start") >= 4)
 
     code, said = reload(folder / CONTROL, "shop")
@@ -333,7 +333,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor", "door"])
 def test_kill(serve: Servers, folder: Path, victim: str) -> None:
-    """What is killed takes along what it was about, at most a request of each client, and comes back."""
+    """A killed process takes along at most a request of each client, and comes back."""
     server = start(serve, folder)
     with asking(server, "/shop/slow", "/shop/x", "/", "/blog/y") as asked:
         if victim == "worker":
@@ -348,7 +348,8 @@ def test_kill(serve: Servers, folder: Path, victim: str) -> None:
     assert len(asked.wrong) <= (0 if victim == "supervisor" else 4), asked.wrong
     assert until(lambda: states(folder / CONTROL)["shop"] == "serving")
     if victim != "supervisor":
-        # What has left one side has come to the other; the victim may not have counted its last one.
+        # A connection that has left one side has come to the other; the victim may not have counted its
+        # last one.
         assert until(lambda: all(abs(number) <= 1 for number in on_their_way(folder)))
 
 
@@ -372,7 +373,7 @@ WAYS = {
     "to the group": ("/blog/x", "/", ("10m", "1s")),
     "to the door": ("/x", "/blog/x", ("1s", "10m")),
 }
-"""What clients ask for, where they are before, and for how long the group and the door wait for room."""
+"""The target, the first target on the connection, and how long the group and the door wait for room."""
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -430,7 +431,7 @@ def test_one_that_never_answers(serve: Servers, folder: Path) -> None:
         holding, *others = [stack.enter_context(server.connect()) for _ in range(9)]
         holding.send(request("/blog/hold"))
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
-            # There is no lock that one request could keep from the others.
+            # Without the GIL, no request keeps the others from running.
             assert "blog" == words(server, "/blog/")[0]
             os.kill(pid, signal.SIGKILL)
         for client in others:

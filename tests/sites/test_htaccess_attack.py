@@ -60,7 +60,7 @@ class Row:
     user: str = ""
     log: str = ""
     fields: Mapping[str, str | None] = field(default_factory=dict)
-    """Fields of the answer, which has none of those that are `None`."""
+    """Fields of the answer; one whose value is `None` must be absent."""
 
     @property
     def path(self) -> str:
@@ -164,7 +164,7 @@ WORDS = [
     own("word-errors", "error-pages = { 404 = 'index.html' }\n", 500, route="no-errors"),
     own("word-redirects", '[[redirects]]\npath = "y"\nredirect = "/z"\n', 500, route="no-redirect"),
 ]
-"""What a site does not let its folders say closes the folder."""
+"""Settings that the site does not allow its folders close the folder."""
 
 SPELLINGS = [
     ht("capitals", "REQUIRE ALL DENIED\n", 403),
@@ -267,7 +267,7 @@ SPELLINGS = [
     own("return", b"# a\rdeny = ['127.0.0.1']\n", 500),
     own("latin", b"# \xe9\n", 500),
 ]
-"""However a file is written, it says what it says, or closes the folder."""
+"""Spellings of rules: each holds, or closes the folder."""
 
 MISPLACED = [
     ht(f"misplaced-{number}", text, 500, log="this belongs in the server's own file")
@@ -433,7 +433,7 @@ PARENTS = [
     ht("own-alone", DENIED, 200, route="own-alone"),
     own("own-alone", 'deny = ["127.0.0.1"]\n', 403, route="own-alone"),
 ]
-"""What a parent has closed stays closed, whatever is said inside."""
+"""Folders that their parent has closed stay closed, whatever their own file says."""
 
 
 def users(name: str, file: str, status: int, **more: object) -> Row:
@@ -475,7 +475,7 @@ USERS = [
     own("pages-link", "error-pages = {{ 404 = 'out.html' }}\n", 500, "none"),
     own("pages-hidden", "error-pages = {{ 404 = '.htpasswd' }}\n", 500, "none"),
 ]
-"""Files that a file names."""
+"""Rows in which a folder's file names other files."""
 
 
 def page(name: str, words: str, status: int = 500, **more: object) -> Row:
@@ -592,7 +592,7 @@ LEADING = [
     own("field-cache", 'cache-control = "no-store\\r\\nSet-Cookie: a=b"\n', 500, fields={"Set-Cookie": None}),
     ht("realm", f'{ASKED}AuthName "A\\", Basic realm=\\"B"\n', 401),
 ]
-"""Where answers lead, and what is in their heads."""
+"""Rules that redirect, and rules for the fields of answers."""
 
 KINDS = [
     *(
@@ -610,7 +610,7 @@ KINDS = [
     Row("kind-link-out", {"here": link("../../denied")}, 404, "here/x.txt"),
     Row("kind-link-to-rules", {"rules.txt": link(HT), HT: GRANTED}, 404, "rules.txt"),
 ]
-"""Files of settings that are none, and links."""
+"""Files of settings that are no regular files, and links."""
 
 ITSELF = [
     Row(
@@ -653,7 +653,7 @@ ITSELF = [
         ]
     )
 ]
-"""The files themselves, however they are asked for."""
+"""Requests for the files of settings themselves, in all spellings."""
 
 ROWS = [*WORDS, *SPELLINGS, *MISPLACED, *CODE, *SECTIONS, *PARENTS, *USERS, *PAGES, *LEADING, *KINDS, *ITSELF]
 

@@ -134,7 +134,7 @@ def write(project: Path, name: str, text: str) -> None:
 def test_served(
     serve: Servers, project: Path, name: str, text: str, answers: list[tuple[str, int, str]]
 ) -> None:
-    """What is imported is checked without a mistake, and answers as the other server would."""
+    """An imported file is checked without a mistake, and answers as the other server would."""
     write(project, name, text.format(project=project))
     made = run("import", f"etc/{name}", "--output", "site.toml", cwd=project)
     assert (0, "") == (made.returncode, made.stdout), made.stderr
@@ -164,7 +164,7 @@ RedirectMatch permanent ^/report$ /code/reports
    Require all granted
 </Directory>
 """
-"""As Debian has it for cgit."""
+"""A program as Debian configures it for cgit."""
 
 
 def test_programs(serve: Servers, project: Path) -> None:
@@ -200,7 +200,7 @@ def test_programs(serve: Servers, project: Path) -> None:
 
 
 def test_fields(serve: Servers, project: Path) -> None:
-    """Fields are carried over."""
+    """Fields of answers are carried over."""
     write(project, "nginx.conf", NGINX.format(project=project))
     run("import", "etc/nginx.conf", "-o", "site.toml", cwd=project)
     response = serve("site.toml", cwd=project).fetch("/static/site.css")
@@ -482,7 +482,7 @@ def test_output(project: Path) -> None:
     ],
 )
 def test_mistakes(project: Path, words: tuple[str, ...], status: int, said: str) -> None:
-    """What cannot be imported is told, with its place."""
+    """A file that cannot be imported is told, with the place of the mistake."""
     for name, text in [
         ("wrong.conf", "what is this\n"),
         ("circle.conf", "include circle.conf;"),
@@ -531,7 +531,7 @@ def test_coming_from(serve: Servers, project: Path, server: str, answers: dict[s
     shown = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
     (project / name).write_text(text, encoding="utf-8")
     made = run("import", name, cwd=project).stdout
-    # What stands behind a gateway is the reader's to say.
+    # The reader has to fill in the application behind a gateway.
     made = re.sub(r"respond = 503  # .*", 'app = "shop:application"', made)
     assert shown == made
 

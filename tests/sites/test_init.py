@@ -32,7 +32,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 STATIC_URL = "assets/"
 STATIC_ROOT = BASE_DIR / "collected"
 """
-"""Where Django's files are, and a folder of their sources is not."""
+"""Settings that say where Django's files are; a folder of their sources is not there."""
 
 WITH_SETTINGS = DJANGO | {
     "shop/settings.py": SETTINGS,
@@ -53,7 +53,7 @@ FOLDERS = [
     ({"index.html": "front"}, {"/": b"front", "/site.toml": 404, "/%73ite.toml": 404, "//site.toml": 404}),
     ({}, {"/": b"Adyton is here.\n"}),
 ]
-"""What a folder has in it, and what its first file answers."""
+"""Files of a folder, and the answers of its first file of sites."""
 
 
 @pytest.mark.parametrize(("files", "answers"), FOLDERS)
@@ -99,7 +99,7 @@ def test_first_file(
     ],
 )
 def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
-    """What is not known of files is told, nothing is run, and the project itself is never served."""
+    """Unknown settings of files are told, nothing is run, and the project itself is never served."""
     broken = f"raise SystemExit\n{settings}"
     for name, text in (DJANGO | {"shop/settings.py": broken, "static/site.css": "source"}).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
 
 
 def test_what_is_proposed(tmp_path: Path) -> None:
-    """What stands behind a hash can be taken as it is: no log lies in a folder that is served."""
+    """Lines behind a hash can be taken as they are: no log lies in a folder that is served."""
     (tmp_path / "index.html").write_text("front", encoding="utf-8")
     run("init", cwd=tmp_path)
     file = tmp_path / "site.toml"
@@ -127,7 +127,7 @@ def test_what_is_proposed(tmp_path: Path) -> None:
 
 
 def test_wrong_folder(tmp_path: Path) -> None:
-    """What cannot be read, or written, is told."""
+    """A folder that cannot be read, or written, is told."""
     missing, flag = run("init", "none", cwd=tmp_path), run("init", "--force", cwd=tmp_path)
 
     assert (2, "adyton: none: No such file or directory (os error 2)\n") == (

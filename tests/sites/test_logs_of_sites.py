@@ -69,7 +69,7 @@ def application(environ, start_response):
 """
 
 LOGS = {"own": "own.log", "shop": "shop.log", "blog": "group.log", "plain": "server.log"}
-"""The log of each site."""
+"""Log of each site."""
 
 REQUESTS = 20
 

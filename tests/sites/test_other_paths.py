@@ -57,7 +57,7 @@ RULES = [
     ('app = "shop:told"', 200, None),
     ('files = "."\nmethods = "PUT"', 200, b"index\n"),
 ]
-"""What is around the path of an index, what the path of its folder is answered, and what with a password."""
+"""Settings around the path of an index, and the answer to the path of its folder: its status, its body."""
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_body_on_its_way(
 
 @pytest.mark.parametrize(("rule", "status", "admitted"), RULES, ids=[rule for rule, _, _ in RULES])
 def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None) -> None:
-    """A folder is no way to its index; one that may have it gets it from there."""
+    """A request for a folder gets its index only if it may have the index itself."""
     server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)
     with server.connect(lint_answers=False) as connection:
         for target in ("/", "//?a=b", "/told/", "/%74old//", "/told/"):
@@ -148,7 +148,7 @@ def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path, more: str) ->
         answer = server.fetch("/told/", fields=field, lint_answers=False)
         assert (200, b"index\n") == (answer.status, answer.body)
         assert 401 == server.fetch("/told/", fields=field, lint_answers=False).status
-    # One that waits to send its body is looked at again when that has come.
+    # A request that waits to send its body is authenticated again when the body has come.
     fields = [*digest(refused, "GET", "/told/", 3), ("Content-Length", "4"), ("Expect", "100-continue")]
     with server.connect(lint_answers=False) as connection:
         connection.send(request("/told/", fields=fields))
@@ -198,11 +198,11 @@ SCRIPT_ANSWERS = [
     ("/cgi-bin/gone.sh/x", 410),
     ("/cgi-bin/b.sh/x", 200),
 ]
-"""What is asked for, and the status."""
+"""Targets, and the status of each."""
 
 
 def test_scripts(serve: Servers, project: Path) -> None:
-    """What is behind the name of a script is no way to it, and a folder none to its index."""
+    """A path behind the name of a script is no way to it, and a folder none to its index."""
     for name in ("index", "a", "b", "gone", "none", "sub/index"):
         file = project / f"public/pages/{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)

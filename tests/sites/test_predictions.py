@@ -1,4 +1,4 @@
-"""What `adyton route` says of a request is what the running server does, whatever the file of sites is."""
+"""Predictions of `adyton route` hold on the running server, whatever the file of sites is."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 SEEDS = (1, 2, 3, 5)
-"""Each makes another file. What one of them finds stays in the list."""
+"""Seeds, of which each makes another file. A seed that finds a mistake stays in the list."""
 
 SIZES = ((1, 1), (1, 2), (1, 3), (1, 5), (1, 12), (2, 1), (3, 4), (12, 6))
-"""How many sites a file has, and how many routes each: of few, each is tried; of many, they are looked up."""
+"""Numbers of sites in a file, and of routes in each: a few are tried in turn, many are looked up."""
 
 PATHS = (
     "/",
@@ -45,7 +45,7 @@ PATHS = (
 """Paths that routes have."""
 
 FILES = ("index.html", "page.html", "old.bak", "a/index.html", "a/x.txt", "a/b/index.html", "a/b/y.html")
-"""What is in the folder."""
+"""Files in the folder."""
 
 REQUESTS = (
     "/",
@@ -75,7 +75,7 @@ REQUESTS = (
     "/a%2f%2e%2e%2findex.html",
     "/..",
 )
-"""What is asked for."""
+"""Targets to ask for."""
 
 ASK = """
 import json, sys
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return all of the file."""
         return "\n".join(self.lines) + "\n"
 
 
@@ -118,13 +118,13 @@ def plan(seed: int, sites: int, routes: int) -> Plan:
             made.add('rewrite = ["/to/ -> /a/", "/none -> /a/x.txt"]')
         full: set[str] = set()
         if routes == 1 and chance.random() < 0.6:
-            # An application alone, with nothing around it.
+            # One form is an application alone, with nothing around it.
             made.add("", "[[sites.routes]]", 'app = "shop:told"')
             made.routes[len(made.lines) - 1] = None
             continue
         for _ in range(routes):
             path = "/" if routes == 1 else chance.choice(PATHS)
-            # What stands behind a route that has every request would be a mistake.
+            # A route behind one that takes every request would be a mistake.
             if path not in full and _add_route(made, path, chance):
                 full.add(path)
     return made
@@ -188,7 +188,7 @@ def _outcome(lines: list[str], path: str, made: Plan) -> tuple[int, str | None]:
 
 
 INDENT = " " * 9
-"""Stands before what is told of another path."""
+"""Indent of lines about another path."""
 
 
 def _look(path: str, pattern: str) -> tuple[int, str]:
@@ -232,7 +232,7 @@ def ask(project: Path, questions: list[str]) -> list[str]:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_predictions(serve: Servers, folder: Path, seed: int, size: tuple[int, int]) -> None:
-    """Of each request, to each site."""
+    """Each request to each site is answered as predicted."""
     made = plan(seed, *size)
     write(folder, made.text)
     own = [f"s{number}.example" for number in range(min(size[0], 3))]

@@ -1,4 +1,4 @@
-"""What proxies say of their clients: believed of those that are trusted, hidden else."""
+"""Fields and PROXY headers about clients are believed if a trusted proxy sends them, else hidden."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TOLD = {
     "HTTP_X_SCHEME": None,
     "HTTP_X_MINE": "mine",
 }
-"""What an application finds of what a trusted proxy said."""
+"""Variables that an application finds for the fields of a trusted proxy."""
 
 
 def test_trusted(serve: Servers, project: Path) -> None:
@@ -135,7 +135,7 @@ def test_proxy_protocol(serve: Servers, project: Path, version: int) -> None:
 
 
 def test_wrong_settings(project: Path) -> None:
-    """What goes together is asked for, and names that nobody knows are told."""
+    """Settings that need another one say so, and names that nobody knows are told."""
     for arguments, words in [
         (["--proxy-protocol"], "proxy-protocol: it goes with trusted-proxies"),
         (["--trusted-fields=X-Real-IP"], "trusted-fields: it goes with trusted-proxies"),

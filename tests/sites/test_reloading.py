@@ -34,7 +34,7 @@ app = "shop:application"
 
 
 FILE_SAYS = {"ADYTON_PROCESSES": ""}
-"""The tests' own environment has no workers."""
+"""A variable that leaves the number of workers to the file."""
 
 
 def words(server: Server) -> set[bytes]:
@@ -44,7 +44,7 @@ def words(server: Server) -> set[bytes]:
 
 @pytest.mark.parametrize("preload", ["false", "true"])
 def test_reload(serve: Servers, project: Path, preload: str) -> None:
-    """What has changed serves after a reload; what is wrong changes nothing, also for new workers."""
+    """A changed file of sites serves after a reload; a wrong one changes nothing, also for new workers."""
     file = write(project, FILE.format(preload=preload, words="first"))
     server = serve(file.name, cwd=project, env=FILE_SAYS)
     assert {b"first"} == words(server)

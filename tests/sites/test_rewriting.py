@@ -74,7 +74,7 @@ ANSWERS = [
     ("/old", 200, "/new "),
     ("/older", 200, "/older "),
     ("/%6fld//x%20y", 200, "/new/x y "),
-    # One pass: what a rule has made is for no other rule.
+    # Rules are one pass: no rule sees the path that another has made.
     ("/old/never/x", 200, "/new/never/x "),
     ("/one?x=1", 200, "/told/one from=rule&x=1"),
     ("/deep/x.php", 200, "/told/php "),
@@ -83,7 +83,7 @@ ANSWERS = [
     ("/de/a%26b/c?q", 200, "/told/a&b/c lang=de&q"),
     ("/style/site.css", 200, "p {}"),
     ("/style/none.css", 404, "no such file"),
-    # What guards the new path guards it, however the old one is spelled.
+    # The rule for the new path guards it, however the old one is spelled.
     ("/old/secret/x", 403, ""),
     ("/old/%73ecret/x", 403, ""),
     ("/old//secret//x", 403, ""),
@@ -93,13 +93,13 @@ ANSWERS = [
     ("/raw/new%2Fsecret/x", 403, ""),
     ("/raw/old/secret/x", 200, "/old/secret/x "),
     ("/raw/%6eew/%73ecret", 403, ""),
-    # Decoded once, and not again.
+    # A path is decoded once, and not again.
     ("/raw/new/%2573ecret/x", 200, "/new/%73ecret/x "),
     ("/raw/%252e%252e/new/secret/x", 200, "/%2e%2e/new/secret/x "),
     ("/raw/x?/new/secret/", 200, "/x /new/secret/"),
     ("/raw/x%3F/new/secret/", 200, "/x?/new/secret/ "),
     ("/raw/x%23/y", 200, "/x#/y "),
-    # No path with dot segments comes of a rule.
+    # No rule makes a path with dot segments.
     ("/dots/new/secret/x", 400, "segment"),
     ("/dots//new/secret/x", 400, "segment"),
     ("/dots%2Fnew/secret/x", 400, "segment"),
@@ -111,7 +111,7 @@ ANSWERS = [
     ("/inside/x", 404, "Nothing is served"),
     ("/old/put", 200, "/new/put "),
 ]
-"""What is asked for, the status, and the path and query that the application sees."""
+"""The target, the status, and the path and query that the application sees."""
 
 
 @pytest.fixture(params=["--threads=1", "--hand-over=always", "--stream-body=on"])

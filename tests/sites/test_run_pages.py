@@ -45,7 +45,7 @@ files = "."
 SAID = "it is run, and its text is never sent; the answer is without it"
 
 CGI = "Options +ExecCGI\nSetHandler cgi-script\n"
-"""Has all files run, whatever their names are."""
+"""Lines that have all files run, whatever their names are."""
 
 MAY = 'may-set = ["cgi", "errors"]\nhtaccess = ["cgi"]\n'
 
@@ -75,7 +75,7 @@ def get(server: Server, target: str) -> Response:
 @pytest.mark.parametrize("page", ["cgi-bin/missing", "missing.sh", "MISSING.SH", "cgi-bin/sub/missing.html"])
 @pytest.mark.parametrize("key", ["error-pages", "static-404"])
 def test_programs_of_routes(serve: Servers, project: Path, page: str, key: str) -> None:
-    """What a route of the site runs is no page; `check` and the start say so, with the line."""
+    """A program that a route of the site runs is no page; `check` and the start say so, with the line."""
     put(project, page)
     put(project, "plain.html", "a page\n", mode=0o644)
     own = f'error-pages = {{ 404 = "public/{page}", 403 = "public/plain.html" }}'
@@ -93,7 +93,7 @@ def test_programs_of_routes(serve: Servers, project: Path, page: str, key: str) 
 
 
 def test_a_page_beside_programs(serve: Servers, project: Path) -> None:
-    """What lies beside programs and is none is a page as ever, and nothing is said."""
+    """A file beside programs that is none itself is a page as ever, and nothing is logged."""
     put(project, "cgi-bin/missing.html", "a page\n", mode=0o644)
     own = 'error-pages = { 403 = "public/cgi-bin/missing.html" }\n'
     server = start(serve, project, own, f'{MAY}static-404 = "cgi-bin/missing.html"\n')
@@ -115,7 +115,7 @@ def test_a_page_beside_programs(serve: Servers, project: Path) -> None:
 def test_programs_of_folders(
     serve: Servers, project: Path, name: str, rule: str, page: str, off: str
 ) -> None:
-    """What a folder has run is no `static-404`, wherever the missing file would be."""
+    """A program that a folder has run is no `static-404`, wherever the missing file would be."""
     put(project, page)
     (project / "public/plain").mkdir()
     put(project, f"tools/{name}", rule, mode=0o644)
@@ -130,7 +130,7 @@ def test_programs_of_folders(
     assert told == server.log().count("ADY238")
 
     put(project, f"tools/{name}", off, mode=0o644)
-    # A folder that says nothing of it sends its text, as an answer to its own path.
+    # A folder that does not have the file run sends its text, as an answer to its own path.
     assert until(lambda: SOURCE in server.fetch("/none").body)
 
 
@@ -204,7 +204,7 @@ def test_a_page_of_a_site_in_a_folder_that_runs(serve: Servers, project: Path) -
 
 
 def test_on_a_command_line(serve: Servers, project: Path) -> None:
-    """The same goes for a folder of a command line."""
+    """A program in a folder given on the command line is no `static-404` either."""
     put(project, "tools/missing.cgi")
     put(project, "tools/.adyton.toml", "cgi = true\n", mode=0o644)
     server = serve("./public", "--may-set", "cgi", "--static-404", "tools/missing.cgi", cwd=project)

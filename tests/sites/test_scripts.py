@@ -158,7 +158,7 @@ def test_files_first_beside_another_rule(serve: Servers, folder: Path) -> None:
 
 
 def test_a_folder_without_its_slash(serve: Servers, folder: Path) -> None:
-    """Clients are sent to its address with one, and to no other host."""
+    """Clients of a folder are sent to its address with a slash, and to no other host."""
     page(folder, "a b/index.py", SAY_ALL)
     server = start(serve, folder)
     for target, location in [
@@ -319,7 +319,7 @@ def test_the_old_version_serves_while_the_new_one_loads(serve: Servers, project:
     answers: list[bytes] = []
     thread = asked(server, "/pages/a.py", answers)
     with pipe.open("wb"):
-        # To open it has waited for the page to do so.
+        # The test's open of the pipe has waited for the page's.
         assert [b"old"] * 20 == [server.fetch("/pages/a.py").body for _ in range(20)]
         assert not answers
     thread.join()
@@ -384,7 +384,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "why"), BROKEN, ids=[why for _, why in BROKEN])
 def test_a_page_that_fails(serve: Servers, project: Path, text: str, why: str) -> None:
-    """It is a 500 and a traceback, once for each version of the file; others go on; mended, it answers."""
+    """A page that fails is a 500, with one traceback per version; others go on; mended, it answers."""
     page(project, "a.py", text)
     page(project, "b.py", HANDLER.format("fine"))
     server = start(serve, project)
@@ -402,7 +402,7 @@ def test_a_page_that_fails(serve: Servers, project: Path, text: str, why: str) -
 
 
 def test_a_new_version_that_fails(serve: Servers, project: Path) -> None:
-    """The version before it goes on, with its state; the log has the traceback once."""
+    """A new version that fails leaves the old one serving, with its state; its traceback is logged once."""
     page(project, "a.py", COUNTS)
     server = start(serve, project)
     assert b"1" == server.fetch("/pages/a.py").body
@@ -425,7 +425,7 @@ def handler(request):
 
 
 def test_a_page_that_goes(serve: Servers, project: Path) -> None:
-    """Without its file there is no page, and its module is forgotten; one that comes back is loaded."""
+    """Without its file a page is gone, and its module is forgotten; one that comes back is loaded."""
     file = page(project, "a.py", COUNTS)
     page(project, "modules.py", MODULES)
     server = start(serve, project)
@@ -467,7 +467,7 @@ def test_a_page_that_wants_to_be_loaded_again(serve: Servers, project: Path) -> 
 
 
 def test_a_hook_that_fails(serve: Servers, project: Path) -> None:
-    """It is in the log, and the page answers."""
+    """An exception of the hook is in the log, and the page answers."""
     page(project, "a.py", COUNTS + "\n\ndef reload_required(resource):\n    raise ValueError(resource)\n")
     server = start(serve, project)
 
@@ -558,7 +558,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("line", "why"), WRONG)
 def test_wrong_files(project: Path, line: str, why: str) -> None:
-    """What is wrong is told with its line."""
+    """A mistake is told with its line."""
     page(project, "a.py", HANDLER.format("a"))
     write(project, FILE.format(server="", route=line))
     checked = run("check", "site.toml", cwd=project)

@@ -1,4 +1,4 @@
-"""What an attacker can spell in a URL: no other file is loaded, no source is shown, no page is misled."""
+"""URLs that an attacker can spell: no other file is loaded, no source is shown, no page is misled."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_no_other_file_answers(server: Server, target: str) -> None:
 
 
 def test_a_nul_is_refused(server: Server) -> None:
-    """Wherever it stands, and whether the page is loaded or not."""
+    """A NUL is refused wherever it stands, and whether the page is loaded or not."""
     for target in ("/pages/ok.py/%00", "/pages/ok.py%00", "/pages/%00"):
         assert 400 == server.fetch(target).status
         assert 200 == server.fetch("/pages/ok.py").status

@@ -49,14 +49,14 @@ def test_a_page_that_changes_under_load(serve: Servers, project: Path, flags: tu
         assert sorted(numbers) == numbers
         assert set(range(1, VERSIONS)) <= set(numbers)
     counts = loads(project)
-    # The first version was there twice, in two files.
+    # The first version was there in two files.
     assert all(count == 1 for (_, words), count in counts.items() if words != "0"), counts
     assert count_of(flags) >= len({process for process, _ in counts})
 
 
 @pytest.mark.parametrize("flags", PROCESSES.values(), ids=PROCESSES)
 def test_versions_that_fail_under_load(serve: Servers, project: Path, flags: tuple[str, ...]) -> None:
-    """While one fails the one before goes on; it is tried once in each process, and so is its repair."""
+    """A version that fails leaves the old one serving; each process tries it once, and its repair once."""
     noting(project, "a.py", "0")
     server = start(serve, project, *flags)
     with crowd_of(server, "/pages/a.py", CLIENTS) as crowd:
@@ -234,7 +234,7 @@ def test_helpers_that_import_each_other(serve: Servers, project: Path) -> None:
 
 
 def test_a_page_that_changes_while_it_is_loaded(serve: Servers, project: Path) -> None:
-    """What was read is what answers first, and the file that is there by then answers next."""
+    """The version that was read answers first, and the file that is there by then answers next."""
     pipe = waiting(project, "a.py", "first")
     server = start(serve, project, *THREADS)
     asked = Asked(server, "/pages/a.py")

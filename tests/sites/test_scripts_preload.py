@@ -27,7 +27,7 @@ with open({notes!r}, "a") as notes:
 def handler(request):
     return "{name}"
 """
-"""Notes each of its loads, and the process that has loaded it."""
+"""Code that notes each of its loads, and the process that has loaded it."""
 
 ALL = ["b.wsgi", "index.py", "shop/a.py", "shop/deep/c.py"]
 
@@ -65,7 +65,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize(("pattern", "names"), PATTERNS, ids=[pattern for pattern, _ in PATTERNS])
 def test_patterns(serve: Servers, pages: Path, pattern: str, names: list[str]) -> None:
-    """Those that a pattern names are loaded when the server says that it serves; others later."""
+    """Pages that a pattern names are loaded when the server says that it serves; others later."""
     server = start(serve, pages, route=f"scripts-preload = {pattern}")
     assert names == [name for _, name in loads(pages)]
     for name in ALL:
@@ -89,7 +89,7 @@ def test_each_worker(serve: Servers, pages: Path, flags: tuple[str, ...]) -> Non
 
 
 def test_a_reload(serve: Servers, pages: Path) -> None:
-    """New workers load them anew before they serve."""
+    """New workers load the pages anew before they serve."""
     control = pages / "control.sock"
     more = f'control = "{control}"'
     start(serve, pages, "--processes", "1", server=more, route='scripts-preload = "index.py"')
@@ -102,7 +102,7 @@ def test_a_reload(serve: Servers, pages: Path) -> None:
 
 
 def test_pages_that_fail(serve: Servers, pages: Path) -> None:
-    """What fails is told in the log, and stops nothing else; it is tried again when it has changed."""
+    """A failure is in the log, and stops nothing else; the page is tried again when it has changed."""
     noting(pages, "a.py", before="raise SystemExit('on purpose')\n")
     noting(pages, "c.py", before="def broken(:\n")
     page(pages, "d.py", "nothing = 1\n")
@@ -121,7 +121,7 @@ def test_pages_that_fail(serve: Servers, pages: Path) -> None:
 
 
 def test_too_many(serve: Servers, project: Path) -> None:
-    """A thousand are loaded, by their names, and the log says that there are more."""
+    """A thousand pages are loaded, by their names, and the log says that there are more."""
     for number in range(1002):
         page(
             project,
@@ -147,7 +147,7 @@ def test_links(serve: Servers, pages: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_yet(serve: Servers, project: Path) -> None:
-    """There is nothing to load, and pages that come are loaded when they are asked for."""
+    """A missing folder has no pages to load; pages that come later are loaded when they are asked for."""
     text = '[[sites]]\n[[sites.routes]]\nscripts = "later"\nscripts-preload = "*"\n'
     server = serve(write(project, text).name, cwd=project)
     page(project, "a.py", HANDLER.format("came"))

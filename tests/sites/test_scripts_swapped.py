@@ -62,7 +62,7 @@ SWAPS: list[tuple[Callable[[Path], None], int]] = [
     (folder_with_a_page, 308),
     (nothing, 404),
 ]
-"""What is put in the place of a page, and what is answered from then on."""
+"""A swap of a page for something else, and the status from then on."""
 
 IDS = [swap.__name__ for swap, _ in SWAPS]
 
@@ -79,7 +79,7 @@ def pages(project: Path) -> Path:
 def test_while_it_is_loaded(
     serve: Servers, pages: Path, swap: Callable[[Path], None], status: int, before: str
 ) -> None:
-    """What was read answers the request for which it was loaded; all later ones get what is there."""
+    """The file that was read answers the request for which it was loaded; later ones get what is there."""
     server = start(serve, pages, *THREADS)
     if before:
         noting(pages, "a.py", before)
@@ -89,7 +89,7 @@ def test_while_it_is_loaded(
     with pipe.open("wb"):
         swap(pages)
         if status != 200:
-            # It is seen before the load has ended.
+            # The swap is seen before the load has ended.
             assert [status] * 5 == [server.fetch("/pages/a.py").status for _ in range(5)]
         elif before:
             assert [b"old"] * 5 == [server.fetch("/pages/a.py").body for _ in range(5)]
@@ -122,7 +122,7 @@ def test_while_it_is_asked_for(
             (pages / "public/pages/a.py").unlink(missing_ok=True)
             noting(pages, "a.py", f"new {number}")
             assert crowd.all_see((200, f"new {number}".encode()))
-    # Between two files there is none.
+    # Between two files the page is missing.
     assert {200, 404, status} >= {answer[0] for seen in crowd.seen for answer in seen}
     assert all(count == 1 for (_, words), count in loads(pages).items() if words != "another")
 

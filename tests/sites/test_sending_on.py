@@ -139,7 +139,7 @@ def test_files(server: Server, folder: Path) -> None:
 
 
 def test_no_other_files(server: Server, folder: Path) -> None:
-    """What does not lie beneath the folder is never sent, whatever the spelling."""
+    """A file that does not lie beneath the folder is never sent, whatever the spelling."""
     for value, status in [
         ("/etc/passwd", 500),
         (f"{folder}/sentinel.txt", 500),

@@ -87,17 +87,17 @@ content-type = "text/html"
 """
 
 LINES = [number for number, line in enumerate(FILE.splitlines(), 1) if line.startswith("[[")]
-"""Where sites and routes begin."""
+"""Lines where sites and routes begin."""
 
 SHOP = "site   shop.example, *.shop.example, and all other names (line 5)"
 
 ANSWERS = [
-    # Which site.
+    # The host decides the site.
     ("shop.example", "GET", "/", 200, "shop 1"),
     ("www.SHOP.example:80", "GET", "/x", 200, "shop 1"),
     ("blog.example.", "GET", "/x", 200, "blog 1"),
     ("other.example", "GET", "/x", 200, "shop 1"),
-    # Which route.
+    # The path and the method decide the route.
     ("shop.example", "GET", "/static/site.css", 200, "p {}"),
     ("shop.example", "GET", "/static/none.css", 404, ""),
     ("shop.example", "POST", "/api/orders", 200, "shop handles /api/orders"),
@@ -123,7 +123,7 @@ ANSWERS = [
     ("shop.example", "GET", "/static/x%2f..%2fsecret/key.txt", 400, ""),
     ("shop.example", "GET", "/static/secret/", 403, ""),
     ("shop.example", "GET", "/static/secret", 403, ""),
-    # These are other names, and there is nothing with them.
+    # Other names, which no file has.
     ("shop.example", "GET", "/static/SECRET/key.txt", 404, ""),
     ("shop.example", "GET", "/static/secret./key.txt", 404, ""),
     ("shop.example", "GET", "/static/%2573ecret/key.txt", 404, ""),
@@ -366,7 +366,7 @@ cache-control = "no-cache"
 
 
 def test_around_is_inherited(serve: Servers, project: Path) -> None:
-    """What a site or the server says counts for each of its routes, unless that says otherwise."""
+    """Settings of a site or the server count for each of its routes, unless the route says otherwise."""
     server = serve(write(project, AROUND), cwd=project)
     names = ["X-All", "X-Some", "X-More", "X-Powered-By", "Cache-Control"]
 
@@ -383,7 +383,7 @@ def test_around_is_inherited(serve: Servers, project: Path) -> None:
 
 
 def test_around_a_command_line(serve: Servers, project: Path) -> None:
-    """The same settings on a command line."""
+    """Settings around all routes can be given on a command line, too."""
     server = serve(
         "shop:application",
         *("--deny", "192.0.2.0/24", "--headers", "X-All=a", "--static", "/static=public/static"),
@@ -514,7 +514,7 @@ MOUNTED = [
     ("/shop/one", "/shop|/one|/shop/one"),
     ("/whole/x", "|/whole/x|/whole/x"),
 ]
-"""What is asked for, and `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI` of it."""
+"""The target, and `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI` of it."""
 
 
 def test_mounts_and_pages(serve: Servers, project: Path) -> None:

@@ -133,7 +133,7 @@ def test_shorter(serve: Servers, slow: Path, threads: str) -> None:
 
 
 def test_longer(serve: Servers, slow: Path) -> None:
-    """A route may be given more."""
+    """A route may be given more time than its site."""
     server = start(serve, slow, "300ms", "--threads=4")
 
     assert [504, 200] == [server.fetch(target).status for target in ("/?for-ever", "/long/?0.8")]

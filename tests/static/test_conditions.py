@@ -20,7 +20,7 @@ CHANGED = formatdate(LONG_AGO, usegmt=True)
 BEFORE = formatdate(LONG_AGO - 1, usegmt=True)
 AFTER = formatdate(LONG_AGO + 1, usegmt=True)
 FILES = ["/note.txt", "/medium.bin"]
-"""One from the cache of contents, one sent by the kernel."""
+"""Two files: one from the cache of contents, one sent by the kernel."""
 
 Row = tuple[list[tuple[str, str]], int]
 
@@ -81,7 +81,7 @@ def test_condition(site: Server, target: str, fields: list[tuple[str, str]], sta
 @pytest.mark.parametrize("target", ["/missing", "/.env"])
 @pytest.mark.parametrize("name", ["If-None-Match", "If-Match"])
 def test_condition_on_nothing(site: Server, target: str, name: str) -> None:
-    """Conditions do not make something of nothing."""
+    """A missing file is a 404 or a 412, whatever the conditions are."""
     assert site.fetch(target, fields=[(name, "*")]).status in {404, 412}
 
 
@@ -127,7 +127,7 @@ def test_range(site: Server, target: str, field: str, first: int, last: int) -> 
      "bytes=+1-2", "lines=0-1", "bytes=1-2-3", "bytes 0-1", "0-1", "bytes=0x1-2", "bytes=1-2;3-4", "none"],
 )  # fmt: skip
 def test_invalid_range(site: Server, target: str, field: str) -> None:
-    """What is no range of bytes is ignored (rule 46)."""
+    """A field that is no range of bytes is ignored (rule 46)."""
     response = site.fetch(target, fields=[("Range", field)])
 
     assert 200 == response.status
@@ -315,7 +315,7 @@ def test_equal_preference(site: Server, accepted: str) -> None:
 @pytest.mark.parametrize("target", ["/note.txt", "/text.txt"])
 @pytest.mark.parametrize("accepted", ["identity;q=0", "*;q=0", "identity;q=0, br;q=0"])
 def test_nothing_acceptable(site: Server, target: str, accepted: str) -> None:
-    """Who refuses even the plain file gets 406 (rule 47): a coding not listed is not acceptable."""
+    """A client that refuses even the plain file gets 406 (rule 47): unlisted codings are not acceptable."""
     with site.connect() as connection:
         response = connection.get(target, fields=[("Accept-Encoding", accepted)])
 
@@ -324,7 +324,7 @@ def test_nothing_acceptable(site: Server, target: str, accepted: str) -> None:
 
 
 def test_only_the_plain_file_refused(site: Server) -> None:
-    """Who refuses only the plain file gets a coded one."""
+    """A client that refuses only the plain file gets a coded one."""
     fields = [("Accept-Encoding", "identity;q=0, *;q=0.5")]
     with site.connect(lint_answers=False) as connection:
         response = connection.get("/text.txt", fields=fields)

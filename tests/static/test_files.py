@@ -185,7 +185,7 @@ def test_folder_without_index(site: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["/missing", "/missing.txt", "/sub/missing", "/note.txt/", "/note.txt/a"])
 def test_missing(site: Server, target: str) -> None:
-    """What does not exist is 404 with a page; a file is no folder."""
+    """A missing file is a 404 with a page; a file is no folder."""
     with site.connect() as connection:
         response = connection.get(target)
 

@@ -1,4 +1,4 @@
-"""What is sent is what is on the disk, cache or not; and what is sent is all of it."""
+"""Files are sent as they are on the disk, cache or not, and whole."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_folder_is_swapped(serve: Servers, tmp_path: Path, flags: tuple[str, ...
             assert 404 == connection.get(f"/only-{name}.txt").status
             following.symlink_to(name)
             following.rename(current)
-            # What is in the cache first, and what is not.
+            # One turn asks first for the path in the cache, the other for the path that is not.
             targets = ["/page.txt", f"/only-{name}.txt"]
             for target in targets if name == "two" else reversed(targets):
                 assert name == connection.get(target).body.decode()
@@ -325,7 +325,7 @@ def test_cache_is_bounded(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_no_cache(serve: Servers, tmp_path: Path) -> None:
-    """It works without the cache, too."""
+    """Without the cache, files are served, too."""
     (tmp_path / "page.txt").write_bytes(b"page")
     server = serve(tmp_path, "--static-cache-bytes-max", "0")
     with server.connect() as connection:

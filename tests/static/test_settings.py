@@ -1,4 +1,4 @@
-"""What can be set about static files: mounts, listing, pages, Cache-Control."""
+"""Settings of static files: mounts, listing, pages, Cache-Control."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_other_methods_stay_at_the_files(mounted: Server) -> None:
 
 
 def test_fall_through(serve: Servers, root: Path, application: Path) -> None:
-    """When asked for, the application answers for missing files, and only for them."""
+    """With fall-through, the application answers for missing files, and only for them."""
     server = serve(application, "--static", f"/static={root}", "--static-fall-through=on")
 
     assert DIGITS == server.fetch("/static/note.txt").body
@@ -197,13 +197,13 @@ def test_missing_folder(serve: Servers, application: Path, tmp_path: Path, proce
 
 
 def test_file_in_the_place_of_a_folder(serve: Servers, application: Path, root: Path) -> None:
-    """What exists and is no folder is refused."""
+    """A path that exists and is no folder is refused."""
     with pytest.raises(AssertionError, match=r"no folder .*note\.txt"):
         serve(application, "--static", f"/static={root / 'note.txt'}")
 
 
 def test_check_warns_of_a_missing_folder(application: Path, tmp_path: Path) -> None:
-    """`adyton check` says it, too, and looks where the server would look."""
+    """`adyton check` warns of a missing folder, too, and looks where the server would look."""
     (tmp_path / "static").mkdir()
     flags = ["--chdir", str(tmp_path), "--static", "/static=static", "--static", "/media=media"]
     done = run("check", str(application), *flags, "--processes", "0")

@@ -1,4 +1,4 @@
-"""What the stress test asks for: all paths of the tests of threads, some that fail, and counts of it all."""
+"""The application of the stress test: all paths of tests of threads, some that fail, and counts of all."""
 
 from __future__ import annotations
 

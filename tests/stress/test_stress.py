@@ -30,15 +30,15 @@ SECONDS_SOON = 5.0
 SECONDS_WARM = 2.0
 CLIENTS = 24
 JOIN_S = 60.0
-"""What was begun ends sooner, however many are before it."""
+"""A request that has begun ends sooner, however many are before it."""
 
 GROWTH_BYTES_MAX = 32 << 20
 """Buffers and stacks of threads that come and go leave the heap of the C library in pieces."""
 ROUNDS_MAX = 3
-"""A heap of a thread grows until it has seen its share of everything; a leak grows each time."""
+"""Most rounds: a heap of a thread grows until it has seen its share of everything; a leak grows in each."""
 OBJECTS_MAX = 200
 BLOCKS_MAX = 2_000
-"""More than this is a leak; an interpreter that has warmed up varies by some."""
+"""Number above which there is a leak; an interpreter that has warmed up varies by some."""
 
 ENTRY = re.compile(r"^\[[^]]+ GMT\] (?:request \S+ )?(?:ADY\d+ )?(error|warning): (.*)$", re.MULTILINE)
 EXPECTED = re.compile(
@@ -49,7 +49,7 @@ MALFORMED = re.compile(
     r"refused (?:in \d+ s, the last one from \S+, )?with 400: "
     r"A field has whitespace in its name or before its colon\."
 )
-"""Told at once, and then once a minute."""
+"""Log lines that are told at once, and then once a minute."""
 
 
 def tasks(server: Server) -> int:

@@ -16,7 +16,7 @@ class Case:
     closes: bool | None
     """Whether the connection must end after the answer; None: either is right."""
     told: dict[str, object] = field(default_factory=dict)
-    """What the application must have seen, if it answered."""
+    """Values that the application must have seen, if it answered."""
     fields: dict[str, str | None] = field(default_factory=dict)
     """HTTP_ variables the application must have seen; None: must not be there."""
 

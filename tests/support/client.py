@@ -27,7 +27,7 @@ RECEIVE_BYTES = 256 * 1024
 PIECES_MAX = 400
 """A request is sent in at most so many pieces; a short one goes byte by byte."""
 PAUSE_S = 0.00005
-"""Between two pieces, so that the server mostly sees each alone."""
+"""Pause between two pieces, so that the server mostly sees each alone."""
 
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
@@ -38,12 +38,12 @@ class Feed(Enum):
     WHOLE = "whole"
     BYTEWISE = "bytewise"
     PIPELINED = "pipelined"
-    """In one send with another request behind them."""
+    """The bytes come in one send with another request behind them."""
 
 
 @dataclass
 class Asked:
-    """What a response answers: enough to read it, and to judge it."""
+    """The request that a response answers: enough to read the response, and to judge it."""
 
     method: str = "GET"
     target: str = "/"

@@ -1,4 +1,4 @@
-"""What is asked of a running server at its control socket."""
+"""Questions to a running server at its control socket."""
 
 from __future__ import annotations
 

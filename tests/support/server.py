@@ -35,7 +35,7 @@ STOP_TIMEOUT_S = 40.0
 """Above the default graceful timeout of 30 s, so that a forced end shows as such."""
 
 LISTENING = re.compile(r"adyton: listening on ([^\s\"\\]+)")
-"""As text, or in an entry that is JSON."""
+"""The banner as text, or in an entry that is JSON."""
 PANIC = re.compile(r"panicked at|fatal runtime error|RUST_BACKTRACE|Segmentation fault")
 OUR_TRACEBACK = re.compile(
     r"""Traceback \(most recent call last\):\n\s+File "[^"]*(site-packages|python)/adyton/"""
@@ -43,7 +43,7 @@ OUR_TRACEBACK = re.compile(
 """A traceback that begins in our package; one that passes through it began in an application."""
 
 AS_ROOT = re.compile(r"^.*ADY336 warning: .*\n", re.MULTILINE)
-"""What the server says where root runs the tests."""
+"""The warning of a server where root runs the tests."""
 
 SETTINGS_PREFIXES = ("ADYTON_", "PORT")
 """Variables of the tests' own environment that must not reach the server."""
@@ -56,7 +56,7 @@ PROCESSES = os.environ.get("ADYTON_TEST_PROCESSES", "0")
 
 
 class Log:
-    """What a process writes to stderr, line by line, to be waited for."""
+    """The lines that a process writes to stderr, to be waited for."""
 
     def __init__(self, descriptor: int, file: Path | None = None) -> None:
         """Read `descriptor` until its end, and meanwhile what is appended to `file`."""
@@ -185,7 +185,7 @@ class Server:
 
     @property
     def address(self) -> Address:
-        """Where the first listener is."""
+        """Address of the first listener."""
         return self.addresses[0]
 
     @property

@@ -33,24 +33,25 @@ if TYPE_CHECKING:
 PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 BYTES = ("Content-Type", "application/octet-stream")
 HOLD_S_MAX = 60.0
-"""Longer than a client waits: who holds so long has been forgotten by a test that failed."""
+"""Time longer than a client waits: a request that holds so long is one that a failed test has forgotten."""
 POLL_S = 0.001
 COMPUTE_S = 0.02
-"""
-Longer than the interpreter's switch interval: who lets go of it for a moment more often than that, and takes
-it back before another thread has woken, never hears that others wait.
+"""Time to compute that is longer than the interpreter's switch interval.
+
+A thread that gives up the interpreter more often than that, and takes it back before another thread has
+woken, never hears that others wait.
 """
 LIBC = ctypes.PyDLL(None)
-"""What is called in it keeps the interpreter's lock."""
+"""The C library; a function that is called in it keeps the interpreter's lock."""
 NOISE = random.Random(1).randbytes(6 << 20)
 
 paths: dict[str, Answer] = {}
 variable: ContextVar[str] = ContextVar("variable", default="nothing")
 local = threading.local()
 notes: dict[str, list[Any]] = {}
-"""What happened under each name, for tests to ask."""
+"""Events under each name, for tests to ask."""
 naps_ms: dict[str, float] = {}
-"""How long the endpoints of `/learn` take."""
+"""Durations of the endpoints of `/learn`."""
 barriers: dict[str, threading.Barrier] = {}
 lock = threading.Lock()
 
@@ -131,7 +132,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def pieces(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Give one item again and again, and count nothing; promise a length if there is one."""
+    """Give one item again and again, and count nothing; set a length if the query gives one."""
     query = dict(parse_qsl(environ["QUERY_STRING"]))
     promise = [("Content-Length", query["length"])] if "length" in query else []
     start_response("200 OK", [BYTES, *promise])
@@ -409,7 +410,7 @@ def slow_end(environ: WSGIEnvironment, start_response: StartResponse, query: Que
 
 @add("write-steps")
 def write_steps(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Do the same with `write`."""
+    """Write the number of each step with `write`."""
     del environ
     linger(query)
     write = start_response("200 OK", [PLAIN])
@@ -513,7 +514,7 @@ def pour(environ: WSGIEnvironment, start_response: StartResponse, query: Query) 
 
 @add("pour-generator")
 def pour_generator(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Do so from a generator that notes which exceptions reach it."""
+    """Pour from a generator that notes which exceptions reach it."""
     del environ
     start_response("200 OK", [BYTES])
 
@@ -533,7 +534,7 @@ def pour_generator(environ: WSGIEnvironment, start_response: StartResponse, quer
 
 @add("pour-write")
 def pour_write(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Do so with `write`, and note what it raises."""
+    """Pour with `write`, and note what it raises."""
     del environ
     write = start_response("200 OK", [BYTES])
     poured = Pour(query)
@@ -694,7 +695,7 @@ def publish_counters(file: str) -> None:
     because each critical section that is taken a second time by its owner spins first. Beside a busy
     program that takes long.
     """
-    # For both, so that it has no end when a writer closes it.
+    # The pipe is opened for both directions, so that it has no end when a writer closes it.
     asked = os.open(file + ".asked", os.O_RDWR)
     for turn in itertools.count():
         told = {"turn": turn, **adyton.counters()}

@@ -1,4 +1,4 @@
-"""What tests of threads do again and again: begin requests, wait until they are inside, let them go."""
+"""Steps that tests of threads repeat: begin requests, wait until they are inside, let them go."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Site:
 
     @property
     def threads_most(self) -> int:
-        """How many threads there are while none waits for its client.
+        """Number of threads while none waits for its client.
 
         One for each event loop, of which there may be one for each CPU, is there to drive it, and one more.
         """
@@ -88,7 +88,7 @@ class Site:
             self._ask_counters()
             return bool(self._counters_file()["turn"] >= first + 2)
 
-        # What was in the file may be old, and what came next may have been begun before.
+        # The first file may be old, and the next one may have been begun before.
         assert until(told, PATIENCE_S)
         counters = self._counters_file()
         del counters["turn"]
@@ -104,7 +104,7 @@ class Site:
                 os.close(descriptor)
 
     def _counters_file(self) -> dict[str, int]:
-        # Without a file object, as it is written.
+        # The pipe is opened without a file object, as the counters are written.
         descriptor = os.open(self.counters_file, os.O_RDONLY)
         try:
             told: dict[str, int] = json.loads(os.read(descriptor, 4096))
@@ -155,7 +155,7 @@ def start(
     """
     (folder / "file.txt").write_bytes(b"static")
     counters = folder / "counters.json"
-    # What another server has left that was started in this folder.
+    # Another server, started in this folder, has left its files.
     for left in (asked := Path(f"{counters}.asked"), counters):
         left.unlink(missing_ok=True)
     os.mkfifo(asked)

@@ -42,7 +42,7 @@ def grows(ticks: Path) -> bool:
 
 
 def test_while_idle(ticking: tuple[Site, Path]) -> None:
-    """Nobody asks for anything, before the first request and after it."""
+    """The thread runs while nobody asks for anything, before the first request and after it."""
     site, ticks = ticking
 
     assert grows(ticks)
@@ -52,7 +52,7 @@ def test_while_idle(ticking: tuple[Site, Path]) -> None:
 
 @pytest.mark.parametrize("by", ["sleeping", "computing"])
 def test_while_busy(ticking: tuple[Site, Path], flag: Flag, by: str) -> None:
-    """All threads are in the application."""
+    """The thread runs while all threads are in the application."""
     site, ticks = ticking
     count = site.threads if by == "sleeping" else 1
     with holding(site, flag, count, by=by) as connections:
@@ -62,7 +62,7 @@ def test_while_busy(ticking: tuple[Site, Path], flag: Flag, by: str) -> None:
 
 
 def test_while_many_ask(ticking: tuple[Site, Path]) -> None:
-    """The loop has something to do all the time."""
+    """The thread runs while the loop has something to do all the time."""
     site, ticks = ticking
     before = counted(ticks)
     for turn in range(1000):
@@ -75,7 +75,7 @@ def test_while_many_ask(ticking: tuple[Site, Path]) -> None:
 
 
 def test_while_files_are_sent(ticking: tuple[Site, Path]) -> None:
-    """After one request for the application, files alone keep the loop busy without a pause."""
+    """The thread runs while files alone keep the loop busy without a pause, after one request."""
     site, ticks = ticking
     files = request("/static/file.txt") * 20_000
     with contextlib.ExitStack() as stack:
@@ -113,7 +113,7 @@ def test_timer(site: Site, flag: Flag) -> None:
 
 
 def test_timer_while_busy(site: Site, flag: Flag) -> None:
-    """And while all threads are busy."""
+    """A `threading.Timer` fires while all threads are busy, too."""
     fired = flag.child("fired")
 
     assert b"started" == site.server.fetch(target("/thread", what="timer", flag=fired)).body

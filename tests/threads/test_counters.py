@@ -33,9 +33,9 @@ NAMES = {
 WAYS = ("inline", "handed_over", "queued")
 BATCH = 100
 MOSTLY = 0.5
-"""Of a batch of quick requests, on a machine on which some of them have to wait for a CPU."""
+"""Share of a batch of quick requests, on a machine on which some of them have to wait for a CPU."""
 ATTEMPTS = list("abcdefghijklmnop")
-"""A machine that stands still for some milliseconds makes quick requests slow; each has paths of its own."""
+"""Attempts, each with its own paths: a machine that stands still for some ms makes quick requests slow."""
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_without_a_server() -> None:
 
 
 def test_names(site: Site) -> None:
-    """They are whole numbers under these names."""
+    """The counters are whole numbers under these names."""
     counters = told(site)
 
     assert set(counters) == NAMES
@@ -81,7 +81,7 @@ def test_names(site: Site) -> None:
     ("path", "count"), [("/hello", 100), ("/linger?ms=5", 30), ("/answer?kind=late%20generator&ms=2", 20)]
 )
 def test_each_request_is_counted_once(site: Site, path: str, count: int) -> None:
-    """Whatever its way."""
+    """Each request is counted once, whatever its way."""
     assert count == sum(ways(site, [path] * count).values())
 
 
@@ -110,7 +110,7 @@ def test_fast_is_inline(fresh: Site) -> None:
 
 
 def test_first_slow_one_is_handed_over(fresh: Site, flag: Flag) -> None:
-    """A request that takes long loses its thread the loop."""
+    """A request that takes long loses the event loop to another thread."""
     before = fresh.counters()
     with holding(fresh, flag, 1) as held:
         assert b"static" == fresh.server.fetch("/static/file.txt").body
@@ -124,7 +124,7 @@ def test_first_slow_one_is_handed_over(fresh: Site, flag: Flag) -> None:
 
 
 def test_busy(site: Site, flag: Flag) -> None:
-    """Threads inside the application, and requests in the queue."""
+    """Threads inside the application, and requests in the queue, are counted."""
     with holding(site, flag, site.threads) as held, under_way(site.server, *["/hello"] * 3) as waiting:
         site.wait_for(lambda counters: counters["threads_busy"] == site.threads)
         site.wait_queued(3)
@@ -177,7 +177,7 @@ def learn(site: Site, method: str, slow: str, fast: str) -> None:
         check_beside()
     site.server.fetch(target(f"/learn/{slow}", set=0), method="PUT")
     if method == "POST":
-        # The same path by another method was never slow.
+        # Requests to this path by another method were never slow.
         check_beside()
     wait_inline(lambda: ask(BATCH))
 

@@ -150,7 +150,7 @@ def test_hello_goes_on_after_c_kept_the_interpreter(threaded: Site, flag: Flag) 
 
 
 def test_same_batch(threaded: Site, flag: Flag) -> None:
-    """What is ready in the same moment as the slow request changes hands with the loop."""
+    """Requests that are ready in the same moment as the slow one change hands with the loop."""
     with ExitStack() as stack:
         slow, *fast = [stack.enter_context(threaded.server.connect()) for _ in range(30)]
         for number, connection in enumerate(fast[:15]):
@@ -183,7 +183,7 @@ def test_streams(threaded: Site, flag: Flag, path: str, by: str) -> None:
 
 
 def test_slow_close(threaded: Site, flag: Flag) -> None:
-    """Nor does one that takes long to close."""
+    """An application that takes long to close its answer holds up nobody."""
     with under_way(threaded.server, target("/slow-close", flag=flag)) as slow:
         flag.wait_started()
         try:
@@ -194,7 +194,7 @@ def test_slow_close(threaded: Site, flag: Flag) -> None:
 
 
 def test_slow_uploads(site: Site) -> None:
-    """Bodies that do not come use no thread at all."""
+    """Uploads that pause use no thread at all."""
     half = b"POST /upload?how=all&name=slow HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello"
     with ExitStack() as stack:
         slow = [stack.enter_context(site.server.connect()) for _ in range(3 * site.threads)]

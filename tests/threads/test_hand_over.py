@@ -43,7 +43,7 @@ def test_answers(forced: Site, kind: str, ms: int) -> None:
 
 
 def test_bodies(forced: Site) -> None:
-    """So are bodies of requests."""
+    """Bodies of requests arrive whole."""
     fields = [("Transfer-Encoding", "chunked")]
     asked = target("/upload", how="all", name="body")
     with forced.server.connect() as connection:
@@ -69,7 +69,7 @@ def test_many(forced: Site) -> None:
 
 
 def test_always(serve: Servers, tmp_path: Path) -> None:
-    """Every request loses its thread the loop, however quick it is."""
+    """Every request loses the event loop to another thread, however quick it is."""
     site = start(serve, tmp_path, 16, "--hand-over=always")
     before = site.counters()
     for _ in range(20):
@@ -84,7 +84,7 @@ def test_always(serve: Servers, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """This does not let more into the application than are allowed."""
+    """A forced hand-over does not let more into the application than are allowed."""
     site = start(serve, tmp_path, threads, "--hand-over=always")
     site.server.fetch("/inside")
     for turn in range(5):
@@ -97,7 +97,7 @@ def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -
 
 
 def test_never(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """No request does, however slow it is: it holds up the others of its event loop, files included."""
+    """No request loses the event loop, however slow it is: it holds up the others there, files included."""
     # Without a lock there are several loops; where one can be asked for, there is one.
     site = start(serve, tmp_path, 16, "--hand-over=never", env={"PYTHON_GIL": "1"})
     with holding(site, flag, 1) as held, under_way(site.server, "/hello", "/static/file.txt") as others:

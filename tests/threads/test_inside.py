@@ -55,7 +55,7 @@ def test_never_more(site: Site, tmp_path: Path) -> None:
 
 
 def test_the_threads(threaded: Site, tmp_path: Path) -> None:
-    """They are daemons with names of ours, real `threading.Thread`s, and not the main thread."""
+    """The threads are daemons with names of ours, real `threading.Thread`s, and not the main thread."""
     threaded.server.fetch("/inside")
     load(threaded, str(tmp_path))
     told = threaded.server.fetch("/inside").json()
@@ -108,7 +108,7 @@ def test_multithread(serve: Servers, tmp_path: Path, threads: int) -> None:
 
 
 def test_default(serve: Servers, tmp_path: Path) -> None:
-    """Without the setting there are sixteen."""
+    """Without the setting there are sixteen threads."""
     site = start(serve, tmp_path, None, env={"ADYTON_THREADS": ""})
     targets = [target("/meet", n=16, name="default")] * 16
     with under_way(site.server, *targets) as connections:

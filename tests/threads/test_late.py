@@ -42,7 +42,7 @@ def check_hello(connection: Connection) -> None:
 @how_it_is_late
 @pytest.mark.parametrize("kind", KINDS)
 def test_bodies(site: Site, kind: str, how: dict[str, object]) -> None:
-    """Of every kind and every size, one after the other on one connection."""
+    """Late bodies of every kind and size arrive whole, one after the other on one connection."""
     with site.server.connect() as connection:
         for seed, size in enumerate(SIZES):
             asked = target("/answer", kind=kind, size=size, seed=seed, **how)
@@ -100,7 +100,7 @@ def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
 
 @how_it_is_late
 def test_pipelined(site: Site, how: dict[str, object]) -> None:
-    """What was sent behind a slow request is answered behind it, in the order of the requests."""
+    """A request sent behind a slow one is answered behind it, in the order of the requests."""
     sizes = [0, 100, 70_000, 5, 400_000]
     asked = [
         (kind, size, seed)
@@ -131,7 +131,7 @@ def test_pipelined_behind_one_that_is_held(site: Site, flag: Flag) -> None:
 
 
 def test_sent_while_late(site: Site, flag: Flag) -> None:
-    """What arrives in pieces while the application is busy is put together as ever."""
+    """A request that arrives in pieces while the application is busy is put together as ever."""
     late = request("/upload?how=all&name=late", method="POST", body=pattern(1000))
     with under_way(site.server, target("/hold", flag=flag)) as (connection,):
         flag.wait_started()
@@ -175,7 +175,7 @@ def test_failures(site: Site, how: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("first", ["/hello", "/linger?ms=4"])
 def test_second_request_of_a_new_connection(site: Site, first: str) -> None:
-    """What a client sends right behind a late answer is seen at once, on a new connection as well."""
+    """A request sent right behind a late answer is seen at once, on a new connection as well."""
     for _ in range(20):
         assert b"lingered" == site.server.fetch("/linger?ms=4").body  # it is known to be slow from now on
     took_s: list[float] = []

@@ -1,4 +1,4 @@
-"""What cannot be served in time is told so, soon and cheaply; what can be is served."""
+"""Requests that cannot be served in time are refused, soon and cheaply; others are served."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 THREADS = pytest.mark.parametrize("threads", [1, 2, 16])
 NAP_MS = 20
 RATE = 4 * 1000 // NAP_MS
-"""Requests per second: four times what a thread can do."""
+"""Requests per second: four times the capacity of one thread."""
 COUNT = 3 * RATE
 ATTEMPTS = 8
-"""A machine that stands still for a second makes everything late."""
+"""Attempts: a machine that stands still for a second makes everything late."""
 
 
 def assert_turned_away(response: Response) -> None:
@@ -44,7 +44,7 @@ def assert_turned_away(response: Response) -> None:
 
 @THREADS
 def test_queue_limit(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """Beyond the limit the answer is 503 at once; who is in the queue keeps his place."""
+    """Beyond the limit the answer is 503 at once; a request in the queue keeps its place."""
     site = start(serve, tmp_path, threads, "--queue-limit=3", "--queue-timeout=10m")
     with holding(site, flag, threads) as held, under_way(site.server, *["/hello"] * 3) as queued:
         site.wait_queued(3)
@@ -62,7 +62,7 @@ def test_queue_limit(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -
 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_burst_into_free_threads(serve: Servers, tmp_path: Path, limit: int) -> None:
-    """A queue is for those whom no thread is free for: sixteen threads take sixteen requests at once."""
+    """Only requests without a free thread are queued: sixteen threads take sixteen requests at once."""
     site = start(serve, tmp_path, 16, f"--queue-limit={limit}")
     for turn in range(10):
         targets = [target("/meet", n=16, name=turn)] * 16
@@ -71,7 +71,7 @@ def test_burst_into_free_threads(serve: Servers, tmp_path: Path, limit: int) -> 
 
 
 def test_no_queue(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """A limit of nothing serves whom a thread is free for, and turns away the others."""
+    """A limit of 0 serves requests for which a thread is free, and refuses the others."""
     site = start(serve, tmp_path, 2, "--queue-limit=0")
 
     assert [200] * 20 == [site.server.fetch("/hello").status for _ in range(20)]
@@ -100,7 +100,7 @@ def test_connection_goes_on(serve: Servers, tmp_path: Path, flag: Flag, method: 
 
 @THREADS
 def test_queue_timeout(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """Who has waited so long for a thread is told, though the threads are still busy."""
+    """A request that has waited until the timeout is refused, though the threads are still busy."""
     site = start(serve, tmp_path, threads, "--queue-timeout=300ms")
     pages = [target("/linger", note="ran", id=number) for number in range(5)]
     with holding(site, flag, threads) as held:
@@ -230,7 +230,7 @@ def test_impatient(serve: Servers, tmp_path: Path, flag: Flag, gone: int) -> Non
 def test_departed_make_room(
     serve: Servers, tmp_path: Path, flag: Flag, connections: str, timeout: str, how: str
 ) -> None:
-    """Who leaves frees his descriptor and his place in the queue, though all threads are busy."""
+    """A client that leaves frees its descriptor and its place in the queue, though all threads are busy."""
     site = start(serve, tmp_path, 2, "--queue-limit=50", f"--request-timeout={timeout}")
     with ExitStack() as stack:
         waiting = [stack.enter_context(site.server.connect()) for _ in range(50)]
@@ -263,7 +263,7 @@ def test_departed_make_room(
 )
 @pytest.mark.parametrize("prefix", ["t=", ""])
 def test_request_start(serve: Servers, tmp_path: Path, flag: Flag, prefix: str, unit: int) -> None:
-    """The wait begins when the proxy says it began: who has waited there too long is told at once."""
+    """The wait begins when the proxy says it began: a request that was late there is refused at once."""
     site = start(serve, tmp_path, 2, "--queue-timeout=60s")
     with holding(site, flag, 2) as held:
         value = time.time() - 90
@@ -279,7 +279,7 @@ def test_request_start(serve: Servers, tmp_path: Path, flag: Flag, prefix: str, 
 
 
 def test_clocks_that_differ(serve: Servers, tmp_path: Path) -> None:
-    """Who says to have waited for long is not turned away while a thread is free, also at a slow endpoint."""
+    """A request that claims a long wait is not refused while a thread is free, also at a slow endpoint."""
     site = start(serve, tmp_path, 4, "--queue-timeout=500ms")
     fields = [("X-Request-Start", f"t={time.time() - 5:.3f}")]
     for _ in range(30):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 NICE, POLICY = 19, 41
 """Fields of `/proc/PID/task/TID/stat` (proc_pid_stat(5)), counted from 1."""
 LONG_MS = 30
-"""Of CPU time where it is about computing: 10 are enough to give way."""
+"""Duration of a slow page, in CPU time if it computes: 10 ms are enough to give way."""
 ROUNDS = 12
 AT_ONCE = 3
 QUEUED_LEAST = 4 * AT_ONCE
-"""So many have waited in the queue by then; the first ones were handed over."""
+"""Requests that have waited in the queue by then, at least; the first ones were handed over."""
 
 
 def priorities(site: Site) -> dict[int, tuple[int, int]]:
@@ -44,7 +44,7 @@ def ask(site: Site, by: str) -> None:
 
 
 def test_computing(serve: Servers, tmp_path: Path) -> None:
-    """Whoever has computed has a lower priority from then on, and the others have not."""
+    """A thread that has computed has a lower priority from then on, and the others have not."""
     site = start(serve, tmp_path, 16, "--slow-nice=7")
     before = os.getpriority(os.PRIO_PROCESS, 0)
     lower = before + 7, os.SCHED_BATCH
@@ -60,7 +60,7 @@ def test_computing(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_waiting(serve: Servers, tmp_path: Path) -> None:
-    """Whoever waits keeps the priority of the process."""
+    """A thread that waits keeps the priority of the process."""
     site = start(serve, tmp_path, 16, "--slow-nice=7")
     ask(site, "waiting")
 
@@ -68,7 +68,7 @@ def test_waiting(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_alike(serve: Servers, tmp_path: Path) -> None:
-    """With 0 all are alike."""
+    """With 0 all threads are alike."""
     site = start(serve, tmp_path, 16, "--slow-nice=0")
     ask(site, "working")
 

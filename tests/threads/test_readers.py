@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 KIB, MIB = 1 << 10, 1 << 20
 ITEM_BYTES = 65536
 ITEMS = 400
-"""25 MiB."""
+"""Items that make 25 MiB."""
 POLLS = 15
-"""So often in a row nothing more was asked for: it is at rest."""
+"""Polls in a row without another item asked for, after which the answer is at rest."""
 KERNEL_BYTES_MAX = 6 * MIB
-"""What the kernel may hold for one client: the sender's buffer grows to four (`tcp_wmem`)."""
+"""Bytes that the kernel may hold for one client: the sender's buffer grows to four MiB (`tcp_wmem`)."""
 POURS = pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])
 
 
@@ -136,7 +136,7 @@ def test_gone(threaded: Site, tmp_path: Path, path: str) -> None:
 def test_gone_while_the_application_works(
     threaded: Site, tmp_path: Path, path: str, how: str, ms: int
 ) -> None:
-    """It is noticed between two items, too."""
+    """A client that leaves is noticed between two items, too."""
     name, mark = str(tmp_path), threaded.server.mark()
     with threaded.server.connect() as connection:
         connection.send(request(target(path, name=name, items=20_000, size=1000, ms=ms)))
@@ -188,7 +188,7 @@ def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
     meet = [target("/meet", n=threaded.threads, name=tmp_path)] * threaded.threads
     with under_way(threaded.server, *meet) as others:
         receive_all(others)
-    # Those that were added for the readers of other tests are gone by then.
+    # Threads that were added for the readers of other tests are gone by then.
     threaded.wait_for(lambda counters: counters["threads"] <= threaded.threads_most)
     before = threaded.counters()["threads"]
     with ExitStack() as stack:
@@ -239,7 +239,7 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
 def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, kind: str) -> None:
     """Answers that are there at once do not fill the memory, however many wait, and each arrives whole."""
     size, bound = 8 * MIB, 16 * MIB
-    # What is freed goes back to the kernel (mallopt(3)).
+    # Freed memory goes back to the kernel (mallopt(3)).
     env = {"MALLOC_MMAP_THRESHOLD_": "131072"}
     site = start(serve, tmp_path, threads, f"--output-bytes-max={bound}", *PATIENT, env=env)
     asked = target("/fresh", items=1, size=size, **{"as": kind})

@@ -29,9 +29,9 @@ HANGING = APPLICATION.with_name("hanging.py")
 LINES = dict(enumerate(HANGING.read_text(encoding="utf-8").splitlines(), 1))
 THREADS = pytest.mark.parametrize("threads", [1, 2, 16])
 ITEMS = 100
-"""Of 64 KiB: more than the kernel keeps for a client that does not read."""
+"""Items of 64 KiB: more than the kernel keeps for a client that does not read."""
 TIMEOUT_MS = 20
-"""Of the race."""
+"""Timeout of the race."""
 RACES = 60
 
 
@@ -54,7 +54,7 @@ def assert_timed_out(response: Response) -> None:
 
 
 def test_exception() -> None:
-    """It is no Exception: what catches all errors of a request does not catch the end of its time."""
+    """`RequestTimeout` is no Exception: code that catches all errors of a request does not catch it."""
     assert issubclass(adyton.RequestTimeout, BaseException)
     assert not issubclass(adyton.RequestTimeout, Exception)
     assert "RequestTimeout" in adyton.__all__
@@ -118,7 +118,7 @@ def test_caught(impatient: Callable[[int], Site], threads: int, status: int) -> 
 
 @THREADS
 def test_started(impatient: Callable[[int], Site], threads: int) -> None:
-    """What `start_response` was told is forgotten while nothing of it was sent."""
+    """A status and fields given to `start_response` are forgotten while nothing of them was sent."""
     site = impatient(threads)
 
     assert_timed_out(site.server.fetch("/hang-started"))
@@ -154,7 +154,7 @@ def test_stream_that_goes_on(impatient: Callable[..., Site], threads: int, way: 
 @THREADS
 @pytest.mark.parametrize("way", ["items", "write"])
 def test_total(impatient: Callable[..., Site], threads: int, way: str) -> None:
-    """Whoever wants that all of an answer ends has a setting for it, which no item puts off."""
+    """A setting limits the time of a whole answer, and no item puts its end off."""
     site = impatient(threads, "--request-total-timeout=500ms", timeout="60s")
     with site.server.connect() as connection:
         response = connection.get(target("/ticks", way=way, ms=20))
@@ -175,7 +175,7 @@ def leave_midway(site: Site, asked: str) -> None:
 
 @THREADS
 def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
-    """What is left of an answer when its client has gone may take no longer to close than a request."""
+    """The rest of an answer whose client has gone may take no longer to close than a request."""
     site = impatient(threads)
     leave_midway(site, target("/hang-at-the-end", by="sleeping", name="end"))
     assert b"hello" == site.server.fetch("/hello").body, "others wait for it"
@@ -187,7 +187,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )
-    # Another thread tells it than the one that was interrupted.
+    # The thread that reports it is not the one that was interrupted.
     site.server.wait_for_log(told)
     site.wait_for(lambda counters: counters["timed_out"] == 1)
     site.wait_settled()
@@ -231,7 +231,7 @@ def test_does_not_react(impatient: Callable[[int], Site], tmp_path: Path, thread
 
 @THREADS
 def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
-    """Who cannot even be interrupted is reported and answered for, once, while he has the interpreter."""
+    """A request that cannot be interrupted is reported and answered for, once, while it keeps the lock."""
     site = impatient(threads)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -241,7 +241,7 @@ def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path,
         finally:
             let_go(fifo)
 
-    # Without a lock it is only its own thread that it keeps.
+    # Without a lock the request keeps only its own thread.
     log = site.server.wait_for_log("does not react|is not reached", timeout_s=PATIENCE_S)
     assert "/hang?" in log
     _, raised, last = site.wait_noted("holding", "finally")
@@ -290,7 +290,7 @@ def test_others_go_on(impatient: Callable[..., Site], tmp_path: Path, threads: i
 
 @THREADS
 def test_handler(impatient: Callable[[int], Site], threads: int) -> None:
-    """All this holds for handlers."""
+    """Handlers are interrupted like WSGI applications."""
     site = impatient(threads, of="handler")
 
     assert_timed_out(site.server.fetch("/"))
@@ -321,7 +321,7 @@ def test_time_in_the_queue_does_not_count(impatient: Callable[..., Site], thread
 @THREADS
 @pytest.mark.parametrize("way", ["pour", "pour-generator", "pour-write"])
 def test_time_for_a_reader_does_not_count(impatient: Callable[..., Site], threads: int, way: str) -> None:
-    """Nor has a client to read fast, as long as the application does not hang."""
+    """Time for a slow reader does not count, as long as the application does not hang."""
     site = impatient(threads, timeout="1500ms")
     with site.server.connect(receive_buffer_bytes=4096) as connection:
         connection.send(request(target(f"/{way}", name="read", items=ITEMS), version="1.0"))
@@ -337,7 +337,7 @@ def test_time_for_a_reader_does_not_count(impatient: Callable[..., Site], thread
 
 @THREADS
 def test_time_for_a_sender_does_not_count(impatient: Callable[..., Site], threads: int) -> None:
-    """Nor to send fast what the application reads as it comes."""
+    """Time for a slow sender does not count when the application reads the body as it comes."""
     site = impatient(threads, "--stream-body=on")
     with site.server.connect() as connection:
         fields = [("Content-Length", "10")]
@@ -387,11 +387,11 @@ def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) ->
     struck = {one for one, answer in answers if answer.status == 504}
 
     def ended() -> set[str]:
-        # One that has no CPU for a second is answered in its place.
+        # A request that gets no CPU for a second is answered in its place.
         why = "takes longer than|was interrupted|is not reached"
         return set(re.findall(rf"GET (\S+) (?:{why})", site.server.log()))
 
-    # Another thread writes it, perhaps after the answer.
+    # Another thread writes the line, perhaps after the answer.
     assert until(lambda: struck <= ended()), f"struck for another one: {struck - ended()}"
     for one, answer in answers:
         if answer.status != 504:

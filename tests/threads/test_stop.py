@@ -113,7 +113,7 @@ def test_slow_reader(serve: Servers, tmp_path: Path, threads: int) -> None:
 @THREADS
 @pytest.mark.parametrize("by", ["sleeping", "computing"])
 def test_one_that_hangs(serve: Servers, tmp_path: Path, flag: Flag, threads: int, by: str) -> None:
-    """It does not hold up the stop beyond the set time; the others are answered, `atexit` handlers run."""
+    """A request that hangs delays the stop by the set time at most; others are answered, `atexit` runs."""
     site, exited = start_with_exit(serve, tmp_path, threads, f"--graceful-timeout={GRACE_S}s")
     with holding(site, flag, 1, by=by) as hung:
         begun = time.monotonic()
@@ -133,7 +133,7 @@ def assert_unanswered(connection: Connection) -> None:
 
 @pytest.mark.parametrize("threads", [2, 16])
 def test_all_hang(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """Nor do all threads together, with more requests in the queue."""
+    """All threads together, with more requests in the queue, delay the stop no longer either."""
     site, exited = start_with_exit(serve, tmp_path, threads, f"--graceful-timeout={GRACE_S}s")
     with holding(site, flag, threads), under_way(site.server, "/hello", "/hello"):
         site.wait_queued(2)
@@ -145,7 +145,7 @@ def test_all_hang(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> N
 
 @THREADS
 def test_hung_reader(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """Nor does a thread that waits for a client which never reads."""
+    """A thread that waits for a client which never reads does not delay the stop either."""
     site, exited = start_with_exit(serve, tmp_path, threads, f"--graceful-timeout={GRACE_S}s")
     asked = target("/pour-write", name="reader", items=300)
     with site.server.connect(receive_buffer_bytes=4096) as connection:
@@ -183,7 +183,7 @@ def test_daemon_thread(serve: Servers, tmp_path: Path, flag: Flag, threads: int)
 
 @THREADS
 def test_other_thread(serve: Servers, tmp_path: Path, flag: Flag, threads: int) -> None:
-    """The interpreter waits for one that is no daemon, as at the end of any program."""
+    """The interpreter waits for a thread that is no daemon, as at the end of any program."""
     site, exited = start_with_exit(serve, tmp_path, threads)
     site.server.fetch(target("/thread", what="other", flag=flag))
     flag.wait_started(["thread"])
@@ -213,7 +213,7 @@ def test_second_signal(serve: Servers, tmp_path: Path, flag: Flag, threads: int)
 @THREADS
 @pytest.mark.parametrize("times", range(5))
 def test_under_load(serve: Servers, tmp_path: Path, threads: int, times: int) -> None:
-    """Whenever it comes, an answer that was begun is whole; what is not answered just ends."""
+    """A stop under load cuts no answer that was begun; a connection without one just ends."""
     site = start(serve, tmp_path, threads)
     targets = [target("/linger", ms=number % 4, id=number) for number in range(40)]
     with under_way(site.server, *targets) as connections:

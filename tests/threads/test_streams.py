@@ -98,12 +98,13 @@ def test_few_packets(serve: Servers, size: int, items: int, threads: int, *, pro
     with_heads = items * (size + 10) + 1_000
 
     def count() -> tuple[int, int]:
-        # A new connection: the kernel paces one whose client was slow once, with small packets.
+        # The connection is new: the kernel paces one whose client was slow once, with small packets.
         with server.connect(receive_buffer_bytes=4 * MIB) as connection:
             assert bytes(items * size) == connection.get(asked).body
             return packets(connection.socket), packets_of_one_send(with_heads)
 
-    # What is there is sent at once when the next item is late, as it is when its thread waits for a CPU.
+    # Items that are there are sent at once when the next one is late, as it is when its thread waits for a
+    # CPU.
     counts = [count() for _ in range(ANSWERS)]
     of_ours, of_one_send = (min(those) for those in zip(*counts, strict=True))
     assert of_one_send + with_heads // GATHERED_BYTES + 1 >= of_ours, counts

@@ -88,7 +88,7 @@ def test_whole(streaming: Callable[..., Site], threads: int, framing: str, size:
 @FRAMINGS
 @THREADS
 def test_pipelined(streaming: Callable[..., Site], threads: int, framing: str) -> None:
-    """What follows a body in the same send is the next request."""
+    """Bytes that follow a body in the same send are the next request."""
     site = streaming(threads)
     upload = head("all", "pipelined", framing, 100) + part(pattern(100), framing) + end(framing)
     with site.server.connect() as connection:
@@ -118,7 +118,7 @@ def test_unread(streaming: Callable[..., Site], threads: int, framing: str, size
 @pytest.mark.parametrize("threads", [2, 16])
 @pytest.mark.parametrize("how", ["reset", "close"])
 def test_client_that_leaves(streaming: Callable[..., Site], threads: int, framing: str, how: str) -> None:
-    """Who leaves in the middle ends the reading with an OSError, which the log does not call a failure."""
+    """A client that leaves midway ends the reading with an OSError, which is no failure in the log."""
     site = streaming(threads)
     with site.server.connect() as connection:
         connection.send(head("all", "left", framing, 1000) + part(b"x" * 500, framing))
@@ -133,7 +133,7 @@ def test_client_that_leaves(streaming: Callable[..., Site], threads: int, framin
 
 
 def test_client_that_stops(streaming: Callable[..., Site]) -> None:
-    """Nor does one that stops hold a thread for ever."""
+    """A client that stops sending does not hold a thread for ever."""
     site = streaming(2, "--body-idle-timeout=300ms")
     with site.server.connect() as connection:
         connection.send(head("all", "stopped", "length", 1000) + b"x")
@@ -213,7 +213,7 @@ def test_too_many_are_read_before(streaming: Callable[..., Site], threads: int) 
 @FRAMINGS
 @pytest.mark.parametrize("threads", [2, 16])
 def test_answered_before_the_end(streaming: Callable[..., Site], threads: int, framing: str) -> None:
-    """Whoever sends on while the answer comes gets it, and no reset."""
+    """A client that sends on while the answer comes gets the answer, and no reset."""
     site = streaming(threads, "--linger-timeout=1m")
     with site.server.connect() as connection:
         connection.send(head("nothing", "early", framing, 1_000_000) + part(b"x" * 1000, framing))

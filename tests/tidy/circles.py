@@ -28,7 +28,7 @@ Graph = dict[str, set[str]]
 Path = tuple[str, ...]
 """The names of a path through modules, from the root of its crate or package on."""
 
-# What says that the next item, or all of a file, is compiled for tests only, with further attributes of it.
+# The attribute of an item, or of a whole file, that is compiled for tests only, and further attributes.
 FOR_TESTS = re.compile(
     r"^(?P<indent> *)#!?\[cfg\((?:test|all\(test\b[^\n]*)\)\]\n(?:(?P=indent)#\[[^\n]*\n)*", re.MULTILINE
 )

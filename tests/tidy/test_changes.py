@@ -63,7 +63,7 @@ def test_kinds_and_areas(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_of_a_fragment(text: str, why: str, tmp_path: Path) -> None:
-    """What is wrong with a fragment is told with its name."""
+    """A mistake in a fragment is told with the fragment's name."""
     with pytest.raises(SystemExit, match=r"changes/1-odd\.md: ") as told:
         assembled(tmp_path, odd=text)
 

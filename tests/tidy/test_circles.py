@@ -35,7 +35,7 @@ def test_a_circle_of_two_is_none() -> None:
     assert [told] == circles.complaints(three)
 
 
-# What `c.rs` may have to import `A`, which `a.rs` defines.
+# Ways in which `c.rs` may import `A`, which `a.rs` defines.
 RUST_IMPORTS = [
     "use crate::a::A;",
     "use super::a::A;",
@@ -110,7 +110,7 @@ def test_parents_count() -> None:
     assert [3] == count(uses, close)
 
 
-# What `c.py` may have to import `p/a.py`.
+# Ways in which `c.py` may import `p/a.py`.
 PYTHON_IMPORTS = [
     "from p.a import A",
     "from p import a",
@@ -144,7 +144,7 @@ def test_scripts_find_what_is_beside_them() -> None:
 
 
 def test_rust_files_import_one_way() -> None:
-    """In each crate."""
+    """No circle of imports in a crate has more than two files."""
     graphs = circles.rust_imports(source for source in ending(".rs") if source.path.startswith("crates/"))
     found = [complaint for graph in graphs.values() for complaint in circles.complaints(graph)]
 
@@ -153,7 +153,7 @@ def test_rust_files_import_one_way() -> None:
 
 
 def test_python_files_import_one_way() -> None:
-    """In the package, in the tests, and in all other folders."""
+    """No circle of imports in the package, in the tests, or in another folder has more than two files."""
     graphs = circles.python_imports(ending(".py"))
     found = [complaint for graph in graphs.values() for complaint in circles.complaints(graph)]
 

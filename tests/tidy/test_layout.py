@@ -14,7 +14,7 @@ from tidy.sources import Source, ending
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Where unsafe code may be.
+# Folders in which unsafe code may be.
 UNSAFE = ("crates/sys/", "crates/python/")
 
 # The only users of the C library and of Python's, by the names of the packages.

@@ -8,7 +8,7 @@ import sys
 
 from tidy.sources import ROOT
 
-# What a reader takes in at one sitting; why things are as they are stands in docs/design.
+# A reader takes in this much at one sitting; why things are as they are stands in docs/design.
 ARCHITECTURE_BYTES_MAX = 12 << 10
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
@@ -93,7 +93,7 @@ def test_help_has_every_row() -> None:
 
 
 def test_help_has_every_command() -> None:
-    """What `adyton help` names, there is: each command answers with its own help, or does its work."""
+    """Each command that `adyton help` names answers with its own help, or does its work."""
     text = adyton("help")
     commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
     own, orders = commands[:12], commands[12:]

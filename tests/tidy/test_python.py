@@ -24,7 +24,7 @@ def sample(text: str) -> list[Source]:
 @pytest.mark.parametrize(("lines", "found"), [(2, 0), (70, 0), (71, 1)])
 @pytest.mark.parametrize("head", ["def f():", "async def f():", "@decorated\n@twice\ndef f():"])
 def test_lines_are_counted(head: str, lines: int, found: int) -> None:
-    """From `def` to the last line of the body."""
+    """Lines of a function count from `def` to the last line of the body."""
     text = head + "\n    pass" * (lines - 1) + "\n\n\nafter = 1\n"
 
     assert found == len(python_code.long_functions(sample(text)))
@@ -53,7 +53,7 @@ def test_files_begin_with_their_sentence() -> None:
 
 
 def test_missing_docstrings_are_found() -> None:
-    """Of functions, classes and methods that are public."""
+    """Missing docstrings of public functions, classes and methods are found."""
     text = "def f(): ...\nclass C:\n    def m(self): ...\n    def _p(self): ...\nclass _D:\n    m = f\n"
     found = python_code.undocumented(sample(text))
 
@@ -90,7 +90,7 @@ def test_public_names_are_documented() -> None:
     ],
 )
 def test_missing_annotations_are_found(text: str) -> None:
-    """Of results and of every kind of argument."""
+    """Missing annotations of results and of every kind of argument are found."""
     assert 1 == len(python_code.unannotated(sample(text)))
 
 
@@ -104,7 +104,7 @@ def test_annotations_are_complete() -> None:
 
 
 def test_skipped_tests_are_found() -> None:
-    """By a mark, by a call, or when something cannot be imported."""
+    """Tests skipped by a mark, by a call, or for a failed import, are found."""
     text = (
         "@pytest.mark.skipif(x)\ndef f():\n    pytest.skip('')\n    unittest.skip\npytest.importorskip('x')\n"
     )
@@ -121,7 +121,7 @@ def test_every_test_runs() -> None:
 
 def test_docstrings_begin_with_the_thing() -> None:
     """The first word of a docstring is the thing or the verb, so that it is understood without the code."""
-    text = '"""Things. What waits."""\n\n\ndef f():\n    """That of f."""\n\n\nclass C:\n    """The queue."""\n'
+    text = '"""Things. What waits."""\n\n\ndef f():\n    """That of f."""\n\n\nclass C:\n    """C."""\n'
     found = python_code.leaning_docstrings(PYTHON)
 
     assert ["sample.py: That of f."] == python_code.leaning_docstrings(sample(text))

@@ -40,7 +40,7 @@ def function(lines: int, indent: str = "") -> str:
 @pytest.mark.parametrize("indent", ["", "    ", "        "])
 @pytest.mark.parametrize("lines", [13, 70, 71, 500])
 def test_lines_are_counted(lines: int, indent: str) -> None:
-    """From `fn` to the closing brace, whatever braces are in strings and comments."""
+    """Lines count from `fn` to the closing brace, whatever braces are in strings and comments."""
     source = sample("fn before() {}\n" + function(lines, indent) + "fn after() {\n}\n")
 
     assert [("before", 1, 1), ("long", 2, lines), ("after", 2 + lines, 2)] == list(rust.functions(source[0]))
@@ -165,7 +165,7 @@ def test_code_is_finished() -> None:
 
 def test_docs_begin_with_the_thing() -> None:
     """The first word of a doc comment is the thing or the verb, so that it is understood without the code."""
-    text = "/// What waits.\n/// It is no first line.\nstruct A;\n\n    /// The queue. What waits.\n//! That of B.\nx"
+    text = "/// What waits.\n/// It is no first line.\nstruct A;\n\n    /// The queue. What waits.\nx"
     found = rust.leaning_docs(RUST)
 
     assert ["sample.rs:1: What waits."] == rust.leaning_docs(sample(text))

@@ -16,7 +16,7 @@ class Empty:
     """A class that asks for nothing."""
 
 
-# What a class has without asking for it; what that is depends on the interpreter.
+# Names that a class has without asking for them; which ones depends on the interpreter.
 INHERITED = {*vars(object), *vars(Empty)}
 
 Shape = dict[str, str]
@@ -107,7 +107,7 @@ class C:
 
 
 class C:
-    """What the sample of a stub describes."""
+    """The class that the sample of a stub describes."""
 
     @property
     def p(self) -> int:

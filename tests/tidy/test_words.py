@@ -49,7 +49,7 @@ def test_nothing_is_left_for_later() -> None:
 
 
 def test_no_machine_is_meant() -> None:
-    """What is in the repository works wherever it lies."""
+    """Files of the repository work wherever it lies."""
     found = matches(sources(), MACHINE)
 
     assert [] == found

@@ -1,4 +1,4 @@
-"""What a choice is predicted to serve, and which choices are tried."""
+"""Predictions of what a choice serves, and the choices that are tried."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_limits() -> None:
 
 
 def test_limits_allow_more() -> None:
-    """What is said to be the most is tried, also where it is more than is tried when nothing is said."""
+    """The most that is allowed is tried, also where it is more than is tried when nothing is said."""
     limits = Limits(cpus=2, memory_bytes=2**40, processes_max=24, threads_max=96)
 
     assert Choice(24, 96) in candidates(Cost(1.0, 1e-4, 1e-4, 0, MIB), limits, 8)
@@ -78,7 +78,7 @@ def test_wider(choice: Choice, more: list[str]) -> None:
 
 
 def test_wider_than_said() -> None:
-    """Where somebody has said how many there may be, that allows more, but for a single thread."""
+    """A choice at a limit that was set names the option that allows more, but for a single thread."""
     limits = Limits(cpus=4, memory_bytes=2**40, processes_max=2, threads_max=1)
 
     assert ["more processes (--processes-max)"] == wider(COMPUTES, limits, Choice(2, 1))

@@ -51,7 +51,7 @@ def test_too_little() -> None:
 
 @pytest.mark.parametrize("loads", [(1, 1, 1, 1), (4, 4, 4, 4), (1, 4, 1, 4, 1, 4), (2, 4, 8, 8, 8)])
 def test_same_loads(loads: tuple[int, ...]) -> None:
-    """What was measured at fewer than four loads gives no law, however often."""
+    """Measurements at fewer than four loads give no law, however many there are."""
     assert fit([(load, 100 + index) for index, load in enumerate(loads)]) is None
 
 

@@ -48,14 +48,14 @@ def trial(processes: int, threads: int, *goodputs: float) -> Trials:
 
 
 def test_smaller_ones_go_on() -> None:
-    """Of choices that one trial cannot tell apart the smaller go on, and worse ones do not."""
+    """The smaller of choices that one trial cannot tell apart go on, and worse ones do not."""
     trials = [trial(4, 1, 100), trial(2, 8, 97), trial(2, 4, 98), trial(1, 1, 60), trial(8, 8, 90)]
 
     assert [Choice(2, 4), Choice(2, 8), Choice(4, 1)] == [each.choice for each in better_half(trials)]
 
 
 def test_same() -> None:
-    """What is within the noise in the rounds that both were in cannot be told from the best."""
+    """A choice within the noise of the best, in rounds that both were in, cannot be told from it."""
     best, near, far = trial(4, 1, 100, 100, 100), trial(2, 1, 99, 97, 101), trial(1, 1, 80)
 
     assert [best, near] == same([far, best, near], noise=0.03)
@@ -83,7 +83,7 @@ class Machine:
         """Choices whose workers die under a load."""
         self.now_s = 0.0
         self.start_s, self.run_s = 0.0, 0.0
-        """What a start, and a load beside its time, take."""
+        """Time that a start takes, and a load besides its own time."""
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
         """Return a report as `adyton bench` writes it."""
@@ -167,7 +167,7 @@ def task(**others: object) -> Task:
 
 
 def test_smallest_of_the_best(machine: Machine) -> None:
-    """Of choices that serve the same the smallest wins, is confirmed, and is told in every form."""
+    """The smallest of choices that serve the same wins, is confirmed, and is told in every form."""
     told: list[str] = []
     found = Search(task(), told.append).run()
 
@@ -194,7 +194,7 @@ def test_clear_winner(machine: Machine) -> None:
 
 
 def test_late_answers_do_not_count(machine: Machine) -> None:
-    """What serves most does not win if most of it comes too late."""
+    """The choice that serves most does not win if most of its answers come too late."""
     machine.rates[Choice(8, 1)], machine.late[Choice(8, 1)] = 700.0, 0.7
     found = Search(task(), lambda _: None).run()
     late = next(trial for trial in found.trials if trial.choice == Choice(8, 1))
@@ -226,7 +226,7 @@ def test_needs_too_much_memory(machine: Machine) -> None:
 
 
 def test_nothing_fits(machine: Machine) -> None:
-    """Where one process needs too much memory already, that is said."""
+    """A single process that needs too much memory is told."""
     limits = Limits(cpus=4, memory_bytes=2**20, processes_max=8, threads_max=1)
     machine.memory_bytes[Choice(1, 1)] = 2**24
     found = Search(task(limits=limits), lambda _: None).run()
@@ -254,7 +254,7 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_lower_rates_are_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the winner is not confirmed, less is offered until it keeps its goal, and that is told."""
+    """If the winner is not confirmed, less is offered until it keeps its goal, and that is told."""
     honest = machine.bench
 
     def slow_above(url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def test_lines_end_between_words(machine: Machine, monkeypatch: pytest.MonkeyPat
 def test_every_request_counts(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, more: dict[str, int], *, holds: bool
 ) -> None:
-    """What has no right answer is not in time, whatever the reason, but for what is only just under way."""
+    """A request without a right answer is not in time, whatever the reason, unless it has just begun."""
     honest = machine.bench
 
     def bench(url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -358,7 +358,7 @@ def test_invalid_runs_are_no_figures(machine: Machine, monkeypatch: pytest.Monke
 
 
 def test_invalid_runs_are_repeated(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a moment of the machine has spoilt is measured again."""
+    """A run that a moment of the machine has spoilt is made again."""
     machine.rates[Choice(8, 1)] = 700.0
     runs = []
 
@@ -377,7 +377,7 @@ def test_invalid_runs_are_repeated(machine: Machine, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("gate", ["generator", "own-limits"])
 def test_load_at_its_limit(machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str) -> None:
-    """What is the limit of the load is what the choice serves at least: it may be as good as the best."""
+    """A choice serves at least as much as a load at its limit: it may be as good as the best."""
     machine.rates |= {Choice(8, 1): 700.0, Choice(5, 1): 600.0}
     spoil(machine, monkeypatch, gate, when=lambda _: machine.served[-1] == Choice(5, 1))
     found = Search(task(), lambda _: None).run()
@@ -401,7 +401,7 @@ def test_others_beside_are_a_doubt(machine: Machine, monkeypatch: pytest.MonkeyP
 def test_nothing_measured(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where no run can be used, nothing is found, and why is said."""
+    """If no run can be used, nothing is found, and the reason is told."""
     monkeypatch.setattr("adyton.tune.command.interrupt_when_ended", lambda: None)
     spoil(machine, monkeypatch, "steady", when=lambda _: True)
     status, told = main(["x:y"]), capsys.readouterr()
@@ -416,7 +416,7 @@ def test_nothing_measured(
 def test_every_file_is_written(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Of several files each is written, in its form."""
+    """Each of several files is written, in its own format."""
     assert machine
     monkeypatch.setattr("adyton.tune.command.interrupt_when_ended", lambda: None)
     monkeypatch.setattr("adyton.tune.command.granted", lambda: (4, 2**40))
@@ -469,7 +469,7 @@ def test_choice_whose_workers_die(machine: Machine) -> None:
 
 
 def test_server_that_has_ended(tmp_path: Path) -> None:
-    """Of a server that is gone that is said, with its last words but for what it always says."""
+    """A server that has ended is told, with its last words but for those that it always says."""
     log = tmp_path / "log"
     log.write_text("ADY305 info: worker 1 serves\nout of luck\n")
     gone = Served("http://nowhere", tmp_path / "control.sock", log)
@@ -531,7 +531,7 @@ def test_keeps_to_its_time(
 
 
 def test_edge_is_told(machine: Machine) -> None:
-    """Where the winner has as many processes as there may be, a doubt says which option allows more."""
+    """If the winner has as many processes as there may be, a doubt says which option allows more."""
     machine.rates[Choice(8, 1)] = 700.0
     found = Search(task(), lambda _: None).run()
 
@@ -570,7 +570,7 @@ HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 @pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])
 def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noqa: FBT001 - a row of a table
-    """What a thread of the application takes from its requests is seen, and nothing where there is none."""
+    """Time that the application's thread takes from requests is seen, and none without a thread."""
     costs: list[Cost] = []
 
     def is_right() -> bool:
@@ -615,7 +615,7 @@ def test_end_from_outside(number: signal.Signals) -> None:
 def test_nothing_is_started_unknown() -> None:
     """An interruption while something is started comes when it is known, so that it can be ended."""
     started = []
-    # What a shell starts in the background ignores interruptions.
+    # A program that a shell starts in the background ignores interruptions.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     @uninterrupted()
@@ -647,7 +647,7 @@ def test_size(text: str, size_bytes: int) -> None:
 
 @pytest.mark.parametrize("text", ["0", "0.1", "1.G", "-1", "1.5T", ""])
 def test_no_size(text: str) -> None:
-    """What is no size is said to be none."""
+    """A text that is no size is said to be none."""
     with pytest.raises(argparse.ArgumentTypeError, match="is no size"):
         size(text)
 
@@ -671,7 +671,7 @@ def test_settings_of_its_own(setting: str, why: str, capsys: pytest.CaptureFixtu
 
 
 def test_wrong_words() -> None:
-    """What cannot be done is said, with the status that programs know it by."""
+    """A task that cannot be done is told, with the status that programs know it by."""
     broken = run(f"{APPLICATION}:waits", "--time", "10s", "--", "--env", "BROKEN=1")
     nothing, short = run(), run("x:y", "--time", "1s")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 HOLD_S_MAX = 60.0
-"""Longer than a client waits."""
+"""Time that is longer than a client waits."""
 DATA = bytes(range(256)) * 4096
 """1 MiB in which every place is told from its neighbours."""
 
@@ -28,7 +28,7 @@ broken: dict[str, WSGIApplication] = {}
 closed: list[str] = []
 """Names of the iterables that were closed, in order, until `/closed` is asked."""
 noted: list[str] = []
-"""What applications want to tell later, until `/noted` is asked."""
+"""Words that applications want to tell later, until `/noted` is asked."""
 
 
 def add(where: dict[str, WSGIApplication], name: str) -> Callable[[WSGIApplication], WSGIApplication]:
@@ -49,7 +49,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def validated(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Choose likewise, with the good ones behind the validator of the standard library."""
+    """Choose by the first segment of the path; good applications are behind the library's validator."""
     name = "/" + environ["PATH_INFO"].split("/")[1]
     if name in good:
         return validator(good[name])(environ, start_response)
@@ -455,7 +455,7 @@ def answer_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> It
 
 @add(good, "write-slowly")
 def write_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Do the same with `write`."""
+    """Write an item, wait until the file of the query exists, write another one, with `write`."""
     flag = Path(environ["QUERY_STRING"])
     write = start_response("200 OK", [PLAIN])
     write(b"first")
@@ -750,7 +750,7 @@ def start_after_request(environ: WSGIEnvironment, start_response: StartResponse)
 
 
 kept: list[Any] = []
-"""What `/start-after-request` has kept from its first request."""
+"""Objects that `/start-after-request` has kept from its first request."""
 
 
 @add(broken, "too-much")

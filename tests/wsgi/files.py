@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 DATA = random.Random(1).randbytes(100_000)
-"""Compressed it is longer, so that a Content-Length does not tell the two apart."""
+"""Random bytes: compressed they are longer, so that a Content-Length does not tell the two apart."""
 LOWER, UPPER = b"abc" * 30_000, b"ABC" * 30_000
 FAR = 4 << 30
-"""Where something stands in a large file."""
+"""Offset of some bytes in a large file."""
 MADE_UP = [path for path in ("/proc/filesystems", "/sys/devices/system/cpu/possible") if Path(path).exists()]
 """Files that the kernel writes as they are read."""
 
@@ -70,7 +70,7 @@ class Capitals(io.FileIO):
         return (super().read(-1 if size is None else size) or b"").upper()
 
     def readinto(self, buffer: Any, /) -> int:
-        """Do the same for a buffer."""
+        """Read something else than the file has into a buffer."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -80,7 +80,7 @@ class Displaced(io.FileIO):
     """A file that says that it stands elsewhere."""
 
     def tell(self) -> int:
-        """Say so."""
+        """Return a wrong position."""
         return super().tell() + 10
 
 
@@ -147,7 +147,7 @@ KINDS: dict[str, tuple[Callable[[], Any], bool]] = {
     "memory": (lambda: io.BytesIO(DATA), False),
     **{path: (lambda path=path: open(path, "rb"), False) for path in MADE_UP},  # noqa: PTH123, SIM115
 }
-"""What opens each, and whether the kernel may send it."""
+"""A function that opens each, and whether the kernel may send it."""
 
 
 def blocks(file: IO[bytes]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What becomes of the answer of an application: framing, fields, status, HEAD."""
+"""The response made of an application's answer: framing, fields, status, HEAD."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_start_in_generator(plain: Server) -> None:
 
 
 def test_web_socket(plain: Server) -> None:
-    """Who asks for a WebSocket is told that there is none; any other `Upgrade` is ignored (RFC 9110, 7.8)."""
+    """A WebSocket is refused with a reason; any other `Upgrade` is ignored (RFC 9110, 7.8)."""
     upgrade = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
     key = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
     with plain.connect() as connection:

@@ -26,14 +26,14 @@ def closed(server: Server, count: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 def test_normal(site: Server, method: str) -> None:
-    """Once for a request that went well; those of several connections in any order."""
+    """`close` is called once for a request that went well; several connections close in any order."""
     for number in range(3):
         assert 200 == site.fetch(f"/closing?{number}", method=method).status
     assert ["0", "1", "2"] == sorted(closed(site, 3))
 
 
 def test_before_the_next_request(plain: Server) -> None:
-    """It is called before the next request of the connection runs."""
+    """`close` is called before the next request of the connection runs."""
     with plain.connect() as connection:
         connection.send(request("/closing?a") + request("/closed") + request("/closed"))
 
@@ -44,7 +44,7 @@ def test_before_the_next_request(plain: Server) -> None:
 
 @pytest.mark.parametrize("target", ["/length", "/empty-first"])
 def test_other_iterables(site: Server, target: str) -> None:
-    """Own lengths and empty items change nothing."""
+    """Iterables with a length of their own, and with empty items, are closed."""
     site.fetch(target)
 
     assert [target[1:]] == closed(site)
@@ -61,7 +61,7 @@ def test_files(site: Server, target: str, method: str) -> None:
 
 @pytest.mark.parametrize("target", ["/raises-at-first", "/raises-midway", "/second-item"])
 def test_exceptions(plain: Server, target: str) -> None:
-    """An exception does not keep it from being called."""
+    """An exception does not keep `close` from being called."""
     with plain.connect() as connection:
         connection.get(target)
 
@@ -69,14 +69,14 @@ def test_exceptions(plain: Server, target: str) -> None:
 
 
 def test_without_start_response(plain: Server) -> None:
-    """Nor does an application that never calls start_response."""
+    """An application that never calls start_response has its iterable closed."""
     assert 500 == plain.fetch("/never-starts").status
     assert ["never-starts"] == closed(plain)
 
 
 @pytest.mark.parametrize("how", ["reset", "close", "half close"])
 def test_client_that_leaves(plain: Server, how: str) -> None:
-    """A client that leaves in the middle: the iterable is closed and does not run on for ever."""
+    """A client that leaves in the middle ends the iterable: it is closed and does not run on for ever."""
     with plain.connect(receive_buffer_bytes=4096) as connection:
         connection.send(request("/pour?200"))
         connection.socket.recv(1000)
@@ -91,7 +91,7 @@ def test_client_that_leaves(plain: Server, how: str) -> None:
 
 
 def test_client_that_leaves_logs_no_traceback(plain: Server) -> None:
-    """That a client leaves is no error of the application."""
+    """A client that leaves is no error of the application."""
     mark = plain.mark()
     with plain.connect(receive_buffer_bytes=4096) as connection:
         connection.send(request("/pour?50"))

@@ -1,4 +1,4 @@
-"""What an application finds in its environ: PEP 3333, and sections 1 and 2 of our rules."""
+"""Variables that an application finds in its environ: PEP 3333, and sections 1 and 2 of our rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def environ(server: Server, target: str = "/environ", **asked: Any) -> dict[str,
 
 
 def test_is_a_dict(site: Server) -> None:
-    """It is a real `dict` with `str` keys, not a subclass of it."""
+    """The environ is a real `dict` with `str` keys, not of a subclass."""
     told = site.fetch("/environ").json()
 
     assert "<class 'dict'>" == told["type"]
@@ -63,7 +63,7 @@ def test_variables(site: Server) -> None:
 
 
 def test_proxies_are_not_believed(plain: Server) -> None:
-    """What a proxy says of its client is there to be read, and changes nothing else."""
+    """Fields in which a proxy tells about its client can be read, and change nothing else."""
     fields = [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "other")]
     told = environ(plain, fields=[*fields, ("Script-Name", "/prefix")])
     expected = {
@@ -202,7 +202,7 @@ def test_values_do_not_stay(plain: Server) -> None:
 
 
 def test_changes_do_not_stay(site: Server) -> None:
-    """What an application changes in its environ is gone with the request."""
+    """A change that an application makes in its environ is gone with the request."""
     with site.connect() as connection:
         assert [{}, {}, {}] == [connection.get("/changes").json() for _ in range(3)]
         assert "localhost" == connection.get("/environ").json()["environ"]["HTTP_HOST"]

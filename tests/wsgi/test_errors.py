@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_exception_before_output(plain: Server, target: str, said: str) -> None:
-    """It is a 500 without internals, and a traceback with the request line in the log."""
+    """An exception is a 500 without internals, and a traceback with the request line in the log."""
     mark = plain.mark()
     with plain.connect() as connection:
         response = connection.get(f"{target}?secret")
@@ -100,7 +100,7 @@ def test_exception_in_close(plain: Server) -> None:
     "what", ["none", "int", "str", "strs", "ints", "bytearray", "memoryview", "nones", "object"]
 )
 def test_wrong_results(plain: Server, what: str) -> None:
-    """What is no iterable of bytes is a 500, and the log says what it was."""
+    """A result that is no iterable of bytes is a 500, and the log says what it was."""
     mark = plain.mark()
 
     assert 500 == plain.fetch(f"/returns?{what}").status
@@ -134,7 +134,7 @@ def test_wrong_second_item(plain: Server) -> None:
 
 
 def test_wsgi_errors(site: Server) -> None:
-    """What is written to wsgi.errors is in the log, in any script."""
+    """Text written to wsgi.errors is in the log, in any script."""
     assert 200 == site.fetch("/errors").status
     site.wait_for_log("^.*written \u00e9\u20ac$")
     site.wait_for_log("^.*several pieces$")
@@ -147,7 +147,7 @@ def test_validator_is_content(validated: Server) -> None:
 
 
 def test_wsgi_errors_as_stderr(plain: Server) -> None:
-    """It has what print, logging and libraries for terminals ask of sys.stderr."""
+    """The stream has what print, logging and libraries for terminals ask of sys.stderr."""
     mark = plain.mark()
 
     assert b"[10, False, 'utf-8', 'backslashreplace', True, False]" == plain.fetch("/errors-as-stderr").body

@@ -71,7 +71,7 @@ def test_head(plain: Server) -> None:
 
 
 def test_on_1_0(plain: Server) -> None:
-    """It works on HTTP/1.0, where a file without a descriptor ends with the connection."""
+    """The wrapper works on HTTP/1.0, where a file without a descriptor ends with the connection."""
     for kind in ("file", "memory"):
         with plain.connect() as connection:
             response = connection.ask(request(f"/{kind}?5", version="1.0"))
@@ -137,7 +137,7 @@ def test_what_read_refuses(odd: Server, kind: str) -> None:
 
 
 def test_a_part_far_behind(odd: Server) -> None:
-    """What sends a part of a file asks the wrapper to go there, and nothing before it is read."""
+    """An application that sends a part of a file has the wrapper seek it, and nothing before it is read."""
     assert b"behind" == odd.fetch("/part?rest").body
     assert "6" == odd.fetch("/part?rest")["Content-Length"]
     assert b"behind" == odd.fetch("/part?first").body

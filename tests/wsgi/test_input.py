@@ -44,7 +44,7 @@ STEPS = [
     "read=-7",
 ]
 ONLY_PLAIN = ["read", "read&read", "read=3&read&read", "readline&read", "iterate&read"]
-"""Without a size: right in PEP 3333 since its errata, but not for the validator."""
+"""Reads without a size: right in PEP 3333 since its errata, but not for the validator."""
 
 
 def expected(body: bytes, steps: str) -> list[Any]:
@@ -92,7 +92,7 @@ def test_steps_without_size(plain: Server, steps: str, framing: str) -> None:
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 @pytest.mark.parametrize("body", [b"", b"\n", b"a", b"a\n", b"\n\n", b"\r\n", b"a\n\nb"])
 def test_small_bodies(site: Server, body: bytes, framing: str) -> None:
-    """Edges of lines, and bodies of nothing or next to it."""
+    """Small bodies, with edges of lines or without any bytes, are read as from a file."""
     for steps in ("readline&readline&readline", "readlines", "iterate&read=1", "read=-1&read=-1"):
         assert expected(body, steps) == post(site, steps, body, framing)
 

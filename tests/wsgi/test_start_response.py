@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WRONG = sorted(_wrong_calls(None))
 AT_SEND = {name for name in WRONG if name.startswith("length-")}
-"""What may also be found when the head is written: then the answer is a 500."""
+"""Mistakes that may also be found when the head is written: then the answer is a 500."""
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -62,7 +62,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
-    """What is of the wrong type is a TypeError, what is of the right one but no good a ValueError."""
+    """A value of the wrong type is a TypeError, a wrong value of the right type a ValueError."""
     plain.fetch(f"/start?{name}")
 
     assert [f"{name}: {kind}"] == plain.fetch("/noted").json()
@@ -103,7 +103,7 @@ def test_exc_info_before_output(site: Server) -> None:
 
 
 def test_second_call_after_output(plain: Server) -> None:
-    """After output, without exc_info, it is an error in the application."""
+    """A second call after output, without exc_info, is an error in the application."""
     with plain.connect() as connection:
         response = connection.get("/start-after-data")
 
@@ -134,7 +134,7 @@ def test_output_without_start(plain: Server, target: str) -> None:
 
 
 def test_after_the_request(plain: Server) -> None:
-    """What an application keeps of a request is useless afterwards, and harmless."""
+    """Objects that an application keeps of a request are useless afterwards, and harmless."""
     assert b"kept" == plain.fetch("/start-after-request").body
 
     told = plain.fetch("/start-after-request?use").json()

@@ -1,4 +1,4 @@
-"""What ``--reload`` adds to an application, in development only: pages that load again when it has changed.
+"""Adds the script of ``--reload``, in development only: pages load again when the application has changed.
 
 A short script at the end of each HTML page asks once a second which version serves, and loads the page
 again when it is another one.
@@ -13,7 +13,7 @@ from adyton._response import Response
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-#: Where the script asks.
+#: Path that the script asks for.
 PATH = "/.adyton/generation"
 
 _SCRIPT = b"""
@@ -94,7 +94,7 @@ def _handler(application: Callable[..., Any], generation: int) -> Callable[..., 
 
 
 def _is_page(headers: list[tuple[str, str]], unsaid: str = "text/html") -> bool:
-    """Whether it is one; ``unsaid`` is what it is if they do not say."""
+    """Whether the headers are those of a page; ``unsaid`` is the type if they name none."""
     named = {name.lower(): value for name, value in headers}
     kind = named.get("content-type", unsaid).lower()
     return kind.startswith("text/html") and "content-encoding" not in named

@@ -42,7 +42,7 @@ def report(error: BaseException, place: str = "") -> str:
 
 
 def _where_it_is_not(name: str) -> str:
-    """What may help to find a module: import says nothing of folders that it may not enter."""
+    """Returns a hint for finding a module: import says nothing of folders that it may not enter."""
     parent = sys.modules.get(name.rpartition(".")[0])
     closed = [folder for folder in getattr(parent, "__path__", sys.path) if _is_closed(folder)]
     if closed:

@@ -9,12 +9,12 @@ from typing import Any
 
 from adyton._application import HERE, failed
 
-#: Of each imported source file when it had been changed last, in nanoseconds since 1970.
+#: Time of the last change of each imported source file, in nanoseconds since 1970.
 _imported: dict[str, int] = {}
 
 
 def note_imports() -> None:
-    """Notes of each source file that is imported from now on as which version that was."""
+    """Notes the version of each source file that is imported from now on."""
     from importlib.machinery import SourceFileLoader
 
     path_stats = SourceFileLoader.path_stats

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from types import CodeType
 
-#: What a function's code is marked with (inspect(3), `co_flags`).
+#: Flags that mark a function's code (inspect(3), `co_flags`).
 _TAKES_ANY_NUMBER = 0x04
 _IS_ASYNC = 0x80 | 0x100 | 0x200  # a coroutine, a generator that is one, an asynchronous generator
 
@@ -30,7 +30,7 @@ _ASGI_CLASSES = {
     ("starlette.routing", "Router"): "Starlette",
 }
 
-#: What ASGI calls its arguments, in its version 2 only the first of them.
+#: Names of the arguments of an ASGI application; in version 2 of ASGI it has only the first of them.
 _ASGI_ARGUMENTS = ("scope", "receive", "send")
 
 #: Functions of these names make an application, even if they would take a WSGI application's two arguments.
@@ -40,7 +40,7 @@ _WSGI_ARGUMENTS = 2
 
 
 class NoApplicationError(TypeError):
-    """What was found cannot be served; the sentence says what to do instead."""
+    """Raised for an object that cannot be served; the message says what to do instead."""
 
 
 class _Call(NamedTuple):
@@ -55,7 +55,7 @@ class _Call(NamedTuple):
     missing: tuple[str, ...]
 
     def takes(self, count: int) -> bool:
-        """Whether it can be called with this many arguments."""
+        """Whether the object can be called with this many arguments."""
         return not self.missing and self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -145,7 +145,7 @@ def _attribute(application: object, name: str) -> Any:  # noqa: ANN401
 
 
 def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
-    """How an object is called; None for what is not written in Python."""
+    """Returns how an object is called; None for one that is not written in Python."""
     if isinstance(application, partial):
         inner = _call_of(application.func)
         return None if inner is None else _bind(inner, len(application.args), tuple(application.keywords))
@@ -177,13 +177,13 @@ def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
 
 
 def _bind(call: _Call, count: int, keywords: tuple[str, ...]) -> _Call:
-    """How the rest is called when the first arguments are given, and some by name."""
+    """Returns how the rest is called when the first arguments are given, and some by name."""
     missing = [name for name in call.missing if name not in keywords]
     most = None if call.most is None else max(call.most - count, 0)
     least, names = max(call.least - count, 0), call.names[count:]
     given = [place for place, name in enumerate(names) if name in keywords]
     if given:
-        # What stands behind an argument that is given by name can itself only be given so.
+        # Arguments behind one that is given by name can themselves only be given by name.
         missing += [name for name in names[given[0] : least] if name not in keywords]
         most, least, names = given[0], min(least, given[0]), names[: given[0]]
     return call._replace(least=least, most=most, names=names, missing=tuple(missing))

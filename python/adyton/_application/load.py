@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 #: Looked for in a module that was named without an attribute, in this order.
 NAMES = ("application", "app", "handler")
 
-#: Where the folder of a file that is run goes in ``sys.path``: behind the folder of a group, if that leads.
+#: Index in ``sys.path`` of the folder of a file that is run: behind the folder of a group, if that leads.
 _behind = 0
 
 
 class NotFoundError(Exception):
-    """The module was imported, and what was asked for is not in it."""
+    """Raised when the module was imported and lacks the name that was asked for."""
 
 
 def prepare(
@@ -38,7 +38,7 @@ def prepare(
     if chdir is not None:
         _try("chdir", chdir, os.chdir)
     for entry in python_path:
-        # A zip archive will do, and so will what this user may enter and not list.
+        # A zip archive will do, and so will a folder that this user may enter and not list.
         _try("python-path", entry, os.stat if os.path.isfile(entry) else look_into)
     for entry in reversed([os.getcwd(), *map(os.fspath, python_path)]):
         path = os.path.abspath(entry)

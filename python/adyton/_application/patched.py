@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-#: Of each library the module that patches, and what that calls its list of what it has patched.
+#: For each library the module that patches, and the name of that module's record of patched modules.
 PATCHERS = {"gevent": ("gevent.monkey", "saved"), "eventlet": ("eventlet.patcher", "already_patched")}
 
-#: What they call Python's threads. Without these, what is patched waits in the hub of its thread, and works.
+#: Names that both give to Python's modules for threads. If none of these is patched, the other patched
+#: modules wait in the hub of their thread, and work.
 THREADS = {"_thread", "thread", "threading"}
 
 
@@ -25,13 +26,13 @@ def report(threads: int) -> str | None:
     return None
 
 
-#: What was seen to fail with one thread, with each library.
+#: Failures that were seen with one thread, with each library.
 ALONE = (
     "threads that the application starts are greenlets, which run only while a request waits, and a request "
     "that waits holds up all others"
 )
 
-#: What was seen to fail with several, beside what fails with each library.
+#: Failures that were seen with several threads and one library, besides those that both libraries share.
 OWN = {
     "gevent": "subprocess may fail",
     "eventlet": "--request-timeout does not end such a wait",
@@ -39,7 +40,7 @@ OWN = {
 
 
 def _meaning(library: str) -> str:
-    """What was seen to fail with several threads."""
+    """Describes the failures that were seen with several threads."""
     return (
         "each request runs in a thread of the kernel, and greenlets of one thread never run in another; so a "
         "lock, queue or pool that requests share may wait for ever, threads started by the import stand "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-#: What a script may be called.
+#: Endings that the name of a script may have.
 _ENDS = (".py", ".wsgi")
 
 #: Characters of a digest in a name: no two paths of a machine will have the same.

@@ -25,14 +25,14 @@ def reasons(application: object) -> list[str]:
     found: dict[str, None] = {}
     for layer in _layers(application):
         for look in (_debugger, _cherrypy, _beaker, _flask_session, _wsgidav, _django):
-            # As in `_layers`.
+            # Foreign objects may do anything, as in `_layers`.
             with contextlib.suppress(Exception):
                 found.update(dict.fromkeys(look(layer)))
     return list(found)
 
 
 def hint(error: BaseException) -> str:
-    """What may help if the import failed because of what another process has; empty if it did not."""
+    """Returns a hint if the import failed because another process holds something; otherwise nothing."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:
@@ -60,13 +60,13 @@ def _layers(application: object) -> Iterator[Any]:
             continue
         seen.add(id(layer))
         yield layer
-        # What foreign objects do when they are looked at is their business, and must not stop a server.
+        # Foreign objects may do anything when they are looked at, which must not stop a server.
         with contextlib.suppress(Exception):
             waiting += _wrapped(layer)
 
 
 def _wrapped(layer: Any) -> Iterator[Any]:  # noqa: ANN401
-    """What something wraps: a method belongs to an object, a function names another, a middleware has one."""
+    """Yields the objects in one: a method belongs to one, a function names one, a middleware has one."""
     found = [getattr(layer, name, None) for name in ("__self__", "__wrapped__")]
     own = getattr(layer, "__dict__", {})
     found += [own.get(name) for name in _WRAPPED]

@@ -45,7 +45,7 @@ def _tell_lost(what: str, remedy: str) -> None:
     relay(30, "adyton", f"--preload: {what} will not run in workers: {where}")
 
 
-#: Set while a process is forked that forks a worker.
+#: Whether a process is being forked that forks a worker.
 _forking = False
 
 
@@ -93,7 +93,7 @@ def end_fork(midwife: int, reader: int) -> int:
 
     worker = os.read(reader, 16)
     os.close(reader)
-    # Where the application has SIGCHLD ignored, the kernel has reaped it.
+    # If the application has SIGCHLD ignored, the kernel has reaped the child.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(midwife, 0)
     return int(worker or 0)

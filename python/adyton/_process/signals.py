@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: What the server needs a signal for, which stays with it.
+#: Signals that stay with the server, and what it needs each of them for.
 REASONS = {
     signal.SIGTERM: "to stop",
     signal.SIGINT: "to stop",
@@ -45,7 +45,7 @@ def keep(
 
 
 class Keeper:
-    """What stands between the application and the signals of its process."""
+    """Keeps the server's signals from the application, and has the application's own handlers run."""
 
     def __init__(self, is_worker: bool, hear: Callable[[], int], tell: Callable[[str], None]) -> None:  # noqa: FBT001
         """Changes nothing yet."""
@@ -56,9 +56,9 @@ class Keeper:
         self._told: set[int] = set()
         #: Handlers that the application has for signals of the server.
         self._wanted: dict[int, Any] = {}
-        #: What tells of signals, once it is listened to.
+        #: Descriptor that tells of signals, once the keeper listens; -1 before.
         self._descriptor = -1
-        #: Whether it cannot be.
+        #: Whether the keeper cannot listen.
         self._is_deaf = False
         self._set = signal.signal
         self._set_wakeup = signal.set_wakeup_fd
@@ -138,7 +138,7 @@ class Keeper:
 
 
 def _is_of_application(handler: object) -> bool:
-    """Whether it is a function, and neither the interpreter's nor one that ``asyncio`` sets for a while."""
+    """Whether a handler is a function, neither the interpreter's nor one that ``asyncio`` sets."""
     function = handler.func if isinstance(handler, functools.partial) else handler
     module = getattr(function, "__module__", None) or ""
     return (

@@ -1,4 +1,4 @@
-"""Where the threads of a process are: asked, at a signal, and at a fault."""
+"""Tells where the threads of a process are: when asked, at a signal, and at a fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def prepare_worker() -> None:
     import faulthandler
 
     faulthandler.enable(2)
-    # A command of this program to itself, and what that is told, stand before it.
+    # A command of this program to itself, and its argument, stand before the user's command line.
     del sys.argv[1:3]
 
 
@@ -45,7 +45,7 @@ def write_stack_at_signal(file: int) -> int:
 
 
 def stacks() -> str:
-    """Where every thread is but this one, which only asks; those that are in the application come first."""
+    """Returns where every thread is but this one, which only asks; those in the application come first."""
     import threading
     from traceback import format_stack
 

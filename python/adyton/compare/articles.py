@@ -13,4 +13,4 @@ ARTICLES = [
 ]
 """42 of them make a page of 7 KB."""
 NAMES = ("number", "name", "price", "text")
-"""What each of them is made of."""
+"""Parts of each article."""

@@ -38,7 +38,7 @@ TWICE = "adyton-wsgi"
 """This peer takes part twice: how far the two differ is the noise of the page."""
 
 QUICK_S = 90.0
-"""What a comparison may take that is not told otherwise."""
+"""Time that a comparison may take unless it is told otherwise."""
 
 GOOD, BAD, USAGE = 0, 1, 2
 
@@ -61,7 +61,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(words: Sequence[str]) -> int:
-    """Does it."""
+    """Does what the command line asks for."""
     options = parser().parse_args(words)
     PROGRAMS.update(options.program)
     peers = read_peers()

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 DEBIAN = Path("/usr/lib/postgresql")
 """Debian has a folder for each version there, with its programs in `bin`."""
 USERS = ("postgres", "nobody")
-"""It refuses to be run by root: the first of these users that there is has its files then."""
+"""PostgreSQL refuses to be run by root: then the first of these users that exists owns its files."""
 NAME = "compare"
-"""Of the database, and of its user."""
+"""Name of the database, and of its user."""
 START_S = 60.0
 LOOK_S = 0.01
-"""Between two looks whether it has started."""
+"""Time between two looks whether it has started."""
 CONNECTIONS_MAX = 1000
 """Each thread of a server may keep one: Apache has 150 of them in each process."""
 INSTALL = "PostgreSQL is not installed: `apt-get install postgresql`"
@@ -41,14 +41,14 @@ INSTALL = "PostgreSQL is not installed: `apt-get install postgresql`"
 
 @dataclass(frozen=True)
 class Database:
-    """A database that runs, or does not."""
+    """A database that runs, or the reason why it does not."""
 
     socket: Path | None = None
     """The folder of its socket."""
     leaders: frozenset[int] = frozenset()
-    """Its processes are those of these sessions."""
+    """Leaders of the sessions that its processes are in."""
     why_not: str = ""
-    """Why there is none, and what to do."""
+    """Why there is no database, and what to do."""
 
 
 @contextlib.contextmanager
@@ -98,7 +98,7 @@ def running_database() -> Iterator[Database]:
             wait_until_ready(process, folder)
             yield Database(folder, frozenset({process.pid}))
         finally:
-            # At SIGTERM it would wait for clients that are still connected.
+            # PostgreSQL would wait at SIGTERM for clients that are still connected.
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -107,7 +107,7 @@ def running_database() -> Iterator[Database]:
 
 
 def as_another_user(folder: Path) -> list[str]:
-    """Gives a folder to a user who is not root, and returns what stands before the commands of that user."""
+    """Gives a folder to a user who is not root; returns the words before the commands of that user."""
     if os.geteuid():
         return []
     for user in USERS:

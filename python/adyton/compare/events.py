@@ -1,4 +1,4 @@
-"""What happens to a peer while it is loaded: its workers are replaced, or one of them is killed."""
+"""Events that happen to a peer under load: its workers are replaced, or one of them is killed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 RELOAD, KILL = "reload", "kill"
 TURN_S = 20.0
-"""Within which new workers have taken the place of the old ones; after that it is never."""
+"""Time in which new workers must have taken the place of the old ones; after that it is never."""
 LOOK_S = 0.01
-"""Between two looks at the processes."""
+"""Time between two looks at the processes."""
 REST_S = 0.3
-"""Between the end of an event and the next one."""
+"""Time between the end of an event and the next one."""
 
 
 @contextlib.contextmanager

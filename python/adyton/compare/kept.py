@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adyton.compare.results.rows import Row
 
 FOLDER = ".adyton-compare"
-"""In the working directory, as the reports that ``adyton bench`` keeps."""
+"""A folder in the working directory, as that of the reports that ``adyton bench`` keeps."""
 SCHEMA = "adyton-compare-kept/1"
 
 
@@ -43,7 +43,7 @@ class Kept:
         return int(data["rounds"]), float(data["seconds"])
 
     def save(self, rows: Sequence[Row], rounds: int, seconds: float) -> None:
-        """Keeps what there is after a round, in the place of what was kept before.
+        """Keeps all rounds until now, in the place of those kept before.
 
         A disk that is full must not end hours of measurements: what cannot be kept is not.
         """
@@ -56,20 +56,20 @@ class Kept:
             new.replace(self.path)
 
     def drop(self) -> None:
-        """Forgets them: the comparison is over."""
+        """Forgets the rounds: the comparison is over."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
             self.path.parent.rmdir()
 
 
 def told(row: Row) -> dict[str, Any]:
-    """Returns what a row has got so far."""
+    """Returns the rounds that a row has so far."""
     whole = asdict(row)
     return {name: whole[name] for name in ("shots", "problems", "spoilt", "discarded", "absent")}
 
 
 def fill(row: Row, data: dict[str, Any]) -> None:
-    """Gives a row what it had got. JSON has texts in the place of the numbers of rounds."""
+    """Gives a row the rounds that it had. JSON has texts in the place of the numbers of rounds."""
     row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
     row.problems = data["problems"]
     row.absent |= data["absent"]

@@ -1,4 +1,4 @@
-"""What a page tells of the machine and of this program: all on which figures depend, and no names."""
+"""Facts of the machine and of this program on a page: all on which figures depend, and no names."""
 
 from __future__ import annotations
 

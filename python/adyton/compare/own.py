@@ -17,19 +17,19 @@ class Own:
     application: str
     """The module of the folder ``served`` that has the page."""
     body: bytes
-    """What is right."""
+    """Body of a right answer."""
     sent: bytes = b""
-    """What each request sends, by POST; empty: it is a GET."""
+    """Data that each request sends, by POST; empty: it is a GET."""
     size: int = 0
-    """How many bytes it sends of that, again and again; 0: all of it, once."""
+    """Length of the request's body, which repeats ``sent``; 0: ``sent`` as it is."""
     kind: str = ""
-    """The type of what it sends."""
+    """Media type of the request's body."""
     is_chunked: bool = False
-    """Whether it sends that in chunks, without a length."""
+    """Whether the request's body is chunked, without a length."""
 
     @property
     def fields(self) -> dict[str, str]:
-        """The fields that say of a body what it is, by their names."""
+        """Header fields that describe the request's body, by their names."""
         return {"Content-Type": self.kind} | ({"Transfer-Encoding": "chunked"} if self.is_chunked else {})
 
     @property
@@ -42,7 +42,7 @@ class Own:
 
 
 LINE = b"%0249d\n" % 7
-"""What is uploaded is made of such lines."""
+"""Line that uploads are made of."""
 SIZES = {"64 KiB": 65_536, "1 MB": 1_000_000, "20 MB": 20_000_000}
 CHUNKED = "chunked"
 WAYS = {
@@ -52,7 +52,7 @@ WAYS = {
     "unread": b"nothing\n",
     CHUNKED: b"%(size)d bytes\n",
 }
-"""How an upload is read, and what the answer to it is. One that is sent in chunks is read in pieces."""
+"""Ways to read an upload, and the answer to each. One that is sent in chunks is read in pieces."""
 
 
 def uploads() -> dict[str, Own]:
@@ -100,14 +100,14 @@ STREAMS = {
     "file": Own("/file", "streams", LARGE),
 }
 DRIVERS = {"psycopg": "with_psycopg", "psycopg2": "with_psycopg2"}
-"""The modules that ask a database, by what they ask it with."""
+"""Modules that ask a database, by the driver that they use."""
 QUERIES = {
     "1 query": (1, "/1"),
     "5 queries": (5, "/5"),
     "1 query of 1 ms": (1, "/1/waiting"),
     "5 queries of 1 ms": (5, "/5/waiting"),
 }
-"""How many rows the pages ask for, one after the other, and their paths."""
+"""Number of rows that each page asks for, one after the other, and its path."""
 
 
 def of_database() -> dict[str, Own]:
@@ -121,21 +121,21 @@ def of_database() -> dict[str, Own]:
 
 
 OWN: dict[str, Own] = uploads() | of_frameworks() | STREAMS | of_database()
-"""By the names of the pages."""
+"""Pages with an application of their own, by name."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """What an application needs that need not be installed."""
+    """A package that an application needs, and that may be missing."""
 
     name: str
     pip: str
-    """What `pip` installs."""
+    """Packages for `pip`."""
     debian: str
-    """What `apt-get` installs for servers that run Debian's Python."""
+    """Packages for `apt-get`, for servers that run Debian's Python."""
 
     def how(self) -> str:
-        """Says that it is not installed, and what to do."""
+        """Says that the package is not installed, and what to do."""
         return (
             f"{self.name} is not installed: `python -m pip install {self.pip}`, or for a server that runs "
             f"Debian's Python `apt-get install {self.debian}`"
@@ -154,7 +154,7 @@ PACKAGES = {
     "psycopg2": Package("psycopg2", "psycopg2-binary", "python3-psycopg2"),
     "pyramid_jinja2": Package("pyramid-jinja2", "pyramid-jinja2", "python3-pyramid-jinja2"),
 }
-"""By the names of modules."""
+"""Packages by the names of their modules."""
 
 
 def how_to_install(module: str) -> str:

@@ -35,7 +35,7 @@ BODIES = {
     "compute": b"%d\n" % COMPUTED,
 } | {name: noise(name, size) for name, size in FILES.items()}
 BODIES |= {name: own.body for name, own in OWN.items()}
-"""What is right, byte by byte, by the name of the page."""
+"""Bodies of right answers, byte by byte, by the name of the page."""
 
 QUICK = {name: f"/{name}" for name in ("page", "wait", "pause", "upload", "compute")} | {"hello": "/"}
 MOUNTED = {f"static {name}": f"/static/{name}" for name in FILES}

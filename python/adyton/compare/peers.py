@@ -46,7 +46,7 @@ class Peer:
     """The name of its file, by which it is chosen."""
     name: str
     serves: tuple[str, ...]
-    """Which pages it has, and where: names in ``pages.PLACES``."""
+    """Pages that it has, and where: names in ``pages.PLACES``."""
     start: str
     """The command line; words in braces are replaced."""
     version: str
@@ -56,11 +56,11 @@ class Peer:
     base: str = ""
     """Stands before the paths of all pages."""
     forks: bool = False
-    """Each request has a process of its own, whose CPU time is counted nowhere when it has ended."""
+    """Whether each request has its own process, whose CPU time is counted nowhere when it has ended."""
     reload: str = ""
     """The signal at which its first process replaces all others, as `HUP`; empty: there is no such signal."""
     older: bool = False
-    """An older vintage of another peer, which takes part where it is named, and where one publishes."""
+    """Whether it is an older vintage of another peer: it takes part when named, and when one publishes."""
     quick: bool = False
     """Takes part even where there is no time for every mode of every server."""
     user: str = ""
@@ -76,7 +76,7 @@ class Peer:
     words: Mapping[str, str] = field(default_factory=dict)
     """Words in braces of its own."""
     asked: Mapping[str, str] = field(default_factory=dict)
-    """The same, with command lines that print what stands for them."""
+    """Further words in braces of its own, with the command lines that print their values."""
 
     @property
     def places(self) -> dict[str, str]:
@@ -85,7 +85,7 @@ class Peer:
 
     @property
     def missing(self) -> str:
-        """What it needs and is not installed; empty when it can run."""
+        """Programs, modules and files that it needs and that are missing; empty when it can run."""
         programs = [told_where(name) for name in self.needs if program(name) is None]
         modules = [name for name in self.modules if util.find_spec(name) is None]
         paths = [replaced(path, SYSTEM | dict(self.words)) for path in self.paths]
@@ -140,14 +140,14 @@ def read(file: Path) -> dict[str, Any]:
     if model is None:
         return table
     other = read(file.with_stem(model))
-    # Of several modes of one server, each says itself whether it is the one for which there is always time.
+    # Each mode of a server says itself whether it is the one for which there is always time.
     other.pop("quick", None)
     merged = {name: other.get(name, {}) | table.get(name, {}) for name in MERGED}
     return other | table | merged
 
 
 def program(name: str) -> str | None:
-    """Where a program is: as the command line says, beside this Python, or on the path."""
+    """Returns where a program is: as the command line says, beside this Python, or on the path."""
     return shutil.which(PROGRAMS.get(name, name), path=str(SCRIPTS)) or shutil.which(PROGRAMS.get(name, name))
 
 

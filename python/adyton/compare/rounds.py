@@ -15,9 +15,9 @@ from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import events, pages
 from adyton.compare.database import database_of
-from adyton.compare.results.figures import VALUES_MIN, is_known
 from adyton.compare.own import OWN
 from adyton.compare.peers import PeerError
+from adyton.compare.results.figures import VALUES_MIN, is_known
 from adyton.compare.results.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
 from adyton.compare.running import Seats, Size, is_right, running, seated
 from adyton.compare.scenarios import DEADLINE_S
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 1.7, 0.8
-"""What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
+"""Time of a start, and of a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 ROUNDS = ((10, 5.0), (7, 2.0), (6, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
 """Rounds, and the seconds that each measurement must get: the first pair that fits is taken."""
 HALVED_ROUNDS, HALVED_FEW = 6, 3
-"""With fewer rounds than that, half of the load is offered in the first; with little time, in this many."""
+"""With fewer than six rounds, half of the load is offered in the first one; with little time, in three."""
 LONGEST_S = 10.0
 """A longer measurement says nothing more."""
 PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
@@ -46,26 +46,26 @@ PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
 LEAD_S, PUBLISHED_LEAD_S = 0.3, 1.0
 """Load before each measurement, and at the most before one that is published."""
 STEADY = 0.05
-"""Two measurements that differ by less, one after the other: the peer is warm."""
+"""Difference between two measurements in a row below which the peer is warm."""
 HALVED_MIN = 2
-"""A half of which fewer requests are due within the measurement says nothing, and is not offered."""
+"""Fewest requests due in a measurement at half of the rate; with fewer, it is not offered."""
 KNOWN = frozenset({"foreign-load", GENERATOR})
-"""What works behind the listener is no stranger here; a rate that is the load's own is told as such."""
+"""Gates that may fail: work behind the listener is not foreign here, and a load's own limit is told."""
 FOREIGN_CPUS_MAX = 0.1
-"""What other programs may have of the CPUs of peer or load."""
+"""CPUs that other programs may use, of those of peer or load."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
-"""A peer has recovered after this many answers within that time; the last is how long that is waited for."""
+"""A peer has recovered after this many answers within that time; the last one limits the wait for it."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long all of it takes."""
+    """Times and rounds of a comparison."""
 
     rounds: int
     seconds: float
-    """Of each measurement."""
+    """Time of each measurement."""
     warm_up_s: float
-    """Of the first load, before anything is measured."""
+    """Time of the first load, before anything is measured."""
     tries: int
     """How often a peer is measured at most, until it is as fast as the time before."""
     halves: int
@@ -73,13 +73,13 @@ class Pace:
     lead_s: float = LEAD_S
     """Load before each measurement, while connections are made and the first answers come."""
     total_s: float = math.inf
-    """No round is begun that would not end within that time, but for the first ones."""
+    """Time within which a round must be able to end to be begun, but for the first ones."""
     least: int = 1
     """How many rounds are made, however long they take."""
     known_within: float | None = None
-    """A peer has no further rounds once its rates are known within that part of them; ``None``: never."""
+    """Part of the rates within which they must be known to end a peer's rounds; ``None``: never."""
     seed: int = 1
-    """What the order of the peers in each round is made of."""
+    """Seed of the order of the peers in each round."""
 
     @classmethod
     def within(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
@@ -95,7 +95,7 @@ class Pace:
 
     @classmethod
     def publish(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
-        """As long as honest figures need; with little time, rounds of shorter measurements."""
+        """Returns a pace that honest figures need; with little time, rounds of shorter measurements."""
         least = max(PUBLISHED_MIN_S, scenario.seconds_min)
         for halves in (10, VALUES_MIN, HALVED_FEW):
             # A third of a measurement is the load before it.
@@ -116,7 +116,7 @@ class Pace:
         )
 
     def __str__(self) -> str:
-        """How a page tells it."""
+        """Returns the pace as a page tells it."""
         rounds = str(self.rounds)
         if self.known_within is not None and self.rounds > VALUES_MIN:
             rounds = (
@@ -166,7 +166,7 @@ class How:
     pace: Pace
     seats: Seats
     database: Database
-    """What they may ask."""
+    """Database that the peers may ask."""
 
 
 def compare(  # noqa: PLR0913 - what is compared, how, and who is told
@@ -193,7 +193,7 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
 def compare_rounds(
     scenario: Scenario, rows: Sequence[Row], how: How, tell: Callable[[str], None], kept: Kept | None
 ) -> Pace:
-    """Does that with the database that the scenario needs."""
+    """Compares with the database that the scenario needs."""
     pace = how.pace
     done, before_s = kept.load(rows) if kept else (0, 0.0)
     seed = f"{pace.seed} from {done}" if done else pace.seed
@@ -252,7 +252,7 @@ def measure(scenario: Scenario, row: Row, number: int, how: How) -> None:
 
 
 def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], how: How) -> None:
-    """Does that with loads for which the peer has one application."""
+    """Puts those loads on a peer for which it has one application."""
     asked = set().union(*(load.asked for load in loads))
     closing, socket = scenario.closes, how.database.socket
     try:
@@ -356,7 +356,7 @@ class Bench:
     pace: Pace
     seats: Seats
     seed: int
-    """Of random arrivals: those of a round are the same for all peers."""
+    """Seed of random arrivals: those of a round are the same for all peers."""
     allowed: frozenset[str] = KNOWN
     """Gates of ``adyton bench`` that make no figure invalid."""
     database: frozenset[int] = frozenset()
@@ -387,7 +387,7 @@ class Bench:
         runs = [Run(load.pages, (*load.options, *offered, *lasting, *begun))]
         if load.beside:
             page, *options = load.beside
-            # It begins to load when the other one does, give or take a start, and must not end before it.
+            # This load begins when the other one does, give or take a start, and must not end before it.
             longer = ("-d", f"{int(1000 * (pace.seconds + 2 * lead_s))}ms")
             runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
@@ -399,10 +399,10 @@ class Bench:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats, self.database).since(before)
-        # What was spent before the measurement is taken off: it was as busy then.
+        # CPU time of the lead is taken off by its length: the peer was as busy then.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
-        # It may still work on pages whose clients have gone: they are no part of the next measurement.
+        # The peer may still work on pages whose clients have gone, which must not count for the next load.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],

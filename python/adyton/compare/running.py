@@ -38,28 +38,28 @@ if TYPE_CHECKING:
     from adyton.compare.peers import Peer
 
 START_S = 20.0
-"""From start to a right answer at the most."""
+"""Longest time from the start to a right answer."""
 PAGE_S = 10.0
-"""The same for another page, when one is right."""
+"""Longest time to a right answer for another page, when one page is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
-"""Of each process, where a peer can be told and no sweep says another number: Adyton's own default."""
+"""Threads of each process where a peer can be told and no sweep sets another number: Adyton's default."""
 LOOK_S = 0.002
-"""Between two looks whether it answers: so exactly it is told how long a start takes."""
+"""Time between two looks whether it answers: the time of a start is as exact."""
 ABSENT = http.HTTPStatus.NOT_IMPLEMENTED
 """The status with which an application says that something is not installed: see ``served/loader.py``."""
 CALM_S = 0.2
-"""Between two looks whether it is still busy with its start."""
+"""Time between two looks whether it is still busy with its start."""
 CALM_CPU_S = 0.02
-"""What it may use of a CPU between these."""
+"""CPU time that it may use between two of these looks."""
 CONFIGURE = (
     *("APACHE_", "GRANIAN_", "GUNICORN_", "H2O_", "NGINX", "UVICORN_", "UWSGI_"),
     *("PERL", "PHP", "PYTHON", "VIRTUAL_ENV"),
 )
-"""How the variables begin that would configure a peer, for which only its file must speak."""
+"""Prefixes of variables that would configure a peer, for which only its file must speak."""
 TOPOLOGY = Path("/sys/devices/system/cpu")
-"""Where Linux tells which CPUs are hyper-threads of one core."""
+"""Folder in which Linux tells which CPUs are hyper-threads of one core."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ class Size:
 
     @classmethod
     def usual(cls, cpus: int) -> Size:
-        """As the documentation of most has it: a process for each CPU. All have as many threads."""
+        """Returns the size in most documentation: a process for each CPU. All have as many threads."""
         return cls(cpus, THREADS, 2 * cpus + 1)
 
     @property
     def words(self) -> dict[str, object]:
-        """What stands for the words in braces that say it."""
+        """Values of the words in braces that tell the size."""
         return {
             "processes": self.processes,
             "threads": self.threads,
@@ -135,19 +135,19 @@ class Server:
     """A peer that runs."""
 
     urls: Mapping[str, str]
-    """By the names of the pages."""
+    """URLs by the names of the pages."""
     leaders: frozenset[int]
-    """Its processes are those of these sessions."""
+    """Leaders of the sessions that its processes are in."""
     forks: bool = False
     """See :attr:`Peer.forks`."""
     reload: int = 0
     """The number of :attr:`Peer.reload`; 0: there is no such signal."""
     start_s: float = 0.0
-    """From its start to its first right answer."""
+    """Time from its start to its first right answer."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """What to do about pages that it lacks because something is not installed, by their names."""
+    """Advice on pages that it lacks because something is not installed, by their names."""
     wrong: Mapping[str, str] = field(default_factory=dict)
-    """Why it does not have other pages right, by their names."""
+    """Reasons why it does not have other pages right, by their names."""
     how_it_ended: Callable[[], str] = str
     """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
 
@@ -218,7 +218,7 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
 
 
 def start_words(work: Path, port: int, size: Size, *, closing: bool = False) -> dict[str, object]:
-    """What stands for the words in braces that every peer has."""
+    """Returns the values of the words in braces that every peer has."""
     return {
         **SYSTEM,
         "port": port,
@@ -238,7 +238,7 @@ def write(peer: Peer, work: Path, words: Mapping[str, object], application: str)
 
 
 def as_user(peer: Peer, work: Path) -> list[str]:
-    """Returns what stands before the command of a peer that is not started by root."""
+    """Returns the words before the command of a peer that is not started by root."""
     if not peer.user or os.geteuid():
         return []
     shutil.chown(work, peer.user)
@@ -326,7 +326,7 @@ def answer_of(port: int, path: str, page: str, timeout_s: float = PAGE_S) -> tup
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     own = OWN.get(page)
     try:
-        # Who does not read a body may answer before it has come, and close.
+        # A server that does not read a body may answer before it has come, and close.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             if own and own.sent:
                 connection.request("POST", path, own.posted, own.fields, encode_chunked=own.is_chunked)

@@ -1,4 +1,4 @@
-"""What is asked of the peers, and what each column of the classic tables really was."""
+"""Scenarios: what is asked of the peers, and what each column of the classic tables really was."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ class Load:
     options: tuple[str, ...]
     """Options of ``adyton bench``."""
     name: str = ""
-    """What it is called where a scenario has several."""
+    """Name of the load, where a scenario has several."""
     pages: tuple[str, ...] = ("hello",)
-    """One is drawn for each request, all as often."""
+    """Pages of which one is drawn for each request, all as often."""
     half: tuple[str, ...] = ()
     """Options with which half of its rate is offered, too, for the times; empty: it is not."""
     times: float = 0.0
-    """Offered at this many times the rate of the load that is the measure; 0: as fast as it can."""
+    """Multiple of the measuring load's rate that is offered; 0: the load is as fast as it can."""
     is_measure: bool = False
-    """Whether it is that."""
+    """Whether this is the measuring load."""
     beside: tuple[str, ...] = ()
     """A page that is loaded meanwhile: its name, then options of ``adyton bench``."""
     recovers: bool = False
-    """Whether it is looked how soon a peer is itself again after it."""
+    """Whether it is measured how soon a peer has recovered after the load."""
     lead_s: float = 0.0
     """Load before the measurement, at least, because it takes so long until all connections are there."""
     event: str = ""
-    """What happens to the peer meanwhile, again and again: a name in ``events``; empty: nothing."""
+    """Event that happens to the peer meanwhile, again and again: a name in ``events``; empty: none."""
     group: str = ""
-    """With which its name begins: loads of a group stand in tables of their own."""
+    """Prefix of its name: loads of a group stand in tables of their own."""
 
     @property
     def asked(self) -> set[str]:
-        """All pages that it needs."""
+        """All pages that the load needs."""
         return {*self.pages, *self.beside[:1]}
 
     @property
@@ -60,7 +60,7 @@ class Load:
 
     @property
     def head(self) -> str:
-        """What stands above its column."""
+        """Head of the load's column."""
         return self.name.removeprefix(self.group).lstrip(" ,")
 
 
@@ -72,7 +72,7 @@ class Way:
     ours: tuple[str, ...]
     """Keys of Adyton's peers."""
     theirs: tuple[str, ...]
-    """Keys of Apache's, of which the classic table is."""
+    """Keys of Apache's peers, which are those of the classic table."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Scenario:
     figures: tuple[str, ...]
     """Columns of the page, by their titles in ``report.FIGURES``; with several loads each is a table."""
     classic: str
-    """What the column of the classic figure was, and is here."""
+    """Description of the classic figure's column: what it was, and what it is here."""
     of: str = "apache-static"
-    """To which peer the rates are compared, by its key; it counts as 1000."""
+    """Key of the peer that the rates are compared with; it counts as 1000."""
     allowed: frozenset[str] = frozenset()
     """Gates of ``adyton bench`` that make no figure invalid here, because they are what is asked about."""
     sizes: tuple[tuple[int, int], ...] = ()
@@ -113,11 +113,11 @@ class Scenario:
 
 
 ERRORS = frozenset({"answers", "listen-queue", "steady", "late", "little"})
-"""What an overloaded server is expected to show; the table tells how many."""
+"""Gates for what an overloaded server is expected to show; the table tells how many."""
 POISSON = ("--arrivals", "poisson")
 """Requests of open loops come independent of one another, as those of many users do."""
 HALF_CONNECTIONS = 16
-"""With fewer, requests that come by chance at once would wait for a connection, and not for the server."""
+"""With fewer connections, requests that come at once by chance would wait for one, not for the server."""
 PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
 SPEED = ("requests/s", "between", "rounds", "of 1000")
 COSTS = ("CPU us", "x floor")
@@ -309,7 +309,7 @@ THREADS = Scenario(
     seconds_min=1.0,
 )
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
-"""What is fast beside slow clients: next to nothing."""
+"""Options of the fast load beside slow clients: next to nothing."""
 READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
 SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spent:
-    """What was spent until some moment, or between two."""
+    """Time that was spent until some moment, or between two."""
 
     clock_s: float
     peer_s: float
-    """By the processes of the peer; those that have ended count only if their parent has waited for them."""
+    """CPU time of the peer's processes; an ended one counts only if its parent has waited for it."""
     load_s: float
-    """By this program and the loads that it has started, which have ended; and by a database."""
+    """CPU time of this program, of the loads that it has started, which have ended, and of a database."""
     server: Busy
-    """By all programs, on the CPUs of the server."""
+    """Time of all programs on the CPUs of the server."""
     other: Busy
-    """By all programs, on those of the load; as above where both have the same."""
+    """Time of all programs on the CPUs of the load; equal to ``server`` where both have the same CPUs."""
 
     @classmethod
     def now(cls, leaders: set[int], seats: Seats, database: frozenset[int] = frozenset()) -> Spent:
-        """Reads it; ``database`` are the leaders of a database that the peer asks."""
+        """Reads the times; ``database`` are the leaders of a database that the peer asks."""
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         load_s = children.ru_utime + children.ru_stime + time.process_time()
         load_s += _processes.cpu_s(set(database)) if database else 0.0

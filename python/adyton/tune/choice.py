@@ -13,16 +13,16 @@ class Choice:
     threads: int
 
     def __str__(self) -> str:
-        """As it is told."""
+        """Returns the choice as it is told."""
         return f"{plural(self.processes, 'process', 'es')} x {plural(self.threads, 'thread', 's')}"
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """For ``adyton serve``."""
+        """Options for ``adyton serve``."""
         return (f"--processes={self.processes}", f"--threads={self.threads}")
 
     def written(self, target: str) -> dict[str, str]:
-        """The same for every server that has such settings, by its name."""
+        """Returns the choice as settings of every server that has such settings, by its name."""
         processes, threads = self.processes, self.threads
         return {
             "Adyton": f"adyton serve {target} --processes {processes} --threads {threads}",

@@ -132,7 +132,7 @@ def columns() -> int:
 
 
 def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
-    """Returns what is to be done."""
+    """Returns the task that the command line asks for."""
     cpus, memory_bytes = granted()
     limits = Limits(
         cpus=cpus,

@@ -1,4 +1,4 @@
-"""What a choice would serve, from what one request costs."""
+"""Predicts what a choice would serve, from the cost of one request."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ENOUGH = 0.95
 
 @dataclass(frozen=True)
 class Cost:
-    """What one request takes, in seconds, and what a process takes, in bytes."""
+    """Cost of one request, in seconds, and of a process, in bytes."""
 
     service_s: float
-    """From sending to the last byte, of one request at a time."""
+    """Time from sending to the last byte, of one request at a time."""
     cpu_s: float
-    """CPU time of the server for it."""
+    """CPU time of the server for the request."""
     serial_s: float
     """The part of it in which no other thread of the process gets on: it keeps the interpreter."""
     shared_bytes: int
@@ -35,17 +35,17 @@ class Cost:
     unique_bytes: int
     """Memory of one worker alone."""
     interpreter_wait_s: float = 0.0
-    """What one request alone waits for the interpreter: other threads of the application have it."""
+    """Time that one request alone waits for the interpreter: other threads of the application have it."""
 
     @property
     def waiting_s(self) -> float:
-        """What is not CPU time: databases, other servers, disks."""
+        """Time that is not CPU time: databases, other servers, disks."""
         return max(0.0, self.service_s - self.cpu_s)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What there is."""
+    """CPUs and memory that there are, and the most processes and threads."""
 
     cpus: float
     memory_bytes: int
@@ -92,7 +92,7 @@ def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
     rates = {choice: predicted_rate(cost, choice, limits.cpus) for choice in tried}
     best = max(rates.values())
     promising = [choice for choice in tried if rates[choice] >= PROMISING * best]
-    # What is predicted to differ by less than a twentieth is tried in the order of its size.
+    # Choices that are predicted to differ by less than a twentieth are tried in the order of their size.
     promising.sort(key=lambda choice: (-round(20 * rates[choice] / best), choice))
     return promising[:count]
 
@@ -119,9 +119,9 @@ def processes_allowed(limits: Limits) -> list[int]:
 
 
 def wider(cost: Cost, limits: Limits, choice: Choice) -> list[str]:
-    """Returns of what a choice has as much as there may be, and the option that allows more.
+    """Returns what a choice has the most allowed of, with the option that allows more.
 
-    One thread as the limit is no such thing: the application is not thread-safe.
+    A limit of one thread does not count: the application is not thread-safe.
     """
     larger = [number for number in processes_allowed(limits) if number > choice.processes]
     found = []

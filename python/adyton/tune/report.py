@@ -1,4 +1,4 @@
-"""What is told: the table, one sentence of reason, a plot, and the settings for every server."""
+"""Tells the result: the table, one sentence of reason, a plot, and the settings for every server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TITLES = ("predicted/s", "in time/s", "rounds", "p99 ms", "MiB", "errors", "")
 PLOT_ROWS, PLOT_COLUMNS = 12, 60
 MIB = 2**20
 COLUMNS_MIN = 40
-"""Sentences are not broken into shorter lines than that."""
+"""Fewest columns into which a sentence is broken."""
 
 
 def cells(found: Found, trial: Trials) -> list[str]:
@@ -124,7 +124,7 @@ def confirmation(found: Found) -> str:
     if found.unconfirmed:
         return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}.{lower(found)}"
     verdict = "Confirmed" if found.holds else "NOT confirmed"
-    # Where not all answers are right, or not all came, the times are not those of all requests.
+    # If not all answers are right, or not all came, the times are not those of all requests.
     p99 = "" if gates(report) & COUNTED else f", p99 {report['response']['p99_us'] / 1000:.1f} ms"
     return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}.{lower(found)}"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 POINTS_MIN = 4
 """With fewer loads, three coefficients fit anything."""
 SINGULAR = 1e-12
-"""Equations of which so little is left when the others are taken away say nothing of their own."""
+"""Part of an equation below which it says nothing of its own, when the others are taken away."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Law:
     contention: float
     """The part of the work that is done one after the other."""
     coherency: float
-    """What each costs every other."""
+    """Cost of each request to every other."""
 
     def rate(self, load: float) -> float:
         """Returns the requests a second with ``load`` of them under way."""

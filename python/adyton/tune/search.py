@@ -37,45 +37,45 @@ GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""If that is not confirmed, lower rates are offered: the factor to the next, and how many at most."""
+"""Factor from a rate that is not confirmed to the next lower one, and how many are tried at most."""
 FIRST_PART = 0.5
 """The part of the confirmation's time that the first rate has."""
 IN_TIME = 0.99
-"""The part of the answers that has to be within the goal then."""
+"""Part of the answers that has to be within the goal in the confirmation."""
 CROWD = 4
 """Requests at once, on as many threads of one process: shows what they do to each other."""
 ALONE_PART = 0.1
-"""Of the whole time, for which requests come alone, and then among a few; starts come on top."""
+"""Part of the whole time for which requests come alone, and then among a few; starts come on top."""
 TRIALS_UNTIL, SCALING_UNTIL = 0.74, 0.87
-"""The parts of the whole time when these are over, with all starts; the confirmation has the rest."""
+"""Parts of the whole time at which these are over, with all starts; the confirmation has the rest."""
 SHORTEST_S = 0.5
 """The shortest trial, and the shortest confirmation."""
 WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
-"""The shortest that any load has."""
+"""Times of the shortest load."""
 MILLION = 1e6
 TRIES = 2
 """How often an invalid run is made before its reason is taken for that of the choice."""
 KNOWN = {"foreign-load"}
-"""What works behind the application, such as a database here, is no stranger."""
+"""Gate that may fail: work behind the application, such as that of a database here, is not foreign."""
 AT_LEAST = {"generator", "own-limits"}
-"""The load was at its own limit: the choice serves at least that much."""
+"""Gates that fail when the load was at its own limit: the choice serves at least that much."""
 COUNTED = {"answers", "late"}
-"""The confirmation counts what these say itself: every request that was due."""
+"""Gates whose faults the confirmation counts itself: it judges every request that was due."""
 
 
 class InvalidError(Exception):
-    """Nothing was measured that could be used; its text says why."""
+    """Raised when no measurement could be used; its text says why."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be tuned."""
+    """An application to tune, the load on it, and the limits."""
 
     target: str
     page: str
     settings: tuple[str, ...]
     check: str
-    """What of each body must be as in the first answer: ``--check`` of ``adyton bench``."""
+    """Part of each body that must be as in the first answer: ``--check`` of ``adyton bench``."""
     limits: Limits
     goal_s: float | None
     total_s: float
@@ -91,10 +91,10 @@ class Trials:
     """Right answers a second within the goal, by the number of the round."""
     p99s_s: list[float] = field(default_factory=list)
     memory_bytes: int = 0
-    """The most of all trials; 0 if it could not be seen."""
+    """Most memory in all trials; 0 if it could not be seen."""
     errors: int = 0
     at_least: bool = False
-    """In some round the load was at its own limit."""
+    """Whether in some round the load was at its own limit."""
     invalid: str = ""
     """Why a round has no figure, and the choice is out; empty while it is in."""
 
@@ -105,7 +105,7 @@ class Trials:
 
     @property
     def last(self) -> float:
-        """That of the last round."""
+        """Goodput of the last round."""
         return self.goodputs[max(self.goodputs)]
 
     def beside(self, other: Trials) -> tuple[float, float]:
@@ -118,7 +118,7 @@ class Trials:
 
 @dataclass
 class Found:
-    """Everything that was found."""
+    """Everything that the search found."""
 
     task: Task
     cost: Cost
@@ -136,7 +136,7 @@ class Found:
     confirmed: dict[str, Any]
     """The report of the open loop."""
     lower: list[dict[str, Any]]
-    """Those of lower rates, one after the other until one held; empty where none was needed."""
+    """Reports of lower rates, one after the other until one held; empty where none was needed."""
     doubts: list[str]
     fits: bool
     """Whether the winner needs no more memory than there may be."""
@@ -171,14 +171,14 @@ class Search:
         self.tell = tell
         self.began_s = time.monotonic()
         self.start_s = 0.0
-        """What a server's start and end took, the last time."""
+        """Time that a server's start and end took, the last time."""
         self.run_s = 0.0
-        """What a load took beside the time that it was told, the last time."""
+        """Time that a load took besides the time that it was told, the last time."""
         self.doubts: dict[str, str] = {}
         self.order = random.Random(1)  # noqa: S311 - the same order for the same task
 
     def run(self) -> Found:
-        """Does all of it."""
+        """Does the whole search."""
         cost = self.ask_alone()
         goal_s = whole_ms(self.task.goal_s or max(GOAL_OF * cost.service_s, GOAL_S_MIN))
         limits = self.task.limits

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adyton.tune.choice import Choice
 
 START_S = 60.0
-"""Until all workers serve; applications of some size take seconds."""
+"""Time until all workers serve; applications of some size take seconds."""
 LOOK_S = 0.05
 SAID_LINES = 20
 ORDINARY_ENDS = {"told", "limit", "not_started"}
@@ -42,11 +42,11 @@ class ServeError(Exception):
 
 @dataclass(frozen=True)
 class Waits:
-    """What requests have waited for the interpreter, until some moment."""
+    """Time that requests have waited for the interpreter, until some moment."""
 
     requests: int
     waited_s: float
-    """All of them together: one may wait several times, and several that come at once wait once."""
+    """All requests together: one may wait several times, and several that come at once wait once."""
 
     def for_each_since(self, before: Waits) -> float:
         """Returns what a request has waited since then, on average, in seconds."""

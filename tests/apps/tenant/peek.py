@@ -1,4 +1,4 @@
-"""What a tenant tells of itself, what it tries with what others have, and a page that waits for a file."""
+"""A tenant that tells of itself, tries what it may do with what others have, and waits for a file."""
 
 import os
 import platform

@@ -6,5 +6,5 @@ import os
 
 import pypiserver
 
-# "." is no password, but no file with passwords.
+# "." is no password: it names a file with passwords, of which there is none.
 application = pypiserver.app(roots=[os.environ["SITE_DATA"]], password_file=".", authenticate=[])  # noqa: S106

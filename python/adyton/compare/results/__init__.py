@@ -1,1 +1,1 @@
-"""What a comparison has found: rows, figures with their noise, and the page that shows them."""
+"""Results of a comparison: rows, figures with their noise, and the page that shows them."""

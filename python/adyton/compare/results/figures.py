@@ -14,7 +14,7 @@ VALUES_MIN = 6
 """With fewer no interval has the confidence: the median is outside of five values one time in sixteen."""
 CONFIDENCE = 0.95
 FEW, NO_DIFFERENCE, NOT_KNOWN = "too few rounds", "no difference", "not known"
-"""What is said where there is nothing more to say."""
+"""Verdicts without a figure."""
 DRAWS = 2_000
 """Samples that are drawn for an interval."""
 
@@ -49,7 +49,7 @@ def sure(values: Sequence[float]) -> tuple[float, float]:
     ordered, count = sorted(values), len(values)
     outside = 0.0
     for place in range((count + 1) // 2):
-        # How often no more than ``place`` values lie on one side of the median.
+        # The probability that no more than ``place`` values lie on one side of the median.
         outside += 2 * math.comb(count, place) / 2**count
         if outside > 1 - CONFIDENCE:
             return ordered[max(0, place - 1)], ordered[-max(1, place)]

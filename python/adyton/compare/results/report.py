@@ -28,16 +28,16 @@ from adyton.compare.results.ways import sides_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from adyton.compare.rounds import Pace
     from adyton.compare.results.rows import Discarded, Row, Shot
+    from adyton.compare.results.ways import Side, Sides
+    from adyton.compare.rounds import Pace
     from adyton.compare.running import Seats
     from adyton.compare.scenarios import Load, Scenario
-    from adyton.compare.results.ways import Side, Sides
 
 WIDTH = 110
-"""Of text below the tables."""
+"""Width of the text below the tables."""
 SERVER = "server"
-"""What stands above names of rows that have a version."""
+"""Head of the column of names, where the rows have a version."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Line:
     is_least: bool = False
     """Whether the load was at its own limit in some round: the rate is at least that."""
     rate_interval: tuple[float, float] = (0.0, 0.0)
-    """With 95 % confidence; of few rounds the slowest and the fastest."""
+    """Bounds of the rate, with 95 % confidence; of few rounds the slowest and the fastest."""
     of_thousand: float | None = None
     """The rate, where that of static files is 1000; ``None`` without static files."""
     classic: int | None = None
-    """Its figure in the classic table."""
+    """The peer's figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
     """The ratio to the peer that takes part twice, and its interval, by what the scenario is judged by."""
     to_ours_bound: str = ""
@@ -77,7 +77,7 @@ class Line:
     p99_is_least: bool = False
     errors: int = 0
     due: int = 0
-    """Requests of which these are a part."""
+    """Requests of which the errors are a part."""
     answered_percent: float = 0.0
     memory_mib: float | None = None
     megabytes: float = 0.0
@@ -91,17 +91,17 @@ class Line:
     slow_lost: int | None = None
     """Requests of slow clients that were cut off, refused or wrong; ``None`` without such clients."""
     slow_begun: int | None = None
-    """Requests of which these are a part."""
+    """Requests of slow clients that were begun."""
     start_ms: float = 0.0
-    """From its start to its first right answer."""
+    """Time from its start to its first right answer."""
     events: int = 0
-    """What happened under the load, in all rounds."""
+    """Events that happened under the load, in all rounds."""
     turn_s: float | None = None
-    """How long one of them took."""
+    """Time that one event took."""
     is_of_cpus: bool = False
     """The CPU time is that of the server's CPUs, because the peer's processes end unseen."""
     unsteady: int = 0
-    """Rounds in which it was not as fast as just before."""
+    """Rounds in which the peer was not as fast as just before."""
     spoilt: list[str] = field(default_factory=list)
     """Why measurements did not count, each for itself."""
     is_absent: bool = False
@@ -119,7 +119,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Page:
-    """All that is told."""
+    """All that the page tells."""
 
     scenario: Scenario
     lines: list[Line]
@@ -132,11 +132,11 @@ class Page:
     configurations: list[Configuration]
     rounds: Mapping[str, Any]
     discarded: Mapping[str, Any]
-    """What was measured and does not count, by row and load."""
+    """Measurements that do not count, by row and load."""
     ways: list[Sides] = field(default_factory=list)
     """Ways to run Python beside the classic table."""
     interrupted: bool = False
-    """Whether it ends before its time."""
+    """Whether the comparison ended before its time."""
 
     @classmethod
     def of(  # noqa: PLR0913 - all that it is made of
@@ -221,14 +221,14 @@ def finite(table: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Beside:
-    """What the rows under one load are compared with."""
+    """Rows that the others under one load are compared with."""
 
     scenario: Scenario
     load: Load
     ours: Row | None
     """The peer that takes part twice, when both times are valid."""
     again: Row | None
-    """Its other time, then."""
+    """The row of its second time, when both are valid."""
     static: Row | None
     floor: Row | None
 
@@ -257,7 +257,7 @@ class Beside:
         return {title: self.noise_of(MEASURED[title]) for title in figures if title in MEASURED}
 
     def noise_of(self, figure: Callable[[Shot], float | None]) -> float | None:
-        """Returns it for one figure."""
+        """Returns the noise of one figure."""
         first, second = self.both(figure)
         return noise(first, second) if len(ratios(second, first)) >= VALUES_MIN else None
 
@@ -342,7 +342,7 @@ class ToOurs:
 
     @classmethod
     def between(cls, lows: Sequence[float], highs: Sequence[float], noise: float) -> ToOurs:
-        """Makes it of the least and the most that each round's ratio may be: the same, where all is known."""
+        """Makes it of the least and the most of each round's ratio, which are equal where all is known."""
         low, high = median(lows), median(highs)
         says = verdict_between(lows, highs, noise)
         within = interval(lows)[0], interval(highs)[1]
@@ -425,7 +425,7 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "turn s": lambda each: number(each.turn_s, ".2f"),
     "beside ours": to_ours_text,
 }
-"""What a column shows, by its title."""
+"""Text of each column for a line, by the column's title."""
 
 
 def known(time: Time) -> float | None:
@@ -456,7 +456,7 @@ MOST: dict[str, Callable[[Shot], float | None]] = {
     "p50 ms": lambda shot: shot.percentile_ms("p50_us").most,
     "p99 ms": lambda shot: shot.percentile_ms("p99_us").most,
 }
-"""Those of them of which only bounds may be known."""
+"""Upper bounds of the figures of which only bounds may be known."""
 
 
 @dataclass(frozen=True)
@@ -469,7 +469,7 @@ class Table:
     note: str = ""
     """How far two runs of the same peer differ in these figures; or of what they are."""
     first: str = SERVER
-    """What the names are of."""
+    """Head of the column of names."""
 
 
 def tables(page: Page) -> list[Table]:
@@ -581,7 +581,7 @@ def text(page: Page) -> str:
 
 
 def notes(page: Page) -> list[str]:
-    """Returns what stands below the tables."""
+    """Returns the text below the tables."""
     out = []
     if page.interrupted:
         out.append("It was interrupted: this is of the rounds until then, the last of which is not whole.")
@@ -624,7 +624,7 @@ def notes_of_absence(lines: Sequence[Line]) -> list[str]:
 
 
 def notes_of_bounds(lines: Sequence[Line]) -> list[str]:
-    """Says what is meant by signs before figures."""
+    """Explains the signs before figures."""
     out = []
     if any(each.is_least for each in lines):
         out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")

@@ -22,11 +22,11 @@ FOREIGN, SILENCE, START, RUN = "strangers", "silence", "start", "run"
 """Reasons beside the gates of ``adyton bench``: other programs used the CPUs, nothing came of any
 request, no right answer yet, no right answer any more."""
 SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, SILENCE, START}
-"""A measurement like that does not count, and another one may be good; all else is the peer's fault."""
+"""Reasons why a measurement does not count and another may be good; all else is the peer's fault."""
 FLOOR = "floor"
 """The peer that is no server: CPU times are told as multiples of its own, too."""
 AGAIN = " (again)"
-"""Behind the name of the peer that takes part twice."""
+"""Suffix of the name of the peer that takes part twice."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class Shot:
     """CPU time of all processes of the peer; where they end unseen, of its CPUs."""
     memory_bytes: int | None
     half: list[dict[str, Any]] = field(default_factory=list)
-    """The same at half of the rate."""
+    """Reports at half of the rate."""
     beside: dict[str, Any] | None = None
     """The report of the page that was loaded meanwhile."""
     recovered_s: float | None = None
-    """From the end of the load until the peer was itself again; infinite when that took too long."""
+    """Time from the end of the load until the peer had recovered; infinite when that took too long."""
     foreign_cpus: float = 0.0
     """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
     start_s: float = 0.0
-    """From the start of the peer to its first right answer, in this round."""
+    """Time from the start of the peer to its first right answer, in this round."""
     turns_s: list[float] = field(default_factory=list)
     """How long each event took that happened meanwhile; infinite when that was too long."""
     is_steady: bool = True
@@ -94,7 +94,7 @@ class Shot:
 
     @property
     def turn_s(self) -> float | None:
-        """How long an event took, as a rule; none without one."""
+        """The usual time of an event; none without an event."""
         return median(self.turns_s) if self.turns_s else None
 
     @property
@@ -104,7 +104,7 @@ class Shot:
 
     @property
     def due(self) -> int:
-        """Requests of which these are a part: all that were due."""
+        """Requests of which the errors are a part: all that were due."""
         reports = [*self.reports, *self.half]
         return sum(report["counts"]["sent"] + report["never_sent"] for report in reports)
 
@@ -122,7 +122,7 @@ class Shot:
 
     @property
     def megabytes(self) -> float:
-        """A second, of bodies."""
+        """Megabytes of bodies a second."""
         return float(sum(report["body_bytes"] / report["seconds"] for report in self.reports) / 1e6)
 
     @property
@@ -153,7 +153,7 @@ class Discarded:
     round: int
     why: list[str]
     shot: Shot
-    """At half of the rate, too, it is the reports of that."""
+    """The measurement; that at half of the rate is one of its own."""
 
 
 @dataclass
@@ -164,15 +164,15 @@ class Row:
     size: Size
     again: bool = False
     shots: dict[str, dict[int, Shot]] = field(default_factory=dict)
-    """By the name of the load, and the number of the round."""
+    """Measurements by the name of the load, and the number of the round."""
     problems: dict[str, list[str]] = field(default_factory=dict)
-    """By the name of the load: what the server did wrong, or this program. Then there are no figures."""
+    """Faults of the server, or of this program, by the name of the load. Then there are no figures."""
     spoilt: dict[str, dict[int, list[str]]] = field(default_factory=dict)
-    """By the name of the load, and the number of the round: why a measurement does not count."""
+    """Reasons why a measurement does not count, by the name of the load, and the number of the round."""
     discarded: dict[str, list[Discarded]] = field(default_factory=dict)
-    """By the name of the load: what was measured, and does not count."""
+    """Measurements that do not count, by the name of the load."""
     absent: dict[str, str] = field(default_factory=dict)
-    """By the name of the load: what is not installed that its pages need, and what to do."""
+    """Packages that the pages of a load lack, and what to do, by the name of the load."""
 
     @property
     def name(self) -> str:
@@ -181,7 +181,7 @@ class Row:
 
     @property
     def was_tried(self) -> bool:
-        """Whether anything is known of it."""
+        """Whether anything is known of the row."""
         return bool(self.shots or self.problems or self.spoilt or self.absent)
 
     def takes(self, load: Load) -> bool:

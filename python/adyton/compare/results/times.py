@@ -14,11 +14,11 @@ PERCENTILES = {"p50_us": 50.0, "p99_us": 99.0}
 
 @dataclass(frozen=True)
 class Time:
-    """A time, or what is known of it."""
+    """A time, or the bounds within which it is known."""
 
     least: float
     most: float
-    """The same where it is known; infinite where it is only known to be no less."""
+    """Equal to ``least`` where the time is known; infinite where it is only known to be no less."""
 
     @classmethod
     def slowest(cls, times: Iterable[Time]) -> Time:
@@ -28,11 +28,11 @@ class Time:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is; a time without end is."""
+        """Whether the time is known; a time without end is known, too."""
         return self.least == self.most
 
     def __truediv__(self, by: float) -> Time:
-        """Returns it in another unit."""
+        """Returns the time in another unit."""
         return Time(self.least / by, self.most / by)
 
 

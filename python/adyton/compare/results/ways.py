@@ -24,12 +24,12 @@ class Side:
     """One server's row of a way."""
 
     name: str
-    """Of the row."""
+    """Name of the row."""
     problems: list[str] = field(default_factory=list)
     """Why there are no figures; empty when there are."""
     errors: int = 0
     due: int = 0
-    """Requests of which these are a part."""
+    """Requests of which the errors are a part."""
     of_thousand: float | None = None
     """The rate, where that of the server's own static files is 1000; ``None`` without these."""
     per_cpu_s: float = 0.0

@@ -1,4 +1,4 @@
-"""The same pages from WSGI, ASGI, a plain handler and mod_python: quick ones, slow ones, and files."""
+"""Pages for WSGI, ASGI, a plain handler and mod_python alike: quick ones, slow ones, and files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FILES = HERE.parent / "files" / "static"
 BODY = b"Hello World!"
 QUERY = "SELECT number, name, price, text FROM articles ORDER BY number"
 WAITS_S = {"/wait": 0.1, "/pause": 0.01}
-"""How long the pages take that wait, as for another server or a database."""
+"""Time that pages take which wait, as for another server or a database."""
 SHORT = b"Not all of the body has come.\n"
-"""What is wrong about an upload."""
+"""Answer to an upload that is cut short."""
 COMPUTE_TURNS = 60_000
 """Turns of the loop in the page that computes: some milliseconds."""
 COMPUTED = sum(number * number % 7 for number in range(COMPUTE_TURNS))

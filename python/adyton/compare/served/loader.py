@@ -30,7 +30,7 @@ class Absent:
 
 
 def loaded() -> Any:  # noqa: ANN401 - whatever a framework makes of an application
-    """Returns the application, or what says that it cannot be there."""
+    """Returns the application, or one that says that it cannot be there."""
     # mod_wsgi runs this file without its folder on the path.
     sys.path.insert(0, str(HERE))
     try:

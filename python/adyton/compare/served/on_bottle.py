@@ -36,6 +36,6 @@ def message() -> dict[str, Any]:
 
 @application.post("/form")
 def form() -> str:
-    """What a form says."""
+    """The fields of a form."""
     response.content_type = "text/plain"
     return f"{request.forms['name']}: {request.forms['strings']} strings"

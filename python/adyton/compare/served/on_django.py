@@ -47,7 +47,7 @@ def message(_request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt  # The client is no browser: it has no cookie and no token.
 def form(request: HttpRequest) -> HttpResponse:
-    """What a form says."""
+    """The fields of a form."""
     text = f"{request.POST['name']}: {request.POST['strings']} strings"
     return HttpResponse(text, content_type="text/plain")
 

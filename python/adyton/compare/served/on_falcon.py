@@ -40,7 +40,7 @@ class Message:
 
 
 class Form:
-    """What a form says."""
+    """The fields of a form."""
 
     def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
         """Answers."""

@@ -34,5 +34,5 @@ def message() -> dict[str, Any]:
 
 @application.post("/form")
 def form() -> Response:
-    """What a form says."""
+    """The fields of a form."""
     return Response(f"{request.form['name']}: {request.form['strings']} strings", mimetype="text/plain")

@@ -22,17 +22,17 @@ def hello(_request: Request) -> Response:
 
 
 def page(_request: Request) -> dict[str, Any]:
-    """What the template is told."""
+    """Values for the template."""
     return {"articles": ARTICLES}
 
 
 def message(_request: Request) -> dict[str, Any]:
-    """What becomes JSON."""
+    """The value that becomes JSON."""
     return {"message": "Hello World!"}
 
 
 def form(request: Request) -> str:
-    """What a form says."""
+    """The fields of a form."""
     return f"{request.POST['name']}: {request.POST['strings']} strings"
 
 

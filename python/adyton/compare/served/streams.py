@@ -14,13 +14,13 @@ FILE = Path(__file__).resolve().parent.parent / "files" / "static" / "stream.bin
 PIECE = b"0123456789abcde\n" * 1024
 """16 KiB."""
 PIECES = 64
-"""They make 1 MB (1 MiB)."""
+"""Pieces of a stream, which make 1 MB (1 MiB)."""
 SMALL = b"%099d\n"
 SMALL_PIECES = 1000
 EVENT = b"id: %d\ndata: The string is tuned.\n\n"
 EVENTS = 10
 EVENT_S = 0.005
-"""The application waits so long before each event."""
+"""Time that the application waits before each event."""
 
 
 def large() -> Iterator[bytes]:
@@ -48,7 +48,7 @@ STREAMS: dict[str, tuple[Callable[[], Iterator[bytes]], str, int | None]] = {
     "/small": (small, "text/plain", None),
     "/events": (events, "text/event-stream", None),
 }
-"""What is yielded, its type, and how much the head says that there is."""
+"""Functions that yield bodies, by the path: with the media type, and the length that the head tells."""
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

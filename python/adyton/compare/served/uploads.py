@@ -16,12 +16,12 @@ PIECE_BYTES = 65536
 
 
 def whole(body: InputStream, length: int) -> bytes:
-    """Reads all of it at once."""
+    """Reads all of the body at once."""
     return b"%d bytes\n" % len(body.read(length))
 
 
 def pieces(body: InputStream, length: int) -> bytes:
-    """Reads pieces of it, and keeps none."""
+    """Reads pieces of the body, and keeps none."""
     left = length
     while left and (piece := body.read(min(left, PIECE_BYTES))):
         left -= len(piece)

@@ -16,7 +16,7 @@ SOCKET = (Path(__file__).resolve().parent / "socket").read_text("utf-8")
 QUERY = "SELECT number, name, price FROM articles WHERE number = %s"
 WAITING = "SELECT number, name, price, pg_sleep(0.001) FROM articles WHERE number = %s"
 CONNECTIONS_MAX = 16
-"""Of each process: as many as it has threads, where it can be told."""
+"""Connections of each process: as many as it has threads, where it can be told."""
 
 pool = ConnectionPool(
     f"host={SOCKET} dbname=compare user=compare",

@@ -1,4 +1,4 @@
-"""What is kept of a book."""
+"""Model of a book on the shelf."""
 
 from django.db import models
 

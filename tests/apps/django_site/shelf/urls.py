@@ -1,4 +1,4 @@
-"""Where everything is."""
+"""Paths of all pages."""
 
 from books import views
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""What the server is told to serve: `adyton serve shelf.wsgi:application`."""
+"""The application that the server is told to serve: `adyton serve shelf.wsgi:application`."""
 
 import os
 
