@@ -95,11 +95,13 @@ impl Level {
         };
         let path = root.path().join(OsStr::from_bytes(folder));
         let url = if folder.is_empty() { url.to_vec() } else { [url, b"/", folder].concat() };
+        // Thousands of levels are kept, so the list of files is no longer than it must be.
+        let names = forms.iter().map(|files| files.names.len()).sum();
         let mut level = Level {
             says: Ok(Vec::new()),
             looked_ms: 0,
             folder: (place, meta),
-            files: Vec::new(),
+            files: Vec::with_capacity(names),
             others: Vec::new(),
             is_settled: true,
             mistakes: Vec::new(),

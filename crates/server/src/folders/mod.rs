@@ -48,8 +48,8 @@ pub use self::runs::{PageRule, ProgramRule, RunRules};
 const LOOK_EVERY_MS: u64 = 500;
 
 /// Paths and folders that are remembered, each, in each of two generations; others are found again as they are asked for. Each path
-/// that is remembered exists.
-const REMEMBERED_MAX: usize = 4096;
+/// that is remembered exists. A table of 4,096 buckets holds so many before it grows to twice its size.
+const REMEMBERED_MAX: usize = 4096 / 8 * 7;
 
 /// The folders beneath that of a route, of which each may say how it is served.
 pub struct Folders {
