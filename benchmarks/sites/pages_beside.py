@@ -2,9 +2,10 @@
 
 `pages_beside.py --python PYTHON [--seconds N] [--rounds N]` prints a table. PYTHON has Adyton, the peers,
 Flask and psycopg (`make peers`); PostgreSQL is Debian's. Servers have one process with 16 threads on CPU 0,
-the load is on CPU 1. The pages are asked for at half of the rate that a server has shown for them alone (an
-open loop); a second load is what goes on beside: 50 clients that send uploads a byte at a time, 50 that read
-an answer of 1 MB slowly, one page that computes. A round asks for all rows; figures are medians of rounds.
+the load is on CPU 1. The pages are asked for at half of the rate that the slowest of the servers has shown
+for them alone (an open loop), the same rate for all. A second load goes on beside: 50 clients that send
+uploads a byte at a time, 50 that read an answer of 1 MB slowly, or one page that computes. A round asks for
+all rows; figures are medians of rounds.
 """
 
 from __future__ import annotations
@@ -174,30 +175,29 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> None:
     """Print a row for each load and server: p99 alone, and beside each of the others."""
     duration = ("-d", f"{arguments.seconds}s", "--warm-up", "1s")
     for load in LOADS:
-        rates = {
-            name: PART_OF_RATE * bench.report(port, load, "-d", "2s", "--warm-up", "1s")["rate"]
+        alone = {
+            name: bench.report(port, load, "-d", "2s", "--warm-up", "1s")["rate"]
             for name, port in PORTS.items()
         }
+        rate = PART_OF_RATE * min(alone.values())
         found: dict[tuple[str, str], list[Shot]] = {}
         wrong = dict.fromkeys(PORTS, 0)
         for _ in range(arguments.rounds):
             for beside in BESIDES:
                 for name, port in PORTS.items():
                     with bench.beside(port, beside):
-                        report = bench.report(port, load, "--rate", f"{rates[name]:.0f}", *duration)
+                        report = bench.report(port, load, "--rate", f"{rate:.0f}", *duration)
                     counts = report["counts"]
                     wrong[name] += counts["sent"] - counts["right"] - counts["in_flight"]
                     shot = Shot(
                         p99_ms=report["response"]["p99_us"] / 1000,
-                        answered=counts["right"] / (rates[name] * arguments.seconds),
+                        answered=counts["right"] / (rate * arguments.seconds),
                     )
                     found.setdefault((name, beside.name), []).append(shot)
         for name in PORTS:
-            cells = (shown(found[name, beside.name]) for beside in BESIDES)
-            print(
-                f"| {load.name} | {name} | {rates[name]:.0f} | {' | '.join(cells)} | {wrong[name]} |",
-                flush=True,
-            )
+            rates = f"{alone[name]:.0f} | {rate:.0f}"
+            cells = " | ".join(shown(found[name, beside.name]) for beside in BESIDES)
+            print(f"| {load.name} | {name} | {rates} | {cells} | {wrong[name]} |", flush=True)
 
 
 def shown(shots: list[Shot]) -> str:
@@ -240,9 +240,10 @@ def main() -> None:
             stack.enter_context(serving(f"beside-{name.split(',')[0]}", PORTS[name], command, 0))
         for port in PORTS.values():
             await_answer(port)
-        print("p99 in ms, median of the rounds (shortest..longest); rate: requests a second that are due")
-        print(f"| pages | server | rate | {' | '.join(beside.name for beside in BESIDES)} | not right |")
-        print(f"| --- | --- | --- |{' --- |' * len(BESIDES)} --- |")
+        print("p99 in ms, median of the rounds (shortest..longest); due: requests a second that are due")
+        besides = " | ".join(beside.name for beside in BESIDES)
+        print(f"| pages | server | rate alone | due | {besides} | not right |")
+        print(f"| --- | --- | --- | --- |{' --- |' * len(BESIDES)} --- |")
         measure(Bench(Path(python).with_name("adyton"), folder), arguments)
 
 
