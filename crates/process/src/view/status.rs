@@ -1,5 +1,5 @@
-//! The state of a server: one structure that the supervisor fills. The JSON at `/status`, the metrics, `adyton status`
-//! and `adyton top` come from it.
+//! The state of a server: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics,
+//! `adyton status` and `adyton top`.
 //!
 //! The reading program may be of another version than the writing one: a missing field is empty, or 0.
 

@@ -1,4 +1,4 @@
-"""What stands in few files."""
+"""Settings that stand in few files."""
 bind = "localhost"
 workers = 4
 colour = "red"

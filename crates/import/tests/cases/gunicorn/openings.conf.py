@@ -1,4 +1,4 @@
-"""What code may say, and is not run."""
+"""Assignments that code may make, and that are not run."""
 import os
 from settings import *
 
