@@ -302,7 +302,7 @@ def test_traceback_in_development(crowd: Callable[..., Crowd], tmp_path: Path, k
         log = server.wait_for_log("ZeroDivisionError: division by zero")
 
     assert f'Traceback (most recent call last):\n  File "{target}", line ' in log
-    assert "_develop.py" not in log
+    assert "_application" not in log
 
 
 def test_not_as_a_service() -> None:
