@@ -23,6 +23,7 @@
 //! | `groups/` | groups with workers of their own |
 //! | `lines/` | messages between a supervisor and its workers |
 //! | `supervisor/` | the supervisor: it hears, looks, and acts |
+//! | `plan`, `grant` | what a supervisor is to do, and what the kernel grants it |
 //! | `control/` | questions and orders from outside |
 //! | `view/` | the state of a server, for people and programs |
 //!

@@ -13,6 +13,7 @@
 //! | `cgi/` | scripts |
 //! | `cache/` | answers that are kept for other clients |
 //! | `threads/` | the threads that drive loops and call the application |
+//! | `server`, `app`, `config` | the server as a whole, the application that it asks, its limits |
 //! | `board/`, `access_log/` | numbers that other processes read, and the log of answers |
 
 #![forbid(unsafe_code)]

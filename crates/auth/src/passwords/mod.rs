@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `password` | one hash, as files have it |
-//! | `htpasswd`, `htdigest` | files of users and hashes |
+//! | `password` | one hash: read, and compared by its form |
+//! | `htpasswd`, `htdigest` | files of users and hashes, and whether a password is right |
 //! | `groups` | files of groups |
 //! | `wrong` | mistakes in a file, line by line |
 

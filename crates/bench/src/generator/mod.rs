@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `generator` | the event loop of one thread |
+//! | `event_loop` | the event loop of one thread |
 //! | `connection`, `in_flight` | one connection, and how many requests are under way |
 //! | `arrivals`, `draw`, `random` | due times of requests, and the choice of the next one |
 //! | `probe`, `learnt` | the first answers, and what is known from them |

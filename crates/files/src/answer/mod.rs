@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `form` | a file ready to be sent |
 //! | `send` | an open file, or content in memory, as an answer |
-//! | `conditions`, `ranges` | conditional requests, and requests for parts of a file |
+//! | `conditions`, `ranges` | whether a file is sent, or 304, 412 or a part of it |
 //! | `compressing` | the choice of files that are compressed |
 //! | `listing` | the listing of a folder |
 //! | `replies`, `pages` | answers that need no file |

@@ -3,10 +3,10 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `fleet`, `slot` | all of them, by the sockets that they serve on |
-//! | `staff` | one worker process: how far it has come |
+//! | `staff` | one worker process: its state, and the limit that it has reached |
 //! | `cause`, `past`, `strangers` | workers that have ended: why, what they have left, and those that nobody knew yet |
 //! | `demand` | the number of workers, by demand |
-//! | `limits`, `jitter` | the ages and counts at which a worker is replaced |
+//! | `limits`, `jitter` | the ages and counts at which a worker is replaced, as numbers |
 //! | `backoff`, `pulse` | workers that fail again and again, and those that give no sign of life |
 //! | `nursery` | the prototypes that workers are forked from |
 //! | `action` | orders to the supervisor, as values |

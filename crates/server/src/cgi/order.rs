@@ -1,4 +1,4 @@
-//! The order to start a script: the variables of its request, and its folder.
+//! The order to start a script: its environment (the variables of its request and those of its route), and its folder.
 
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `turn` | a connection's turn, phase by phase |
 //! | `serve` | requests out of a buffer, answers into the output |
-//! | `routing` | a request answered by the route that its path takes |
+//! | `routing` | a request answered by the route that its path takes, or refused there (404, 429) |
 //! | `dispatch` | the choice of the thread that runs a request |
 //! | `admitting`, `checking`, `caching`, `redeeming` | waits of a request: for memory, a verdict, the answer to another, a ticket |
 //! | `scripting`, `script_answer` | scripts that are started, and heard |
