@@ -1,7 +1,9 @@
-"""Rules 1 to 28, each as bytes in and allowed outcome out, fed in every way."""
+"""Rules 1 to 28 of RULES.md, each as bytes in and allowed outcome out, fed in every way."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,3 +55,17 @@ def check_first(case: Case, responses: list[Response]) -> Response:
         assert case.told == {name: told[name] for name in case.told}
         assert case.fields == {name: told["fields"].get(name) for name in case.fields}
     return first
+
+
+def test_rules_are_told() -> None:
+    """RULES.md has each rule that a test cites, once."""
+    folder = Path(__file__).parent
+    told = re.findall(r"^(\d+)\. ", (folder / "RULES.md").read_text("utf-8"), re.MULTILINE)
+    texts = [path.read_text("utf-8") for path in folder.glob("test_*.py")]
+    cited = {case.rule for case in CASES} | {
+        int(number) for text in texts for number in re.findall(r"\brule (\d+)", text)
+    }
+
+    assert len(set(told)) == len(told)
+    assert {24, 39} <= cited
+    assert [] == sorted(cited - set(map(int, told)))
