@@ -84,8 +84,8 @@ def test_memory(serve: Servers, tmp_path: Path, number: int, size: int) -> None:
     """Uploads that come at the same time end right, and the processes' peak is not far above idle."""
     (tmp_path / "counting.py").write_text(APPLICATION, encoding="utf-8")
     control = tmp_path / "control.sock"
-    # The defaults: as many processes and threads as the server chooses.
-    env = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
+    # The defaults: as many processes and threads as the server chooses. All may wait on the disk at once.
+    env = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": "", "ADYTON_BODY_FILES_BYTES_MAX": str(number * size)}
     server = serve("counting:application", "--control", str(control), cwd=tmp_path, env=env)
     pids = [worker["pid"] for worker in status(control)["workers"]]
     head = f"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {size}\r\n\r\n"

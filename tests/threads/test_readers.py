@@ -266,7 +266,8 @@ def files_of(site: Site) -> list[str]:
     folder = f"/proc/{site.server.process.pid}/fd"
     with suppress(OSError):
         links = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]  # noqa: PTH115, PTH208
-        return [link for link in links if link.endswith("(deleted)")]
+        # Boards are files without a name as well, in memory.
+        return [link for link in links if link.endswith("(deleted)") and not link.startswith("/memfd:")]
     return []
 
 
