@@ -159,7 +159,7 @@ impl Baseline {
             ("Connections", kept(asked.keep_alive).to_owned(), kept(plan.keep_alive).to_owned()),
             ("Requests at once", asked.pipeline.to_string(), plan.pipeline.to_string()),
             ("The loop", offered(&asked.load, asked.rate), offered(plan.load.word(), plan.load.rate())),
-            ("BaselineSlow clients", slow(&self.slow), slow(&slow_clients(plan))),
+            ("Slow clients", slow(&self.slow), slow(&slow_clients(plan))),
         ];
         rows.iter().find(|(_, before, now)| before != now).map_or(Ok(()), |(what, before, now)| {
             Err(format!("it cannot be compared, for it is of another load. {what}: {before} then, {now} now"))
