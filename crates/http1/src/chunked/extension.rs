@@ -42,29 +42,18 @@ impl Extension {
 
     /// Returns the place behind `byte`; `None` when it is the CR that ends the line.
     pub(super) fn behind(self, byte: u8) -> Result<Option<Extension>, Refusal> {
+        use ExtensionState::{Backslash, Closed, Equals, Name, Quoted, Semicolon, Size, Token};
+
         let state = match (self.state, byte) {
-            (
-                ExtensionState::Size | ExtensionState::Name | ExtensionState::Token | ExtensionState::Closed,
-                b';',
-            ) => ExtensionState::Semicolon,
-            (ExtensionState::Name | ExtensionState::Token | ExtensionState::Closed, b'\r') => {
-                return Ok(None);
-            }
-            (ExtensionState::Semicolon | ExtensionState::Name, _) if is_token_byte(byte) => {
-                ExtensionState::Name
-            }
-            (ExtensionState::Name, b'=') => ExtensionState::Equals,
-            (ExtensionState::Equals, b'"') | (ExtensionState::Backslash, _)
-                if !is_forbidden_in_value(byte) =>
-            {
-                ExtensionState::Quoted
-            }
-            (ExtensionState::Equals | ExtensionState::Token, _) if is_token_byte(byte) => {
-                ExtensionState::Token
-            }
-            (ExtensionState::Quoted, b'"') => ExtensionState::Closed,
-            (ExtensionState::Quoted, b'\\') => ExtensionState::Backslash,
-            (ExtensionState::Quoted, _) if !is_forbidden_in_value(byte) => ExtensionState::Quoted,
+            (Size | Name | Token | Closed, b';') => Semicolon,
+            (Name | Token | Closed, b'\r') => return Ok(None),
+            (Semicolon | Name, _) if is_token_byte(byte) => Name,
+            (Name, b'=') => Equals,
+            (Equals, b'"') | (Backslash, _) if !is_forbidden_in_value(byte) => Quoted,
+            (Equals | Token, _) if is_token_byte(byte) => Token,
+            (Quoted, b'"') => Closed,
+            (Quoted, b'\\') => Backslash,
+            (Quoted, _) if !is_forbidden_in_value(byte) => Quoted,
             _ => return Err(BAD_EXTENSION),
         };
         if self.bytes == BYTES_OF_CHUNK_MAX {
