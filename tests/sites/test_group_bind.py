@@ -341,7 +341,8 @@ def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
         assert 503 == slow.receive().status
         silent.send(request("/"))
         assert 503 == silent.receive().status
-    assert "does not start" == states(folder / CONTROL)["shop"]
+    # It is "starting" while it is tried once more.
+    assert until(lambda: "does not start" == states(folder / CONTROL)["shop"])
 
     (folder / "shop.py").write_text(good, encoding="utf-8")
     server.wait_for_log("the group shop serves")

@@ -268,7 +268,7 @@ fn site_of_command_line(
     let rules = compress_rules(settings);
     let route = |path: String, action: Action| {
         let path = PathPattern::Prefix(path.into_bytes().into());
-        (path, cached(compressed(around.route(None, action), rules.as_ref()), settings))
+        (path, cached(compressed(around.route(None, action), rules.as_ref(), settings), settings))
     };
     let mut routes: Vec<(PathPattern, Route)> = Vec::new();
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
@@ -515,7 +515,8 @@ fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &
     let made = around.route(when, action);
     let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
     let made = if route.is_internal { made.internal() } else { made };
-    cached(compressed(made, compress_rules(&route.settings).as_ref()), &route.settings)
+    let rules = compress_rules(&route.settings);
+    cached(compressed(made, rules.as_ref(), &route.settings), &route.settings)
 }
 
 /// Names the file that a route answers with in the place of others.
@@ -576,21 +577,30 @@ fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
     Some(Arc::new(CompressRules { codings, bytes_min, with_cookies }))
 }
 
-/// Has the answers of a route compressed by these rules, if it is a route of an application or of scripts.
-fn compressed(route: Route, rules: Option<&Arc<CompressRules>>) -> Route {
-    match (rules, &route.action) {
-        (Some(rules), Action::App(_) | Action::Cgi(_)) => route.compressing(Arc::clone(rules)),
-        _ => route,
+/// Has the answers of a route compressed by these rules, if something is run for it.
+fn compressed(route: Route, rules: Option<&Arc<CompressRules>>, settings: &Settings) -> Route {
+    match rules.filter(|_| runs_something(&route.action, settings)) {
+        Some(rules) => route.compressing(Arc::clone(rules)),
+        None => route,
     }
 }
 
-/// Has the answers of a route cached by these settings, if it is a route of an application or of scripts. Answers to
-/// authenticated clients are never cached.
+/// Has the answers of a route cached by these settings, if something is run for it. Answers to authenticated clients
+/// are never cached.
 fn cached(route: Route, settings: &Settings) -> Route {
-    let is_kept = matches!(route.action, Action::App(_) | Action::Cgi(_)) && route.guard.is_none();
+    let is_kept = runs_something(&route.action, settings) && route.guard.is_none();
     match settings.cache_ms.filter(|_| is_kept) {
         Some(fresh_ms) => route.caching(CacheRules { fresh_ms, with_cookies: settings.cache_cookies }),
         None => route,
+    }
+}
+
+/// Whether an application or a program answers for a route, or may do so for some paths of its folder.
+fn runs_something(action: &Action, settings: &Settings) -> bool {
+    match action {
+        Action::App(_) | Action::Cgi(_) => true,
+        Action::Files(_) => settings.lets_folders_run() || settings.lets_folders_have_pages(),
+        _ => false,
     }
 }
 

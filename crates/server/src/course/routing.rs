@@ -234,10 +234,17 @@ impl Loop {
             match &route.action {
                 Action::Files(_) | Action::Folders(_) => {
                     let now = (*now_ms, *looks);
-                    match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
+                    let script = match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
+                        Some(Routed::App(_)) => Some(None),
+                        Some(Routed::Script(_, wanted)) => Some(Some(wanted)),
                         Some(routed) => return routed,
-                        None => has_missed = true,
+                        None => None,
+                    };
+                    if let Some(script) = script {
+                        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+                        return ask(&mut Reply::new(answer, common, date), request, of, keys, script);
                     }
+                    has_missed = true;
                     leave(answer, site, route);
                     continue;
                 }
@@ -474,7 +481,9 @@ fn come_in(
 ) -> Option<Routed> {
     if route.changes.is_some() || answer.changes.is_some() {
         answer.changes.clone_from(&route.changes);
-        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+        // The files of a folder are compressed as files; only what is run in it is compressed as answers are.
+        let rules = route.compress.as_ref().filter(|_| !route.action.is_folder());
+        answer.compress = rules.map(|rules| Wanted::by(request, rules));
     }
     keep_lines(answer);
     if let Some(terms) = route.apart.as_ref().and_then(|apart| apart.terms.as_ref()) {
