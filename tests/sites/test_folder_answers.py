@@ -113,7 +113,7 @@ def test_kept(serve: Servers, project: Path, tools: Path, target: str) -> None:
 def test_kept_from_those_whom_the_folder_refuses(
     serve: Servers, project: Path, tools: Path, target: str
 ) -> None:
-    """A kept answer is for nobody whom a folder keeps out, and one to a client with a password is not kept."""
+    """Nobody whom a folder keeps out gets a kept answer; one to a client with a password is not kept."""
     (tools / ".people").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(tools, 'cgi = true\nscripts = true\nauth = "basic:.people"\n')
     server = start(serve, project)
