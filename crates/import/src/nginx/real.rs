@@ -85,7 +85,7 @@ pub(super) fn error_pages(outer: &[Directive], inside: &[Directive], site: &mut 
         match file(path, statuses, site) {
             Ok(file) => {
                 for status in statuses {
-                    site.keys.pair("error-pages", (status, &file), &one.place);
+                    site.keys.pair("error-pages", status, &file, &one.place);
                 }
                 if statuses.iter().any(|status| status == "404") {
                     site.routes.iter_mut().for_each(|route| pages::missing(route, &file, &one.place));
