@@ -11,7 +11,7 @@ use adyton_files::programs::NoProgram;
 use adyton_files::scripts::{Listed, Named, Scripts as Files, Stamp, Unnamed};
 use adyton_log::{self as log, messages};
 use adyton_route::{escaped, raw_bytes, spelled};
-use adyton_server::{Call, Outcome};
+use adyton_server::{Call, MountPoint, Outcome};
 use adyton_sys::fs::{Fault, Location};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -130,7 +130,7 @@ impl Scripts {
         }
         match self.files.find(path) {
             Ok((named, stamp)) => {
-                let found = self.loaded(py, &named.file, (stamp, outdated.as_ref()))?;
+                let found = self.loaded(py, &named.file, stamp, outdated.as_ref())?;
                 Ok(found.map(|version| (version, named.name_bytes)))
             }
             Err(unnamed) => {
@@ -148,7 +148,8 @@ impl Scripts {
         &self,
         py: Python<'_>,
         file: &[u8],
-        (stamp, outdated): (Stamp, Option<&Arc<Version>>),
+        stamp: Stamp,
+        outdated: Option<&Arc<Version>>,
     ) -> PyResult<Result<Arc<Version>, Refused>> {
         let is_known = |page: &Page<Version, Edition>| {
             let is_outdated = |version| outdated.is_some_and(|outdated| Arc::ptr_eq(version, outdated));
@@ -171,7 +172,7 @@ impl Scripts {
                 if is_known(&page) {
                     return Ok(page.current.ok_or(Refused::Broken));
                 }
-                return self.load(py, turn, (file, page.current));
+                return self.load(py, turn, file, page.current);
             }
             if let Some(version) = page.current {
                 return Ok(Ok(version));
@@ -187,7 +188,8 @@ impl Scripts {
         &self,
         py: Python<'_>,
         turn: Turn<'_, Version, Edition>,
-        (file, before): (&[u8], Option<Arc<Version>>),
+        file: &[u8],
+        before: Option<Arc<Version>>,
     ) -> PyResult<Result<Arc<Version>, Refused>> {
         let path = self.files.path(file);
         let (source, stamp) = match py.detach(|| self.files.read(file)) {
@@ -240,7 +242,8 @@ impl Scripts {
         if version.is_handler {
             return handler::ask(py, &version.application, &self.responses, call);
         }
-        let mount = (name, raw_bytes(call.request.path(), name.len()));
+        let raw_bytes = raw_bytes(call.request.path(), name.len());
+        let mount = MountPoint { path: name, raw_bytes };
         let environ = self.caller.environ(py, call, mount)?;
         environ.set_item(intern!(py, "SCRIPT_FILENAME"), &version.path)?;
         self.caller.ask(py, &version.application, environ, call)
@@ -254,7 +257,7 @@ impl Callable for Scripts {
             call.reply.fail(400, "The path has a . or .. as a segment.");
             return Ok(Outcome::Done);
         };
-        let mount_bytes = call.mount.0.len();
+        let mount_bytes = call.mount.path.len();
         match self.page(py, path.get(mount_bytes..).unwrap_or_default())? {
             Ok((version, bytes)) => return self.ask(py, &version, &path[..mount_bytes + bytes], call),
             Err(Refused::Unnamed(Unnamed::Absent(why))) => call.reply.fail(why.status, why.detail),

@@ -16,7 +16,7 @@ impl Guard {
         let file = rules.scheme.file().map(|file| file.display().to_string()).unwrap_or_default();
         let mut all = match &books.secrets {
             Secrets::Basic(passwords) => of_basic(passwords, &file, &rules.users),
-            Secrets::Digest(digests) => of_digest(digests, &file, (&self.realm, &rules.users)),
+            Secrets::Digest(digests) => of_digest(digests, &file, &self.realm, &rules.users),
             Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => Vec::new(),
         };
         if let Some(place) = &rules.group_file {
@@ -34,7 +34,7 @@ fn of_basic(passwords: &Passwords, file: &str, users: &[String]) -> Vec<String> 
     absent.map(|user| format!("auth-users names {user:?}, who is not in {file}")).collect()
 }
 
-fn of_digest(digests: &DigestPasswords, file: &str, (realm, users): (&Realm, &[String])) -> Vec<String> {
+fn of_digest(digests: &DigestPasswords, file: &str, realm: &Realm, users: &[String]) -> Vec<String> {
     let name = realm.as_str();
     if digests.algorithms(realm).is_empty() {
         let realms = digests.realms();

@@ -263,7 +263,7 @@ impl Guard {
 
     /// Judges the credentials of a request, as far as a loop can.
     pub(crate) fn judge(self: &Arc<Self>, attempt: Attempt<'_>) -> Judgement {
-        let Attempt { request, client, verdict, is_again } = attempt;
+        let Attempt { request, verdict, .. } = attempt;
         if let Some(verdict) = verdict.and_then(|verdict| verdict.of_guard(self.number)) {
             return verdict.outcome.clone().into();
         }
@@ -279,10 +279,10 @@ impl Guard {
         let now_ms = clock::monotonic_ms();
         let (secrets, groups) = self.books(now_ms);
         match &secrets {
-            _ if self.asks => self.judge_by_asking(field, &secrets, (attempt, now_ms)),
-            Secrets::Basic(_) => self.judge_basic(field, &groups, (attempt, now_ms)),
+            _ if self.asks => self.judge_by_asking(field, &secrets, attempt, now_ms),
+            Secrets::Basic(_) => self.judge_basic(field, &groups, attempt, now_ms),
             Secrets::Digest(digests) => {
-                let name = self.name_by_digest((field, request), (digests, is_again), (client, now_ms));
+                let name = self.name_by_digest(field, digests, attempt, now_ms);
                 name.and_then(|name| self.admit(&name, "Digest", &groups)).map(Some).into()
             }
             Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => {
@@ -311,7 +311,8 @@ impl Guard {
         self: &Arc<Self>,
         field: &[u8],
         secrets: &Secrets,
-        (attempt, now_ms): (Attempt<'_>, u64),
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Judgement {
         let memory = lock(&self.memory);
         if let Some(wait_ms) = memory.throttle.wait_ms(attempt.client, now_ms) {
@@ -357,7 +358,8 @@ impl Guard {
         self: &Arc<Self>,
         field: &[u8],
         groups: &Groups,
-        (attempt, now_ms): (Attempt<'_>, u64),
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Judgement {
         let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
         let memory = lock(&self.memory);
@@ -380,10 +382,12 @@ impl Guard {
     /// Returns the user whose digest it is. Comparing a digest costs so little that the loop does it.
     fn name_by_digest(
         &self,
-        (authorization, request): (&[u8], Request<'_>),
-        (digests, is_again): (&DigestPasswords, bool),
-        (client, now_ms): (Option<IpAddr>, u64),
+        authorization: &[u8],
+        digests: &DigestPasswords,
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Result<Vec<u8>, Refused> {
+        let Attempt { request, client, is_again, .. } = attempt;
         let mut memory = lock(&self.memory);
         if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
             return Err(Refused::Throttled(wait_ms));
@@ -533,7 +537,7 @@ impl Credentials {
         };
         let (secrets, groups) = guard.books(clock::monotonic_ms());
         let Secrets::Basic(passwords) = &secrets else { return Err(Refused::Unknown) };
-        self.compare_with(passwords, (said, key))?;
+        self.compare_with(passwords, said, key)?;
         if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
     }
 
@@ -541,7 +545,8 @@ impl Credentials {
     fn compare_with(
         &self,
         passwords: &Passwords,
-        (said, key): (&adyton_auth::Credentials, &VerdictKey),
+        said: &adyton_auth::Credentials,
+        key: &VerdictKey,
     ) -> Result<(), Refused> {
         let Credentials { guard, client, .. } = self;
         let now_ms = clock::monotonic_ms();
@@ -576,7 +581,7 @@ impl Credentials {
         let (secrets, _) = guard.books(now_ms);
         let (name, scheme) = match (&self.claim, &secrets) {
             (ClaimForm::Password(said, key), Secrets::Basic(passwords)) => {
-                (self.compare_with(passwords, (said, key)).map(|()| said.user.clone()), "Basic")
+                (self.compare_with(passwords, said, key).map(|()| said.user.clone()), "Basic")
             }
             (ClaimForm::Password(said, _), Secrets::BasicProgram) => {
                 (self.ask_password(call, said)?.map(String::into_bytes), "Basic")
@@ -632,7 +637,9 @@ impl Credentials {
         let proved = call.reply.request_as_sent(&mut first).unwrap_or(call.request);
         let Some(field) = proved.all(Known::Authorization).next() else { return Err(Refused::Unknown) };
         let now_ms = clock::monotonic_ms();
-        self.guard.name_by_digest((field, proved), (digests, self.is_again), (self.client, now_ms))
+        let attempt =
+            Attempt { request: proved, client: self.client, verdict: None, is_again: self.is_again };
+        self.guard.name_by_digest(field, digests, attempt, now_ms)
     }
 
     /// Lets a user in, by groups that a program knows, if one does.
