@@ -6,6 +6,7 @@ use adyton_sys::child::{self, Exit, Kick};
 use serde_json::json;
 
 use super::Supervisor;
+use crate::control::question::AdminAnswer;
 use crate::lines::links::Link;
 use crate::lines::message::FromWorker;
 use crate::versions::reloads::Verdict;
@@ -174,7 +175,7 @@ impl Supervisor {
 
     pub(super) fn refuse_reloads(&mut self, why: &str) {
         for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
-            self.tell(asker, (500, json!(why)));
+            self.tell(asker, AdminAnswer(500, json!(why)));
         }
     }
 }

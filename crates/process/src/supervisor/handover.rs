@@ -128,7 +128,7 @@ impl Supervisor {
     pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
         let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
         let sockets = std::mem::take(&mut self.plan.group_sockets);
-        if let Some((branches, ways)) = note.take_branches((groups, &sockets), leave_ms)? {
+        if let Some((branches, ways)) = note.take_branches(groups, &sockets, leave_ms)? {
             (self.branches, self.ways) = (branches, ways);
         }
         let (slots, boards) = note.take_workers()?;

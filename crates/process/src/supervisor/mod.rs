@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 
 use crate::control::admin::AdminServers;
 use crate::control::notify::Manager;
-use crate::control::question::{Ask, Question, Questions};
+use crate::control::question::{AdminAnswer, Ask, Question, Questions};
 use crate::control::rounds::{Asker, Rounds};
 use crate::groups::branch::BranchPlan;
 use crate::groups::branches::{BranchId, Branches, Coming};
@@ -231,9 +231,9 @@ impl Supervisor {
             self.wait()?;
         }
         for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
-            self.tell(asker, (409, json!("the server was stopped")));
+            self.tell(asker, AdminAnswer(409, json!("the server was stopped")));
         }
-        self.group_reloads.end_all(&(409, json!("the server was stopped")));
+        self.group_reloads.end_all(&AdminAnswer(409, json!("the server was stopped")));
         self.questions.close();
         self.admin_servers.close();
         Ok(())
@@ -472,7 +472,7 @@ impl Supervisor {
             let done = json!({
                 "generation": generation, "workers": workers, "took_ms": now_ms - since_ms, "kept_groups": kept,
             });
-            self.tell(asker, (200, done));
+            self.tell(asker, AdminAnswer(200, done));
         }
     }
 

@@ -177,7 +177,8 @@ impl Note {
     /// name any more has no plan, and is not started again.
     pub(crate) fn take_branches(
         &self,
-        (groups, sockets): (&[GroupPlan], &[Arc<GroupSocket>]),
+        groups: &[GroupPlan],
+        sockets: &[Arc<GroupSocket>],
         leave_ms: u64,
     ) -> io::Result<Option<(Branches, Ways)>> {
         let Some(noted) = &self.branches else { return Ok(None) };

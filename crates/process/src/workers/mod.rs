@@ -20,7 +20,7 @@ mod jitter;
 pub(crate) mod limits;
 pub(crate) mod nursery;
 pub(crate) mod past;
-mod pulse;
+pub(crate) mod pulse;
 pub(crate) mod slot;
 pub(crate) mod staff;
 pub(crate) mod strangers;
