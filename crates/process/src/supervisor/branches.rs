@@ -19,7 +19,7 @@ use crate::lines::message::{Channel, FromWorker, ToWorker};
 use crate::lines::place::{PassageEnd, Passages};
 use crate::plan::OWN_VARIABLES;
 use crate::versions::editions::Version;
-use crate::workers::staff::WorkerProcess;
+use crate::workers::worker_process::WorkerProcess;
 
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
@@ -376,7 +376,7 @@ impl Supervisor {
             self.branches.abandon();
             return Err(format!("a group cannot be begun: {error}"));
         }
-        self.past.add_logs(access_logs);
+        self.ended_workers.add_logs(access_logs);
         self.read = Some(edition);
         Ok(())
     }

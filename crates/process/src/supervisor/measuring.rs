@@ -8,7 +8,7 @@ use crate::view::usage;
 use crate::workers::demand::Seen;
 use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Measured, State, WorkerProcess};
+use crate::workers::worker_process::{Measured, State, WorkerProcess};
 
 impl Supervisor {
     /// Starts one more worker or gives one up, as the load demands.

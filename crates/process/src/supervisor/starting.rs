@@ -14,7 +14,7 @@ use crate::lines::place::{Place, Position};
 use crate::plan::OWN_VARIABLES;
 use crate::view::usage;
 use crate::workers::fleet::{WORKERS_MAX, Wanted};
-use crate::workers::staff::Birth;
+use crate::workers::worker_process::Birth;
 
 impl Supervisor {
     /// Starts the workers that are due.
@@ -23,7 +23,7 @@ impl Supervisor {
             let wanted = Wanted {
                 generation: self.reloads.generation(),
                 is_proven: self.reloads.is_proven(),
-                may_fork: self.nursery.may_fork(self.reloads.generation()),
+                may_fork: self.prototypes.may_fork(self.reloads.generation()),
             };
             if let Some(birth) = self.fleet.start(at, wanted, now_ms)
                 && let Err(error) = self.start(at, &birth)

@@ -23,7 +23,7 @@ use crate::lines::message::Channel;
 use crate::lines::ports::{self, Sockets};
 use crate::workers::cause::Reason;
 use crate::workers::demand::Bounds;
-use crate::workers::staff::Record;
+use crate::workers::worker_process::Record;
 
 /// A word in the place of a note's number: the program is only to check whether it could go on here, with the user's
 /// arguments.

@@ -14,7 +14,7 @@ use crate::workers::jitter::Jitter;
 use crate::workers::limits::Limits;
 use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Birth, Measured, Record, State, WorkerProcess};
+use crate::workers::worker_process::{Birth, Measured, Record, State, WorkerProcess};
 
 /// Workers that are wanted at most, and that the settings allow: together with those that drain they have to find a
 /// row.
@@ -440,7 +440,7 @@ mod tests {
     use crate::workers::action::{Id, Recipient, lines};
     use crate::workers::limits::Limits;
     use crate::workers::pulse::Heart;
-    use crate::workers::staff::Measured;
+    use crate::workers::worker_process::Measured;
 
     /// An event in a fleet. Workers are named by their numbers, in the order in which they were started.
     #[derive(Clone, Copy, Debug)]
