@@ -1,7 +1,7 @@
 //! Scripts in a folder, each an application: found by the path, loaded when they are new or changed, and called.
 
-mod book;
 mod edition;
+mod registry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use self::book::{Book, Page, Turn};
 use self::edition::Edition;
+use self::registry::{Page, Registry, Turn};
 use crate::failure;
 use crate::handler::{self, Responses};
 use crate::hosted::Callable;
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct Scripts {
     files: Files,
     interface: &'static str,
-    book: Book<Version, Edition>,
+    registry: Registry<Version, Edition>,
     caller: Caller,
     responses: Responses,
     /// The module of the Python half that loads scripts.
@@ -74,7 +74,7 @@ impl Scripts {
         Ok(Scripts {
             files,
             interface,
-            book: Book::default(),
+            registry: Registry::default(),
             caller,
             responses: Responses::new(py)?,
             loader: py.import("adyton._application.scripts")?.unbind(),
@@ -119,7 +119,7 @@ impl Scripts {
         let mut outdated = None;
         let guess = self.files.guess(path);
         if let Some(Named { file, name_bytes }) = &guess
-            && let Some(version) = self.book.current(file)
+            && let Some(version) = self.registry.current(file)
             && let Some(stamp) = self.files.stamp(&version.place)
             && version.edition.is_in(&self.files, file, stamp)
         {
@@ -160,15 +160,15 @@ impl Scripts {
         };
         let mut has_waited = false;
         loop {
-            let page = self.book.page(file);
+            let page = self.registry.page(file);
             // The result of another thread that has loaded the script meanwhile is good enough, whatever the file is by
             // now.
             let is_made = has_waited && !page.is_loading && (page.current.is_some() || page.failed.is_some());
             if is_made || is_known(&page) {
                 return Ok(page.current.ok_or(Refused::Broken));
             }
-            if let Some(turn) = self.book.begin(file) {
-                let page = self.book.page(file);
+            if let Some(turn) = self.registry.begin(file) {
+                let page = self.registry.page(file);
                 if is_known(&page) {
                     return Ok(page.current.ok_or(Refused::Broken));
                 }
@@ -177,7 +177,7 @@ impl Scripts {
             if let Some(version) = page.current {
                 return Ok(Ok(version));
             }
-            py.detach(|| self.book.wait(file, PATIENCE));
+            py.detach(|| self.registry.wait(file, PATIENCE));
             self.loader.bind(py).call_method0(intern!(py, "give_way"))?;
             has_waited = true;
         }
@@ -232,7 +232,7 @@ impl Scripts {
 
     /// Forgets a script whose file is gone.
     fn forget(&self, py: Python<'_>, file: &[u8]) -> PyResult<()> {
-        let Some(version) = self.book.forget(file) else { return Ok(()) };
+        let Some(version) = self.registry.forget(file) else { return Ok(()) };
         let arguments = (&version.path, &version.names);
         self.loader.bind(py).call_method1(intern!(py, "forget"), arguments).map(|_| ())
     }

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use adyton_files::scripts::Scripts;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
-use adyton_sys::fs::{Root, Whereabouts};
+use adyton_sys::fs::{HeldRoot, Root};
 
 use self::level::{FolderReading, Level, Seen};
 use self::place::Outer;
@@ -86,7 +86,7 @@ struct Known {
 impl Known {
     /// Looks for the root; if another folder has taken its place, all is forgotten.
     fn follow(&mut self) {
-        if self.root.follow() == Whereabouts::Replaced {
+        if self.root.follow() == HeldRoot::Replaced {
             self.levels.clear();
             self.places.clear();
         }

@@ -17,7 +17,7 @@ use crate::answering::later::Made;
 use crate::answering::outcome::{Left, Outcome, Pull, Stream};
 use crate::answering::reply::Reply;
 use crate::app::{Call, MountPoint};
-use crate::board::estate::Trace;
+use crate::board::crash_record::Trace;
 use crate::board::tally::Histogram;
 use crate::client::body::Body;
 use crate::client::output::Flushed;

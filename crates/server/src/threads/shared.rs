@@ -16,7 +16,7 @@ use adyton_sys::wake::Wake;
 use crate::answering::errand::Job;
 use crate::answering::refusals::Refusals;
 use crate::app::Host;
-use crate::board::estate::LinePages;
+use crate::board::crash_record::LinePages;
 use crate::board::tally::{Cell, Tally};
 use crate::cache::store::Cache;
 use crate::cgi::Places;
