@@ -42,6 +42,12 @@ def unlinked(index: str, pages: set[str]) -> list[str]:
     return sorted(pages - linked)
 
 
+def folders_in_rows(page: str) -> set[str]:
+    """Return the folders that first cells of tables name."""
+    cells = re.findall(r"^\| ([^|]*) \|", page, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
 def test_rows_are_read() -> None:
     """A row is known by its heading, or by the line that begins its entry."""
     page = "# S\n\n### `-b`, `--bind ADDRESS`\n\nNot with `--host`.\n\n### `--a-b`\n\nText.\n"
@@ -145,6 +151,26 @@ def test_index_links_every_page() -> None:
     found = unlinked((docs / "index.md").read_text(), pages)
 
     assert [] == found
+
+
+def test_folders_are_found_in_rows() -> None:
+    """A folder counts as told in a first cell, not in another one, and not in the text."""
+    page = "`tests/a`\n\n| folder | promise |\n| --- | --- |\n| `tests/b`, `tests/c` | not `tests/d` |\n"
+
+    assert {"tests/b", "tests/c"} == folders_in_rows(page)
+
+
+def test_contributing_tells_every_folder() -> None:
+    """Each folder of tests and benchmarks has a row that says what it is for, and each row its folder."""
+    rows = folders_in_rows((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    folders = {
+        f"{top}/{folder.name}"
+        for top in ("tests", "benchmarks")
+        for folder in (ROOT / top).iterdir()
+        if folder.is_dir() and folder.name[0] not in "._"
+    }
+
+    assert [] == differences(rows, folders)
 
 
 def test_architecture_is_short() -> None:
