@@ -83,7 +83,7 @@ EXAMPLES = [
         "/",
         b"Hello World!",
     ),
-    Example("docs/index.md", "adyton serve hello.py --bind [::1]:8080", "/", b"Hello World!"),
+    Example("docs/start.md", "adyton serve hello.py --bind [::1]:8080", "/", b"Hello World!"),
 ]
 
 

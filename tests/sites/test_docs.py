@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("sites.md", "compress.md", "cache.md", "folders.md", "groups.md")
-GUIDE = [DOCS / name for name in PAGES]
+GUIDE = [DOCS.parent / "README.md", *(DOCS / name for name in PAGES)]
 TEXT = "".join(page.read_text(encoding="utf-8") for page in GUIDE)
 FILES = re.findall(r"^<!-- file: (\S+) -->\n```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
