@@ -4,9 +4,10 @@ PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13 3.13t
 VENV := .venv
 BIN := $(VENV)/bin
+SITE := .cache/venv-site
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve check test land soak budget peers clean
+.PHONY: help serve check test land soak budget peers site clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,9 +33,17 @@ peers: $(VENV)/.installed ## install what `adyton compare` compares with (as roo
 	apt-get install -y --no-install-recommends $$(cat benchmarks/peers/debian-compare.txt)
 	$(BIN)/python -m pip install -r benchmarks/peers/requirements-compare.txt
 
+site: $(SITE)/.installed ## build the guide as a site in .cache/site: a link that leads nowhere is an error
+	$(SITE)/bin/python -m sphinx -b html -q -E --fail-on-warning --keep-going -d .cache/site-pages -c docs . .cache/site
+
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	@touch $@
+
+$(SITE)/.installed: docs/requirements.txt
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@touch $@
 
 clean: ## remove what was built

@@ -52,6 +52,8 @@ FIRST_PYTHON = ("classics",)
 """Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
 FIRST_REQUIREMENTS = ("tests/classics/requirements.txt", "tests/originals/requirements.txt")
 """Packages that only the first Python has."""
+OF_SITE = "docs/requirements.txt"
+"""Packages of the site of the guide, which the first Python makes."""
 ALL_FOLDERS = ("tests/tidy/requirements.txt", "tests/apps/requirements.txt", "tests/real/requirements.txt")
 """Packages of Pythons with which all folders are run."""
 ANY_THREADS = (
@@ -138,7 +140,7 @@ def prepare(
 
 def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
     """Return what makes the environment of a Python, with what the folders import that are run with it."""
-    wanted = of_first if version == FIRST else ()
+    wanted = (OF_SITE, *of_first) if version == FIRST else ()
     if version == FIRST or profile != "ci":
         wanted = (*ALL_FOLDERS, *wanted)
     elif version == FREE_THREADED:
@@ -185,11 +187,24 @@ def rust() -> Iterator[Job]:
 def lints(profile: str) -> Iterator[Job]:
     """Return the jobs that check the Python code, and those that hold all code to its promises."""
     bin_folder = setup.python(FIRST, profile).parent
-    folders = ["python", "tests", "examples", "benchmarks"]
+    folders = ["python", "tests", "examples", "benchmarks", "changes", "docs/conf.py"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
     yield Job("ruff format", [str(bin_folder / "ruff"), "format", "--check", *folders])
     yield Job("mypy", [str(bin_folder / "mypy")])
+    yield site(profile)
     yield suite("tidy", FIRST, profile)
+
+
+def site(profile: str) -> Job:
+    """Return the check of the guide's site: each link leads somewhere, and each page is in the navigation.
+
+    For a release, it is written as well. Else the tables of records are left out, and nothing is written:
+    that takes a third of the time.
+    """
+    how = ["-b", "html"] if profile == "release" else ["-b", "dummy", "-t", "headings"]
+    strict = ["-q", "-E", "--fail-on-warning", "--keep-going", "-d", str(CACHE / f"site-{profile}-pages")]
+    command = [str(setup.python(FIRST, profile)), "-m", "sphinx", *how, *strict]
+    return Job("site", [*command, "-c", "docs", ".", str(CACHE / f"site-{profile}")])
 
 
 def suites() -> Iterator[Job]:
