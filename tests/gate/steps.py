@@ -99,7 +99,7 @@ def check() -> Iterator[Step]:
 def test() -> Iterator[Step]:
     """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare([FIRST], "ci", *FIRST_REQUIREMENTS, beside=[loom()])
+    yield from prepare([FIRST], "ci", *FIRST_REQUIREMENTS, beside=[loom(), documentation()])
     yield Step("what others take of this clone", [dependencies("keep")])
     # The server leaves a CPU idle: its last crate is one unit of code.
     yield from first_server(packages(version, "ci", ()) for version in reversed(PYTHONS[1:]))
@@ -109,7 +109,7 @@ def test() -> Iterator[Step]:
 def soak() -> Iterator[Step]:
     """Yield hours of work: release builds, all folders and Pythons, sanitizer, long tests and fuzzing."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "release", *FIRST_REQUIREMENTS)
+    yield from prepare(PYTHONS, "release", *FIRST_REQUIREMENTS, beside=[documentation()])
     # One at a time: crates that do not know Python are built once for all of them.
     yield Step("server", [server(version, "release") for version in PYTHONS], side_by_side=1)
     yield Step("Python: format, lints, types; tidy", list(lints("release")))
@@ -182,6 +182,14 @@ def rust() -> Iterator[Job]:
     built = ["--quiet", "--profile", "ci", *setup.UNOPTIMISED, "--workspace"]
     yield Job("clippy", ["cargo", "clippy", *built, "--all-targets", "--", "-D", "warnings"], variables)
     yield Job("cargo test", ["cargo", "test", *built], variables)
+
+
+def documentation() -> Job:
+    """Return the build of all doc comments, private ones included: each of their links leads somewhere."""
+    # Of the profile of `rust`, so that no dependency is built again.
+    built = ["--quiet", "--profile", "ci", *setup.UNOPTIMISED, "--workspace", "--no-deps"]
+    variables = {**setup.cargo_environment(FIRST), "RUSTDOCFLAGS": "-D warnings"}
+    return Job("cargo doc", ["cargo", "doc", *built, "--document-private-items"], variables)
 
 
 def lints(profile: str) -> Iterator[Job]:
