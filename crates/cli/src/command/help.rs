@@ -27,7 +27,7 @@ const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
 const LINE_CHARS_MAX: usize = 80;
 
 /// Returns the text of `adyton` and `adyton help`.
-pub(crate) fn overview(ink: Ink) -> String {
+pub(super) fn overview(ink: Ink) -> String {
     let commands = [
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
@@ -58,7 +58,7 @@ pub(crate) fn overview(ink: Ink) -> String {
 }
 
 /// Returns the text of `-h`: a line for each setting.
-pub(crate) fn short(command: &str, ink: Ink) -> String {
+pub(super) fn short(command: &str, ink: Ink) -> String {
     format!("{}\n", usage(command, ink))
         + &lines(ROWS, ink)
         + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
@@ -66,12 +66,12 @@ pub(crate) fn short(command: &str, ink: Ink) -> String {
 }
 
 /// Returns the text of `adyton bench -h`.
-pub(crate) fn bench_short(ink: Ink) -> String {
+pub(super) fn bench_short(ink: Ink) -> String {
     format!("{}\n", bench_usage(ink)) + &lines(bench::ROWS, ink) + "\n--help says more.\n"
 }
 
 /// Returns the text of `adyton bench --help`.
-pub(crate) fn bench_long(ink: Ink) -> String {
+pub(super) fn bench_long(ink: Ink) -> String {
     let mut out = format!("{}\n\n", bench_usage(ink));
     for (url, text) in URLS {
         let _ = writeln!(out, "  {url:<27} {text}");
@@ -106,7 +106,7 @@ fn entries<S>(rows: &[Row<S>], entry: impl Fn(&Row<S>) -> String, ink: Ink) -> S
 }
 
 /// Returns the text of `--help`: every setting with its whole text.
-pub(crate) fn long(command: &str, ink: Ink) -> String {
+pub(super) fn long(command: &str, ink: Ink) -> String {
     let mut out = format!("{}\n\n", usage(command, ink));
     for (target, text) in TARGETS {
         let _ = writeln!(out, "  {target:<27} {text}");
@@ -115,12 +115,12 @@ pub(crate) fn long(command: &str, ink: Ink) -> String {
 }
 
 /// Returns the text of `adyton help SETTING`.
-pub(crate) fn one(row: &Row, ink: Ink) -> String {
+pub(super) fn one(row: &Row, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
 }
 
 /// Returns the help of a key of a file of sites: a text for each table that has a key of this name.
-pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
+pub(super) fn keys(name: &str, ink: Ink) -> Vec<String> {
     let of_group = GROUP_ROWS.iter().find(|row| row.name == name).map(|row| key("[groups.NAME]", row, ink));
     let of_site = SITE_ROWS.iter().find(|row| row.name == name).map(|row| key("[[sites]]", row, ink));
     let of_route =
@@ -129,7 +129,7 @@ pub(crate) fn keys(name: &str, ink: Ink) -> Vec<String> {
 }
 
 /// Returns the help of an order: for `status`, the text of `adyton help status` and of `adyton status --help`.
-pub(crate) fn order(order: &Order, ink: Ink) -> String {
+pub(super) fn order(order: &Order, ink: Ink) -> String {
     let mut out = format!("{} {}\n\n", ink.bold("Usage:"), order.usage());
     for line in wrapped(&format!("{} {}", sentence(order.help), order.detail), LINE_CHARS_MAX - 2) {
         let _ = writeln!(out, "  {line}");
@@ -142,19 +142,19 @@ pub(crate) fn order(order: &Order, ink: Ink) -> String {
 }
 
 /// Usage of `adyton route`.
-pub(crate) const ROUTE_USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
+pub(super) const ROUTE_USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
 
 /// Usage of `adyton init`.
-pub(crate) const INIT_USAGE: &str = "adyton init [FOLDER]";
+pub(super) const INIT_USAGE: &str = "adyton init [FOLDER]";
 
 /// Usage of `adyton schema`.
-pub(crate) const SCHEMA_USAGE: &str = "adyton schema";
+pub(super) const SCHEMA_USAGE: &str = "adyton schema";
 
 /// Usage of `adyton reference`.
-pub(crate) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
+pub(super) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
 
 /// Returns the text of `adyton route --help`.
-pub(crate) fn route(ink: Ink) -> String {
+pub(super) fn route(ink: Ink) -> String {
     let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
                 nothing, and loads no application. A path alone is for the first site.";
     let options = &ROUTE_OPTIONS;
@@ -168,7 +168,7 @@ pub(crate) fn route(ink: Ink) -> String {
 }
 
 /// Returns the text of `adyton init --help`.
-pub(crate) fn init(ink: Ink) -> String {
+pub(super) fn init(ink: Ink) -> String {
     let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
                 application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
                 settings; nothing of the project is run. A file that is there is left alone.";
@@ -186,7 +186,7 @@ pub(crate) fn schema(ink: Ink) -> String {
 }
 
 /// Returns the text of `adyton reference --help`.
-pub(crate) fn printed_reference(ink: Ink) -> String {
+pub(super) fn printed_reference(ink: Ink) -> String {
     let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
                 of a file of sites.";
     let options = &ROUTE_OPTIONS[2..];
@@ -223,10 +223,10 @@ const ROUTE_OPTIONS: [(&str, &str); 3] = [
 ];
 
 /// Usage of `adyton import`.
-pub(crate) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--output FILE]";
+pub(super) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--output FILE]";
 
 /// Returns the text of `adyton import --help`.
-pub(crate) fn import(ink: Ink) -> String {
+pub(super) fn import(ink: Ink) -> String {
     let what = "Makes a file of sites of another server's configuration, with the line that says it beside each key. What \
                 cannot be carried over is listed on standard error and at the top of the file. If that is a restriction, \
                 nothing is written and the exit status is 1, unless the loss is accepted: then its routes refuse everybody. \

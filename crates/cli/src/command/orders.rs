@@ -1,19 +1,19 @@
 //! The orders that a server takes on its control socket, and their help.
 
 /// One order: everything that command line and help know about it.
-pub(crate) struct Order {
+pub(super) struct Order {
     pub(crate) name: &'static str,
     /// The argument behind the name: `more|fewer`; in brackets if it may be left out.
-    pub(crate) about: &'static str,
+    pub(super) about: &'static str,
     /// One line without a full stop.
-    pub(crate) help: &'static str,
+    pub(super) help: &'static str,
     /// The effect of the order, what it waits for, and what it prints.
-    pub(crate) detail: &'static str,
-    pub(crate) example: &'static str,
+    pub(super) detail: &'static str,
+    pub(super) example: &'static str,
 }
 
 /// All orders, in the order of the help.
-pub(crate) const ORDERS: [Order; 7] = [
+pub(super) const ORDERS: [Order; 7] = [
     Order {
         name: "status",
         about: "",
@@ -75,12 +75,12 @@ pub(crate) const ORDERS: [Order; 7] = [
 
 impl Order {
     /// Finds the order with this name.
-    pub(crate) fn find(name: &str) -> Option<&'static Order> {
+    pub(super) fn find(name: &str) -> Option<&'static Order> {
         ORDERS.iter().find(|order| order.name == name)
     }
 
     /// Returns the usage: `adyton stop [fast] [--control PATH] [--json]`.
-    pub(crate) fn usage(&self) -> String {
+    pub(super) fn usage(&self) -> String {
         let words = format!("adyton {} {}", self.name, self.about);
         format!("{} [--control PATH] [--json]", words.trim_end())
     }

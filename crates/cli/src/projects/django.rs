@@ -5,19 +5,19 @@ use std::path::{Component, Path, PathBuf};
 
 /// A Django project in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Project {
+pub(super) struct Project {
     /// The package with `wsgi.py`.
-    pub(crate) package: String,
+    pub(super) package: String,
     /// The file of its settings, beneath the folder; `None` if none can be read.
-    pub(crate) settings: Option<PathBuf>,
-    pub(crate) statics: Place,
-    pub(crate) media: Place,
+    pub(super) settings: Option<PathBuf>,
+    pub(super) statics: Place,
+    pub(super) media: Place,
 }
 
 /// Where files of one kind are, and the path under which they are requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) url: Said,
+pub(super) struct Place {
+    pub(super) url: Said,
     pub(crate) root: Said,
 }
 
@@ -40,7 +40,7 @@ const SOURCE_BYTES_MAX: usize = 1 << 20;
 const STARS_MAX: usize = 4;
 
 /// Looks for a project in a folder.
-pub(crate) fn project(folder: &Path) -> Option<Project> {
+pub(super) fn project(folder: &Path) -> Option<Project> {
     let manage = source(&folder.join("manage.py")).filter(|text| text.contains(VARIABLE))?;
     let entries = fs::read_dir(folder).ok()?;
     let mut names: Vec<String> =
@@ -302,7 +302,7 @@ fn split(expression: &str, between: char) -> Vec<&str> {
 }
 
 /// Whether a folder holds files that are not for everybody: the project itself, or the folder around it.
-pub(crate) fn holds_project(root: &Path, folder: &Path, package: &str) -> bool {
+pub(super) fn holds_project(root: &Path, folder: &Path, package: &str) -> bool {
     let absolute =
         |path: &Path| std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| plain(&path));
     let (root, folder) = (absolute(&folder.join(root)), absolute(folder));

@@ -162,7 +162,7 @@ const UNKNOWN: SiteAction = SiteAction::Status(404);
 const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
 
 /// Returns the place of a byte of a file.
-pub(crate) type At<'a> = &'a dyn Fn(usize) -> SaidAt;
+type At<'a> = &'a dyn Fn(usize) -> SaidAt;
 
 /// Returns the settings around a table with the values of the table.
 pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {

@@ -51,7 +51,7 @@ pub(crate) struct Prototypes {
     /// Whether workers are forked at all.
     is_used: bool,
     limits: Limits,
-    prototypes: Vec<Prototype>,
+    all: Vec<Prototype>,
     /// Prototypes that are about to end.
     dismissed: Vec<Dismissed>,
     /// Prototypes in a row that could not import the application.
@@ -63,13 +63,13 @@ pub(crate) struct Prototypes {
 impl Prototypes {
     /// Begins without a prototype.
     pub(crate) fn new(is_used: bool, limits: Limits) -> Self {
-        let (prototypes, dismissed) = (Vec::new(), Vec::new());
-        Self { is_used, limits, prototypes, dismissed, failures: 0, not_before_ms: 0 }
+        let (all, dismissed) = (Vec::new(), Vec::new());
+        Self { is_used, limits, all, dismissed, failures: 0, not_before_ms: 0 }
     }
 
     /// Whether no prototype is left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.prototypes.is_empty() && self.dismissed.is_empty()
+        self.all.is_empty() && self.dismissed.is_empty()
     }
 
     /// Whether some prototypes are about to end.
@@ -84,7 +84,7 @@ impl Prototypes {
 
     /// Whether this process is a prototype that is needed.
     pub(crate) fn has(&self, pid: u32) -> bool {
-        self.prototypes.iter().any(|prototype| prototype.pid == pid)
+        self.all.iter().any(|prototype| prototype.pid == pid)
     }
 
     /// Whether a worker of this generation can be made, which may need a prototype.
@@ -94,18 +94,18 @@ impl Prototypes {
 
     /// Returns the prototype of this generation, once it can fork.
     pub(crate) fn ready(&self, generation: u32) -> Option<u32> {
-        let mut ready = self.prototypes.iter().filter(|prototype| prototype.is_ready);
+        let mut ready = self.all.iter().filter(|prototype| prototype.is_ready);
         ready.find(|prototype| prototype.generation == generation).map(|prototype| prototype.pid)
     }
 
     /// Whether all prototypes can fork.
     pub(crate) fn are_ready(&self) -> bool {
-        self.prototypes.iter().all(|prototype| prototype.is_ready)
+        self.all.iter().all(|prototype| prototype.is_ready)
     }
 
     /// Returns the prototypes that can fork, or those that cannot.
     pub(crate) fn pids(&self, is_ready: bool) -> impl Iterator<Item = u32> {
-        let such = self.prototypes.iter().filter(move |prototype| prototype.is_ready == is_ready);
+        let such = self.all.iter().filter(move |prototype| prototype.is_ready == is_ready);
         such.map(|prototype| prototype.pid)
     }
 
@@ -114,7 +114,7 @@ impl Prototypes {
     pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
         let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
-        for prototype in self.prototypes.iter_mut().filter(is_late) {
+        for prototype in self.all.iter_mut().filter(is_late) {
             let pid = prototype.pid;
             if std::mem::replace(&mut prototype.is_doomed, true) {
                 out.push(Action::Signal(Recipient::Child(pid), Kick::Kill));
@@ -130,14 +130,14 @@ impl Prototypes {
 
     /// Whether a prototype of this generation is to be started, from which a worker is wanted if `is_wanted`.
     pub(crate) fn wants_one(&self, generation: u32, is_wanted: bool, now_ms: u64) -> bool {
-        let is_there = self.prototypes.iter().any(|prototype| prototype.generation == generation);
+        let is_there = self.all.iter().any(|prototype| prototype.generation == generation);
         self.is_used && is_wanted && !is_there && now_ms >= self.not_before_ms
     }
 
     /// Notes that this process has been started.
     pub(crate) fn note_started(&mut self, pid: u32, generation: u32, now_ms: u64) {
         let due_ms = self.limits.startup_due_ms(now_ms);
-        self.prototypes.push(Prototype { pid, generation, is_ready: false, due_ms, is_doomed: false });
+        self.all.push(Prototype { pid, generation, is_ready: false, due_ms, is_doomed: false });
     }
 
     /// Notes that no prototype could be started.
@@ -147,7 +147,7 @@ impl Prototypes {
 
     /// Notes that a prototype has imported the application.
     pub(crate) fn note_ready(&mut self, pid: u32) {
-        for prototype in self.prototypes.iter_mut().filter(|prototype| prototype.pid == pid) {
+        for prototype in self.all.iter_mut().filter(|prototype| prototype.pid == pid) {
             (prototype.is_ready, prototype.due_ms) = (true, None);
         }
     }
@@ -156,7 +156,7 @@ impl Prototypes {
     pub(crate) fn doom(&mut self, generation: u32, now_ms: u64) {
         let is_meant =
             |prototype: &&mut Prototype| prototype.generation == generation && !prototype.is_doomed;
-        for prototype in self.prototypes.iter_mut().filter(is_meant) {
+        for prototype in self.all.iter_mut().filter(is_meant) {
             (prototype.is_ready, prototype.due_ms) = (false, Some(now_ms));
         }
     }
@@ -174,7 +174,7 @@ impl Prototypes {
     /// Lets prototypes go. One that still imports has nothing to finish; the others end by themselves, unless threads
     /// of the application keep them.
     fn dismiss(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64, out: &mut Vec<Action>) {
-        for prototype in self.prototypes.extract_if(.., |prototype| which(prototype)) {
+        for prototype in self.all.extract_if(.., |prototype| which(prototype)) {
             let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
             out.push(Action::Release(prototype.pid));
             self.dismissed.push(Dismissed { pid: prototype.pid, due_ms: Some(now_ms + grace_ms) });
@@ -202,8 +202,8 @@ impl Prototypes {
         newest: u32,
         now_ms: u64,
     ) -> Option<Loss> {
-        let at = self.prototypes.iter().position(|prototype| prototype.pid == pid)?;
-        let prototype = self.prototypes.remove(at);
+        let at = self.all.iter().position(|prototype| prototype.pid == pid)?;
+        let prototype = self.all.remove(at);
         if prototype.is_ready {
             (self.failures, self.not_before_ms) = (0, now_ms);
         } else {
@@ -279,7 +279,7 @@ mod tests {
                 Reload => prototypes.reload(now_ms),
                 DismissAll => prototypes.dismiss_all(now_ms, &mut out),
                 Ends(pid, ..) if prototypes.note_dismissed_end(pid) => {
-                    seen.push("it was dismissed".to_owned())
+                    seen.push("it was dismissed".to_owned());
                 }
                 Ends(pid, exit, newest) => {
                     let loss = prototypes.note_end(pid, exit, false, newest, now_ms);

@@ -6,6 +6,6 @@
 //! | `runs` | files of a folder that are run |
 //! | `on_the_way` | the files on the way to a path, as they are now |
 
-pub(crate) mod on_the_way;
-pub(crate) mod own;
-pub(crate) mod runs;
+pub(super) mod on_the_way;
+pub(super) mod own;
+pub(super) mod runs;

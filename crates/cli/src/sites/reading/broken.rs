@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 /// A text whose broken tables are emptied, so that everything else keeps its place.
-pub(crate) struct Mended {
+pub(super) struct Mended {
     pub(crate) text: String,
     /// The broken tables, each from its name on.
-    pub(crate) broken: Vec<Range<usize>>,
+    pub(super) broken: Vec<Range<usize>>,
 }
 
 /// Empties the tables that are not TOML at these bytes; returns `None` if the name of a table is among them.
-pub(crate) fn mend(text: &str, wrong: impl Iterator<Item = usize>) -> Option<Mended> {
+pub(super) fn mend(text: &str, wrong: impl Iterator<Item = usize>) -> Option<Mended> {
     let lines = text.match_indices('\n').map(|(at, _)| at + 1);
     let is_name = |at: &usize| {
         text.get(*at..).is_some_and(|rest| rest.trim_start_matches([' ', '\t']).starts_with('['))

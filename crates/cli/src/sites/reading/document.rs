@@ -237,7 +237,7 @@ pub(crate) fn read<T>(
 /// The reader of a file, which notes its mistakes.
 pub(crate) struct Reader<'t> {
     pub(crate) lines: Lines<'t>,
-    pub(crate) mistakes: Vec<Mistake>,
+    mistakes: Vec<Mistake>,
     /// Tables that were emptied, because something in them is not TOML.
     broken: Vec<Range<usize>>,
 }

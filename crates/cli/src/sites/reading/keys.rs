@@ -24,7 +24,7 @@ pub(crate) struct Keys<'k, 't> {
 
 impl Keys<'_, '_> {
     /// Returns the names of all keys that the table may have; `rows` are its own.
-    pub(crate) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
+    pub(super) fn names<S>(&self, rows: &'static [Row<S>]) -> impl Iterator<Item = &'static str> {
         let settings = ROWS.iter().filter(|row| self.place.has(row)).map(|row| row.name);
         let own = rows.iter().map(|row| row.name).filter(|name| self.place.lets(name));
         own.chain(self.children.iter().copied()).chain(settings)
@@ -42,7 +42,7 @@ pub(crate) enum Place {
 
 impl Place {
     /// Whether a key of the table's own may stand there.
-    pub(crate) fn lets(self, name: &str) -> bool {
+    pub(super) fn lets(self, name: &str) -> bool {
         match self {
             Place::Folder(may) => MaySet::word_of(name).is_none() || may.has(name),
             Place::Scope(_) | Place::Group => true,
@@ -50,7 +50,7 @@ impl Place {
     }
 
     /// Whether a setting may stand there.
-    pub(crate) fn has(self, row: &Row) -> bool {
+    pub(super) fn has(self, row: &Row) -> bool {
         match self {
             Place::Scope(scope) => is_of(row, scope),
             Place::Group => is_of_group(row),

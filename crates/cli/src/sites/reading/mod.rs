@@ -11,10 +11,10 @@
 //! | `secrets` | values that not every process gets |
 
 mod broken;
-pub(crate) mod document;
-pub(crate) mod keys;
-pub(crate) mod mistake;
-pub(crate) mod path;
-pub(crate) mod rows;
+pub(super) mod document;
+pub(super) mod keys;
+pub(super) mod mistake;
+pub(super) mod path;
+pub(super) mod rows;
 mod secrets;
 mod unknown;

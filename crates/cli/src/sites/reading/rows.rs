@@ -92,7 +92,7 @@ pub(crate) const ACTIONS: [&str; 7] = ["app", "handler", "files", "scripts", "cg
 pub(crate) const MATCHING: [&str; 6] = ["path", "methods", "if-headers", "if-query", "remote", "internal"];
 
 /// Keys that belong to another key.
-pub(crate) const PARTS: [(&str, &str); 6] = [
+pub(super) const PARTS: [(&str, &str); 6] = [
     ("mount", "app"),
     ("scripts-index", "scripts"),
     ("scripts-preload", "scripts"),

@@ -10,11 +10,11 @@ use crate::sites::reading::keys::{FOLDER, Keys, Place, is_of};
 use crate::sites::reading::rows::{ACTIONS, GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 
 /// A key or a table of the file that Adyton does not know.
-pub(crate) struct Unknown {
+pub(super) struct Unknown {
     /// The message, without file and place.
     pub(crate) what: String,
     /// The keys and tables that the user may have meant.
-    pub(crate) meant: Vec<&'static str>,
+    pub(super) meant: Vec<&'static str>,
 }
 
 /// The end of the message, behind the unknown name, and the names that the user may have meant.
@@ -30,7 +30,7 @@ impl Hint {
 }
 
 /// Makes the message about a table that a file does not have, or a key outside all tables.
-pub(crate) fn unknown_table(name: &str, value: &DeValue<'_>) -> Unknown {
+pub(super) fn unknown_table(name: &str, value: &DeValue<'_>) -> Unknown {
     let tables = ["server", "groups", "sites"];
     let hint = match (place(name), nearest(name, tables.into_iter())) {
         (key, Some(near)) if is_table(value) || key.is_none() => {
@@ -55,7 +55,7 @@ fn is_table(value: &DeValue<'_>) -> bool {
 }
 
 /// Makes the message about a key that a table does not have.
-pub(crate) fn unknown<S>(
+pub(super) fn unknown<S>(
     name: &str,
     value: &DeValue<'_>,
     keys: &Keys<'_, '_>,

@@ -7,7 +7,7 @@
 //! | `remote` | proxies that are trusted |
 //! | `secure` | redirects to https |
 
-pub(crate) mod access;
-pub(crate) mod password;
-pub(crate) mod remote;
-pub(crate) mod secure;
+mod access;
+mod password;
+mod remote;
+mod secure;

@@ -5,21 +5,21 @@ use crate::model::{Draft, Place, Route, shown};
 
 /// Users whose password is enough; without names and groups, all users of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Users {
-    pub(crate) names: Vec<String>,
+struct Users {
+    names: Vec<String>,
     pub(crate) groups: Vec<String>,
     /// Groups that a script knows.
-    pub(crate) script_groups: Vec<String>,
+    script_groups: Vec<String>,
 }
 
 impl Users {
     /// Whether all users of the file are meant.
-    pub(crate) fn is_all(&self) -> bool {
+    fn is_all(&self) -> bool {
         self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
     }
 
     /// Returns the users of both.
-    pub(crate) fn or(self, other: Users) -> Users {
+    fn or(self, other: Users) -> Users {
         if self.is_all() || other.is_all() {
             return Users::default();
         }
@@ -75,7 +75,7 @@ impl<'l> Asking<'l> {
     /// # Errors
     ///
     /// No key can say it; the route has to refuse.
-    pub(crate) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
+    fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
         let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
         let scheme = self.scheme.ok_or_else(|| {
             let why = "how users are asked is not said: AuthType Basic or Digest, with an AuthUserFile";

@@ -6,8 +6,8 @@
 //! | `context` | directives that may stand in them |
 //! | `handlers`, `indexes`, `documents` | files that are run, indexes, pages for errors |
 
-pub(crate) mod context;
-pub(crate) mod documents;
-pub(crate) mod handlers;
-pub(crate) mod htaccess;
-pub(crate) mod indexes;
+mod context;
+mod documents;
+mod handlers;
+mod htaccess;
+mod indexes;

@@ -22,15 +22,15 @@ pub(crate) fn tell(line: &Line, draft: &mut Draft) {
 }
 
 /// Names of lines that stand for a loss; no directive has such a name.
-pub(crate) const LEFT_OUT: &str = "(left out)";
-pub(crate) const IN_DOUBT: &str = "(in doubt)";
-pub(crate) const NOT_INCLUDED: &str = "(not included)";
+const LEFT_OUT: &str = "(left out)";
+const IN_DOUBT: &str = "(in doubt)";
+const NOT_INCLUDED: &str = "(not included)";
 pub(crate) const NOT_READ: &str = "(not read)";
 pub(crate) const NOT_ALLOWED: &str = "(not allowed)";
 pub(crate) const MISPLACED: &str = "(misplaced)";
 pub(crate) const UNKNOWN: &str = "(unknown)";
 
-pub(crate) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
+const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
 
 /// Reasons why each of these lines denies everybody.
 const LOST: [(&str, &str); 7] = [
@@ -140,7 +140,7 @@ fn rewrites(line: &Line) -> Option<&'static str> {
 }
 
 /// Whether a rule is a redirect.
-pub(crate) fn redirects(line: &Line) -> bool {
+fn redirects(line: &Line) -> bool {
     let is_one = |flag: &String| matches!(flag.split('=').next(), Some("R" | "REDIRECT"));
     line.arg(1).contains("://") || flags(line).iter().any(is_one)
 }

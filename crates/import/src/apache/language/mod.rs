@@ -6,9 +6,9 @@
 //! | `known`, `reasons` | directives that are not carried over |
 //! | `names`, `network` | names of hosts, and addresses |
 
-pub(crate) mod known;
-pub(crate) mod lex;
+mod known;
+mod lex;
 pub(crate) mod line;
-pub(crate) mod names;
-pub(crate) mod network;
+mod names;
+mod network;
 mod reasons;
