@@ -18,12 +18,12 @@ const NOT_READ: [&str; 5] = ["mime.types", "fastcgi_params", "fastcgi.conf", "uw
 
 /// One directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Directive {
+pub(super) struct Directive {
     pub(crate) name: String,
     pub(crate) args: Vec<String>,
     pub(crate) place: Place,
     /// The directives between the braces.
-    block: Option<Vec<Directive>>,
+    pub(super) block: Option<Vec<Directive>>,
 }
 
 impl Directive {
@@ -38,7 +38,7 @@ impl Directive {
     }
 
     /// Returns an argument, or an empty text.
-    fn arg(&self, number: usize) -> &str {
+    pub(super) fn arg(&self, number: usize) -> &str {
         self.args.get(number).map_or("", String::as_str)
     }
 
@@ -49,7 +49,11 @@ impl Directive {
 }
 
 /// Reads a file and all that it includes.
-fn read(file: &Arc<str>, text: &str, includes: &mut Includes<'_>) -> Result<Vec<Directive>, Mistake> {
+pub(super) fn read(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+) -> Result<Vec<Directive>, Mistake> {
     let mut count = 0;
     let mut parser = Parser { words: Words::new(file, text), includes, count: &mut count };
     let mut all = parser.block(0)?;

@@ -35,7 +35,7 @@ pub(crate) fn mount(path: &str, route: &mut Route, place: &Place) {
 }
 
 /// Returns a route that stands for the application, which the file does not name; a loss says what to write.
-fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
+pub(super) fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
     let mut route = Route::new("/", place);
     draft.lose(place, "application", &format!("{why}; write app = \"module:name\" in the place of respond"));
     route.respond(503, place);

@@ -55,7 +55,7 @@ impl Node {
 }
 
 /// The line of a mistake, and the sentence about it.
-type Wrong = (usize, &'static str);
+pub(super) type Wrong = (usize, &'static str);
 
 /// Limit of values in values; deeper ones are no configuration.
 const DEPTH_MAX: usize = 64;

@@ -29,7 +29,7 @@ pub(crate) fn time(text: &str) -> Option<String> {
 }
 
 /// Returns a time in the unit that people would write.
-fn shown_ms(ms: u64) -> String {
+pub(super) fn shown_ms(ms: u64) -> String {
     if ms.is_multiple_of(1_000) { format!("{}s", ms / 1_000) } else { format!("{ms}ms") }
 }
 

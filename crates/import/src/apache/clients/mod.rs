@@ -7,7 +7,7 @@
 //! | `remote` | proxies that are trusted |
 //! | `secure` | redirects to https |
 
-mod access;
-mod password;
-mod remote;
-mod secure;
+pub(super) mod access;
+pub(super) mod password;
+pub(super) mod remote;
+pub(super) mod secure;

@@ -5,21 +5,21 @@ use crate::model::{Draft, Place, Route, shown};
 
 /// Users whose password is enough; without names and groups, all users of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Users {
-    names: Vec<String>,
+pub(super) struct Users {
+    pub(super) names: Vec<String>,
     pub(crate) groups: Vec<String>,
     /// Groups that a script knows.
-    script_groups: Vec<String>,
+    pub(super) script_groups: Vec<String>,
 }
 
 impl Users {
     /// Whether all users of the file are meant.
-    fn is_all(&self) -> bool {
+    pub(super) fn is_all(&self) -> bool {
         self.names.is_empty() && self.groups.is_empty() && self.script_groups.is_empty()
     }
 
     /// Returns the users of both.
-    fn or(self, other: Users) -> Users {
+    pub(super) fn or(self, other: Users) -> Users {
         if self.is_all() || other.is_all() {
             return Users::default();
         }
@@ -75,7 +75,7 @@ impl<'l> Asking<'l> {
     /// # Errors
     ///
     /// No key can say it; the route has to refuse.
-    fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
+    pub(super) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
         let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
         let scheme = self.scheme.ok_or_else(|| {
             let why = "how users are asked is not said: AuthType Basic or Digest, with an AuthUserFile";

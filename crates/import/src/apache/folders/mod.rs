@@ -6,8 +6,8 @@
 //! | `context` | directives that may stand in them |
 //! | `handlers`, `indexes`, `documents` | files that are run, indexes, pages for errors |
 
-mod context;
-mod documents;
-mod handlers;
-mod htaccess;
-mod indexes;
+pub(super) mod context;
+pub(super) mod documents;
+pub(super) mod handlers;
+pub(super) mod htaccess;
+pub(super) mod indexes;

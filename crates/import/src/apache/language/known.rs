@@ -22,15 +22,15 @@ pub(crate) fn tell(line: &Line, draft: &mut Draft) {
 }
 
 /// Names of lines that stand for a loss; no directive has such a name.
-const LEFT_OUT: &str = "(left out)";
-const IN_DOUBT: &str = "(in doubt)";
-const NOT_INCLUDED: &str = "(not included)";
+pub(super) const LEFT_OUT: &str = "(left out)";
+pub(super) const IN_DOUBT: &str = "(in doubt)";
+pub(super) const NOT_INCLUDED: &str = "(not included)";
 pub(crate) const NOT_READ: &str = "(not read)";
 pub(crate) const NOT_ALLOWED: &str = "(not allowed)";
 pub(crate) const MISPLACED: &str = "(misplaced)";
 pub(crate) const UNKNOWN: &str = "(unknown)";
 
-const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
+pub(super) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
 
 /// Reasons why each of these lines denies everybody.
 const LOST: [(&str, &str); 7] = [
@@ -140,7 +140,7 @@ fn rewrites(line: &Line) -> Option<&'static str> {
 }
 
 /// Whether a rule is a redirect.
-fn redirects(line: &Line) -> bool {
+pub(super) fn redirects(line: &Line) -> bool {
     let is_one = |flag: &String| matches!(flag.split('=').next(), Some("R" | "REDIRECT"));
     line.arg(1).contains("://") || flags(line).iter().any(is_one)
 }

@@ -50,7 +50,7 @@ impl Line {
     }
 
     /// Returns the section around the lines of a file.
-    fn top(file: &Arc<str>) -> Line {
+    pub(super) fn top(file: &Arc<str>) -> Line {
         let place = Place { file: Arc::clone(file), line: 1 };
         Line {
             name: String::new(),

@@ -6,9 +6,9 @@
 //! | `known`, `reasons` | directives that are not carried over |
 //! | `names`, `network` | names of hosts, and addresses |
 
-mod known;
-mod lex;
+pub(super) mod known;
+pub(super) mod lex;
 pub(crate) mod line;
-mod names;
-mod network;
+pub(super) mod names;
+pub(super) mod network;
 mod reasons;

@@ -1,7 +1,7 @@
 //! Reasons why directives of httpd.conf are not carried over.
 
 /// Directives that need no counterpart: Adyton always does so, or they are about Apache's own insides.
-const ALWAYS_SO: [&str; 87] = [
+pub(super) const ALWAYS_SO: [&str; 87] = [
     "acceptfilter",
     "acceptpathinfo",
     "addalt",
@@ -94,7 +94,7 @@ const ALWAYS_SO: [&str; 87] = [
 const PACKED: &str = "compress says what is compressed, and how: write compress = true where that is wanted";
 
 /// Names of directives, and what to do instead.
-const REASONS: [(&[&str], &str); 68] = [
+pub(super) const REASONS: [(&[&str], &str); 68] = [
     (
         &["errordocument"],
         "a page of one folder or path alone is not there: error-pages is said of a site, static-404 of a folder of files",
@@ -278,7 +278,7 @@ const REASONS: [(&[&str], &str); 68] = [
 ];
 
 /// Beginnings of names, for directives that are not named above.
-const FAMILIES: [(&str, &str); 20] = [
+pub(super) const FAMILIES: [(&str, &str); 20] = [
     ("authn", "users come from files, of htpasswd or htdigest"),
     ("authldap", "users come from files, of htpasswd or htdigest"),
     ("authdb", "users come from files, of htpasswd or htdigest"),
