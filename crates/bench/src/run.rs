@@ -116,7 +116,7 @@ impl Known {
         let ask_hits =
             || counter.as_ref().map(|counter| counter.ask(plan)).transpose().map_err(Failure::Refused);
         let hits_before = ask_hits()?;
-        let loaded = load(plan, &self.learnt, &server, (stop, on_second)).map_err(refused)?;
+        let loaded = load(plan, &self.learnt, &server, stop, on_second).map_err(refused)?;
         let hits_seen = hits_before.zip(ask_hits()?);
         let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
         // A disturbed calibration is no ceiling: by now it is known what each request of the load needed.
@@ -151,11 +151,10 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
     (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
-    let (done, answers) = (AtomicBool::new(false), Answers::new(&one.raw, plan.pipeline as usize));
+    let (done, answers) = (AtomicBool::new(false), Answers::new(one, plan.pipeline as usize));
     let loaded = thread::scope(|scope| {
-        let responder =
-            scope.spawn(|| null.serve(one.request_bytes, (&answers, !one.answer.keep_alive), &done));
-        let loaded = load(&easy, learnt, &Server::default(), (&|| false, &mut |_| {}));
+        let responder = scope.spawn(|| null.serve(one.request_bytes, &answers, &done));
+        let loaded = load(&easy, learnt, &Server::default(), &|| false, &mut |_| {});
         done.store(true, Ordering::Relaxed);
         let served =
             responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
@@ -182,14 +181,13 @@ struct Loaded {
     slow: Vec<SlowSide>,
 }
 
-type Callbacks<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
-
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
 fn load(
     plan: &Plan,
     learnt: &[Learnt],
     server: &Server,
-    (stop, on_second): Callbacks<'_>,
+    stop: Stop<'_>,
+    on_second: &mut dyn FnMut(Progress),
 ) -> io::Result<Loaded> {
     // Connections that are made in the warm-up carry the measurement, too.
     let queues = Queues::now(server);
@@ -216,7 +214,7 @@ fn load(
         let threads: Vec<_> =
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
-        let observed = watch(&shared, server, (stop, on_second), &is_done);
+        let observed = watch(&shared, server, stop, on_second, &is_done);
         // Threads that were not joined yet still hold their connections: the server's memory was measured with these.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
@@ -267,7 +265,8 @@ impl Moment {
 fn watch(
     shared: &Shared<'_>,
     server: &Server,
-    (stop, on_second): Callbacks<'_>,
+    stop: Stop<'_>,
+    on_second: &mut dyn FnMut(Progress),
     is_done: &dyn Fn() -> bool,
 ) -> Observed {
     let mut before = None;

@@ -32,10 +32,21 @@ pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collap
     out.extend_from_slice(b"\r\n");
 }
 
-/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache, with its age, and the age until which it
-/// is fresh. A request that has waited for another one says `collapsed`. Written from the end to the start, to be
+/// An answer from the cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    /// The age of the answer.
+    pub age_ms: u64,
+    /// The age until which it is fresh.
+    pub fresh_ms: u64,
+    /// Whether the request has waited for another one.
+    pub is_collapsed: bool,
+}
+
+/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache. Written from the end to the start, to be
 /// appended at once.
-pub fn hit(out: &mut Vec<u8>, (age_ms, fresh_ms): (u64, u64), is_collapsed: bool) {
+pub fn hit(out: &mut Vec<u8>, hit: Hit) {
+    let Hit { age_ms, fresh_ms, is_collapsed } = hit;
     let mut lines = Backwards { bytes: [0; 112], start: 112 };
     lines.put(if is_collapsed { b"; collapsed\r\n" } else { b"\r\n" });
     if fresh_ms < age_ms {
@@ -80,11 +91,11 @@ impl Backwards {
 
 #[cfg(test)]
 mod tests {
-    use super::hit;
+    use super::{Hit, hit};
 
     #[test]
     fn hits() {
-        for (times, is_collapsed, expected) in [
+        for ((age_ms, fresh_ms), is_collapsed, expected) in [
             ((0, 1000), false, "Age: 0\r\nCache-Status: adyton; hit; ttl=1\r\n"),
             ((1999, 60_000), true, "Age: 1\r\nCache-Status: adyton; hit; ttl=59; collapsed\r\n"),
             ((61_500, 60_000), false, "Age: 61\r\nCache-Status: adyton; hit; ttl=-2\r\n"),
@@ -95,7 +106,7 @@ mod tests {
             ),
         ] {
             let mut out = Vec::new();
-            hit(&mut out, times, is_collapsed);
+            hit(&mut out, Hit { age_ms, fresh_ms, is_collapsed });
 
             assert_eq!(expected, String::from_utf8_lossy(&out));
         }

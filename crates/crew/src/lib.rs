@@ -239,6 +239,30 @@ struct Roster<D: Duties> {
     wanted: usize,
 }
 
+/// The size of a crew and of its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The loops that its threads drive.
+    pub loops: usize,
+    /// Most threads inside the application at once.
+    pub slots: usize,
+    /// Fresh threads that take loops only.
+    pub reserve: usize,
+    /// Most requests in the queue.
+    pub queue_max: usize,
+    /// The time that a request waits there at most.
+    pub queue_timeout_ms: u64,
+}
+
+/// The times of a request that comes into the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueTimes {
+    /// The time from which on it has waited.
+    pub since_ms: u64,
+    /// The time now.
+    pub now_ms: u64,
+}
+
 /// Threads that share loops and a queue of requests.
 pub struct Crew<D: Duties> {
     roster: Mutex<Roster<D>>,
@@ -267,12 +291,9 @@ pub struct Crew<D: Duties> {
 }
 
 impl<D: Duties> Crew<D> {
-    /// A crew without threads, for `loops` loops and `slots` threads inside the application, of which `reserve` take
-    /// loops only; for a queue of `queue_max` requests that wait for `queue_timeout_ms` at most.
-    pub fn new(
-        (loops, slots, reserve): (usize, usize, usize),
-        (queue_max, queue_timeout_ms): (usize, u64),
-    ) -> Self {
+    /// A crew of this size without threads.
+    pub fn new(size: Size) -> Self {
+        let Size { loops, slots, reserve, queue_max, queue_timeout_ms } = size;
         let roster = Roster {
             idle: Vec::new(),
             offered: VecDeque::new(),
@@ -504,10 +525,11 @@ impl<D: Duties> Crew<D> {
     pub fn submit(
         &self,
         job: D::Job,
-        (since_ms, now_ms): (u64, u64),
+        times: QueueTimes,
         spare: Option<&mut SlotClaim>,
         called: &mut Called<D>,
     ) -> Result<(), D::Job> {
+        let QueueTimes { since_ms, now_ms } = times;
         let mut roster = self.lock();
         if roster.slots_free == 0 && spare.is_some_and(|claim| std::mem::take(&mut claim.held)) {
             roster.slots_free = 1;
@@ -860,6 +882,10 @@ mod tests {
 
     struct Plain;
 
+    const SIZE: Size = Size { loops: 1, slots: 2, reserve: 0, queue_max: 10, queue_timeout_ms: 1_000 };
+
+    const AT_ONCE: QueueTimes = QueueTimes { since_ms: 0, now_ms: 0 };
+
     impl Duties for Plain {
         type Loop = ();
         type Job = u32;
@@ -869,12 +895,12 @@ mod tests {
     /// A loop that has no slot gets the next one that comes free, and the queue the one after that.
     #[test]
     fn a_loop_comes_before_the_queue() {
-        let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
+        let crew = Crew::<Plain>::new(SIZE);
         let post = crew.join(true, ());
         let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]) && claims[2].wanted, "both are taken");
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
+        assert_eq!(Ok(()), crew.submit(7, AT_ONCE, None, &mut Called::empty()));
 
         crew.give_slot(&mut claims[0], 0);
         assert_eq!((1, 1), (crew.slots_free(), crew.waiting()), "it is kept for the loop");
@@ -887,12 +913,12 @@ mod tests {
     /// A loop that gives up waiting for a slot, or a slot, leaves it to the queue.
     #[test]
     fn a_loop_without_quick_calls_wants_nothing() {
-        let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
+        let crew = Crew::<Plain>::new(SIZE);
         let post = crew.join(true, ());
         let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]), "both are taken");
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut claims[0]), &mut Called::empty()));
+        assert_eq!(Ok(()), crew.submit(7, AT_ONCE, Some(&mut claims[0]), &mut Called::empty()));
         assert_eq!((false, 1), (claims[0].held, crew.slots_free()));
 
         crew.give_slot(&mut claims[2], 0);
@@ -905,15 +931,15 @@ mod tests {
     /// Where threads are missing, none is kept for the loops alone: the queue would have none.
     #[test]
     fn a_short_crew_has_no_reserve() {
-        let crew = Crew::<Plain>::new((1, 2, 2), (10, 1_000));
+        let crew = Crew::<Plain>::new(Size { reserve: 2, ..SIZE });
         let posts: Vec<_> = (0..4).map(|_| crew.join(true, ())).collect();
         let mut slots = [false; 2];
         for (post, slot) in posts.iter().zip(&mut slots) {
-            assert_eq!(Ok(()), crew.submit(1, (0, 0), None, &mut Called::empty()));
+            assert_eq!(Ok(()), crew.submit(1, AT_ONCE, None, &mut Called::empty()));
             assert!(matches!(crew.next(post, slot, 0, || ()), Duty::Work(_)));
             assert!(crew.park(0), "one is missing");
         }
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
+        assert_eq!(Ok(()), crew.submit(7, AT_ONCE, None, &mut Called::empty()));
         assert!(!crew.lock().may_work(&posts[2]), "both that are left are the reserve");
 
         assert!(crew.manages_without(0));
@@ -931,9 +957,9 @@ mod tests {
     /// it.
     #[test]
     fn who_is_done_makes_room() {
-        let crew = Crew::<Plain>::new((1, 4, 0), (1, 1_000));
+        let crew = Crew::<Plain>::new(Size { slots: 4, queue_max: 1, ..SIZE });
         let busy = crew.join(true, ());
-        let submit = |job| crew.submit(job, (0, 0), None, &mut Called::empty());
+        let submit = |job| crew.submit(job, AT_ONCE, None, &mut Called::empty());
         assert_eq!((Ok(()), Err(2)), (submit(1), submit(2)));
 
         crew.note_done(&busy);
@@ -948,11 +974,11 @@ mod tests {
     /// While one thread waits for the interpreter, no other waits beside it; and nothing is forgotten.
     #[test]
     fn one_waits_for_the_interpreter() {
-        let crew = Crew::<Plain>::new((1, 4, 0), (10, 1_000));
+        let crew = Crew::<Plain>::new(Size { slots: 4, ..SIZE });
         let idle = crew.join(true, ());
         crew.lock().idle.push(Arc::clone(&idle));
         crew.attach_worker(0, || {
-            assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
+            assert_eq!(Ok(()), crew.submit(7, AT_ONCE, None, &mut Called::empty()));
             assert_eq!(1, crew.waiting(), "it waits although a thread is idle");
         });
         assert_eq!(0, crew.waiting());
@@ -962,7 +988,7 @@ mod tests {
     /// A driver that has lost its loop while it waited for the interpreter takes along what has queued since.
     #[test]
     fn a_starved_driver_takes_the_queue_along() {
-        let crew = Crew::<Plain>::new((1, 4, 0), (10, 1_000));
+        let crew = Crew::<Plain>::new(Size { slots: 4, ..SIZE });
         let (driver, idle) = (crew.join(true, ()), crew.join(true, ()));
         crew.begin_driving(0, &driver);
         driver.begin_errand();
@@ -973,7 +999,7 @@ mod tests {
             assert!(crew.look(0, &mut look, |()| true).is_none());
             assert!(crew.look(0, &mut look, |()| true).is_some(), "it loses the loop");
             for job in [1, 2] {
-                assert_eq!(Ok(()), crew.submit(job, (0, 0), None, &mut Called::empty()));
+                assert_eq!(Ok(()), crew.submit(job, AT_ONCE, None, &mut Called::empty()));
             }
         });
 

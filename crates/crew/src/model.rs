@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Called, Crew, Duties, Duty, Held, Look, Post, SlotClaim};
+use super::{Called, Crew, Duties, Duty, Held, Look, Post, QueueTimes, Size, SlotClaim};
 
 struct Model;
 
@@ -46,7 +46,7 @@ impl Driven {
 impl Scene {
     fn new(slots: usize, reserve: usize, queued: bool) -> Arc<Self> {
         Arc::new(Self {
-            crew: Crew::new((1, slots, reserve), (10, 1_000)),
+            crew: Crew::new(Size { loops: 1, slots, reserve, queue_max: 10, queue_timeout_ms: 1_000 }),
             inside: AtomicUsize::new(0),
             answered: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
@@ -102,7 +102,7 @@ impl Scene {
             let Driven { claim, called, .. } = &mut *driven;
             if queued || !(post.enters && self.crew.take_slot(claim)) {
                 let spare = (!self.crew.can_spare_slots() || queued).then_some(claim);
-                assert_eq!(Ok(()), self.crew.submit(1, (0, 0), spare, called));
+                assert_eq!(Ok(()), self.crew.submit(1, QueueTimes { since_ms: 0, now_ms: 0 }, spare, called));
                 if driven.steps_left == 0 || !queued {
                     // The server does so before it waits, or when the loop is taken; it may go on before that.
                     driven.called.wake();
@@ -137,9 +137,20 @@ impl Scene {
     }
 }
 
-/// Runs a loop of some requests on threads that may enter or not, in all orders with at most `switches` switches that
-/// no thread asked for; the watch looks `looks` times.
-fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, usize, usize), queued: bool) {
+/// Limits of a model, which keep its orders few.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// The requests of the loop.
+    steps: usize,
+    /// How often the watch looks.
+    looks: usize,
+    /// Most switches of threads that no thread asked for.
+    switches: usize,
+}
+
+/// Runs a loop of some requests on threads that may enter or not, in all orders within the bounds.
+fn run(slots: usize, enters: &'static [bool], bounds: Bounds, queued: bool) {
+    let Bounds { steps, looks, switches } = bounds;
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);
     model.check(move || {
@@ -176,22 +187,22 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
 /// Two threads, one slot, only one of them enters: calls, hand-overs and the way back.
 #[test]
 fn one_thread_enters() {
-    run(1, &[true, false], (2, 1, 3), false);
-    run(1, &[true, false], (2, 1, 2), true);
+    run(1, &[true, false], Bounds { steps: 2, looks: 1, switches: 3 }, false);
+    run(1, &[true, false], Bounds { steps: 2, looks: 1, switches: 2 }, true);
 }
 
 /// Any thread may enter, and any may be late.
 #[test]
 fn all_threads_enter() {
-    run(2, &[true, true], (2, 1, 3), false);
-    run(2, &[true, true], (2, 1, 2), true);
+    run(2, &[true, true], Bounds { steps: 2, looks: 1, switches: 3 }, false);
+    run(2, &[true, true], Bounds { steps: 2, looks: 1, switches: 2 }, true);
 }
 
 /// Three threads: one may be late while another works and the third drives.
 #[test]
 fn three_threads() {
-    run(2, &[true, true, true], (2, 1, 1), false);
-    run(2, &[true, true, true], (2, 1, 1), true);
+    run(2, &[true, true, true], Bounds { steps: 2, looks: 1, switches: 1 }, false);
+    run(2, &[true, true, true], Bounds { steps: 2, looks: 1, switches: 1 }, true);
 }
 
 /// Some workers and drivers wait for the interpreter while a request is queued and a thread comes for it or is idle
@@ -218,7 +229,10 @@ fn wait_for_the_interpreter(workers: usize, drivers: usize, switches: usize) {
                 }
             })
         }));
-        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::empty()));
+        assert_eq!(
+            Ok(()),
+            scene.crew.submit(1, QueueTimes { since_ms: 0, now_ms: 0 }, None, &mut Called::empty())
+        );
         for thread in threads {
             thread.join().unwrap();
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use adyton_compress::Coding;
 use adyton_http::{Method, Version};
 use adyton_http1::Asked;
-use adyton_sys::fs::{Fault, Kind, Root, Symlinks, Whereabouts};
+use adyton_sys::fs::{Fault, HeldRoot, Kind, Root, Symlinks};
 
 use crate::answer::conditions::is_conditional;
 use crate::answer::form::{Entry, Loader, Opened};
@@ -28,7 +28,7 @@ pub struct Folder {
     spa_fallback: Option<FilePath>,
     cache: Cache,
     /// An entry that the cache did not take, for the present answer.
-    guest: Option<Entry>,
+    uncached: Option<Entry>,
     /// Scratch for the path of an index.
     index_path: Vec<u8>,
     /// The `Server` field of cached heads.
@@ -85,7 +85,7 @@ impl Folder {
             not_found_page: pages.not_found,
             spa_fallback: pages.spa_fallback,
             cache: Cache::new(Arc::clone(&options.cache_room), options.open_files_max),
-            guest: None,
+            uncached: None,
             index_path: Vec::new(),
             server: Vec::new(),
             looked: None,
@@ -106,7 +106,7 @@ impl Folder {
         }
         let start = out.len();
         let answer = self.answer_by_method(ask, out);
-        self.guest = None;
+        self.uncached = None;
         let is_unwritten = matches!(answer, FileAnswer::FallThrough | FileAnswer::Named(_));
         debug_assert!(!is_unwritten || out.len() == start);
         answer
@@ -130,7 +130,7 @@ impl Folder {
             }
             found => self.answer_found(found, ask, out),
         };
-        self.guest = None;
+        self.uncached = None;
         answer
     }
 
@@ -166,7 +166,7 @@ impl Folder {
     /// Forgets all files and the held folder, so that both are looked for again.
     pub fn forget(&mut self) {
         self.cache.clear();
-        self.guest = None;
+        self.uncached = None;
         self.looked = None;
     }
 
@@ -181,8 +181,8 @@ impl Folder {
             return;
         }
         let found = self.root.follow();
-        self.is_astray = found == Whereabouts::Gone;
-        if found == Whereabouts::Replaced {
+        self.is_astray = found == HeldRoot::Gone;
+        if found == HeldRoot::Replaced {
             self.cache.clear();
         }
     }
@@ -324,7 +324,7 @@ impl Folder {
 
     /// Loads the entry of a file, from the cache or from the disk.
     fn bring(&mut self, path: &FilePath, ask: &Ask<'_>) -> io::Result<Brought> {
-        self.guest = None;
+        self.uncached = None;
         let key = path.relative();
         if self.has_current(key, false, ask) {
             return Ok(Brought::File);
@@ -353,7 +353,7 @@ impl Folder {
         let entry = loader.load(&name, fd, meta, ask)?;
         // The cache compares raw paths, see `replay`.
         let is_kept = entry.is_settled && needs_no_escapes(key);
-        self.guest = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
+        self.uncached = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
         Ok(Brought::File)
     }
 
@@ -368,7 +368,7 @@ impl Folder {
 
     /// The entry that [`Folder::bring`] has loaded.
     fn entry(&mut self, path: &FilePath) -> Option<&Entry> {
-        match &self.guest {
+        match &self.uncached {
             Some(entry) => Some(entry),
             None => self.cache.find(path.relative()).map(|entry| &*entry),
         }
@@ -402,16 +402,16 @@ impl Folder {
 
     /// Compresses the file with the coding that the client takes, if the result can be kept.
     fn make(&mut self, path: &FilePath, ask: &Ask<'_>) {
-        if let Some(guest) = &mut self.guest {
-            return guest.offer_nothing();
+        if let Some(uncached) = &mut self.uncached {
+            return uncached.offer_nothing();
         }
         let loader = loader(&self.options, &self.root, self.links);
         // Each round makes a form, or finds that it is of no use.
         while let Some(coding) = self.cache.find(path.relative()).and_then(|entry| entry.lacking(ask)) {
             let change = |entry: &mut Entry| entry.make(coding, &loader, ask);
-            if let Some(mut guest) = self.cache.change(path.relative(), change) {
-                guest.offer_nothing();
-                self.guest = Some(guest);
+            if let Some(mut uncached) = self.cache.change(path.relative(), change) {
+                uncached.offer_nothing();
+                self.uncached = Some(uncached);
                 return;
             }
         }

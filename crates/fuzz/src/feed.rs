@@ -2,13 +2,13 @@
 
 use adyton_http1::{Chunked, Framing, Head, Limits, Parsed, Refusal};
 
-use crate::messages::heads::Story;
+use crate::messages::heads::OwnedHead;
 
 /// An event of a stream of requests; the first [`Event::Refused`] or [`Event::Short`] ends the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A head.
-    Head(Story),
+    Head(OwnedHead),
     /// A whole body.
     Body(Vec<u8>),
     /// The stream breaks a rule.
@@ -77,7 +77,7 @@ impl<'l> Server<'l> {
                     if head.parse(&self.held, self.limits)? == Parsed::Partial {
                         return Ok(());
                     }
-                    self.events.push(Event::Head(Story::of(&head, &self.held)));
+                    self.events.push(Event::Head(OwnedHead::of(&head, &self.held)));
                     assert!(head.bytes() > start, "complete before the last piece");
                     rest = &rest[head.bytes() - start..];
                     self.held.clear();

@@ -120,7 +120,7 @@ pub fn import(
     text: &str,
     include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
 ) -> Result<Import, Mistake> {
-    make(kind, (name, text), include, None).map(|(import, _)| import)
+    make(kind, name, text, include, None).map(|(import, _)| import)
 }
 
 /// Reads the `.htaccess` of a folder. Its lines about pages for errors, about index files, and, if `takes_handlers`,
@@ -133,13 +133,14 @@ pub fn import_folder(name: &str, text: &str, takes_handlers: bool) -> Result<(Im
     let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
     let handlers = takes_handlers.then(FolderHandlers::default);
     let wanted = FolderLines { handlers, ..FolderLines::default() };
-    let (import, found) = make(Kind::Apache, (name, text), &mut include, Some(wanted))?;
+    let (import, found) = make(Kind::Apache, name, text, &mut include, Some(wanted))?;
     Ok((import, found.unwrap_or_default()))
 }
 
 fn make(
     kind: Kind,
-    (name, text): (&str, &str),
+    name: &str,
+    text: &str,
     include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
     folder: Option<FolderLines>,
 ) -> Result<(Import, Option<FolderLines>), Mistake> {

@@ -141,8 +141,8 @@ impl Keys {
     }
 
     /// Adds a `NAME=VALUE` to a key that may be repeated.
-    pub(crate) fn pair(&mut self, name: &'static str, pair: (&str, &str), place: &Place) {
-        let pair = (pair.0.to_owned(), pair.1.to_owned());
+    pub(crate) fn pair(&mut self, name: &'static str, key: &str, value: &str, place: &Place) {
+        let pair = (key.to_owned(), value.to_owned());
         match self.0.iter_mut().find(|key| key.name == name) {
             Some(Key { value: Value::Pairs(pairs), .. }) => pairs.push(pair),
             _ => self.set(name, Value::Pairs(vec![pair]), place),

@@ -10,13 +10,13 @@ use adyton_sys::stdio::Standard;
 use adyton_sys::{clock, forks, process, stdio};
 
 use crate::entry::{Entry, LOST_WORDS, Source};
-use crate::journal::{Counter, END_PATIENCE, Journal, Leaves};
+use crate::journal::{Counter, END_PATIENCE, EntryStore, Journal};
 use crate::level::Level;
 use crate::messages::{self, Message};
 use crate::request_id::{self, RequestId};
 use crate::settings::{self, wants};
 use crate::sink::{Destination, Sink, Syslog};
-use crate::{files, former};
+use crate::{files, original_stderr};
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
@@ -48,7 +48,7 @@ pub fn open(destination: &Destination) -> io::Result<()> {
         Destination::File(path) => {
             let path = std::path::absolute(path)?;
             let file = files::open_file(&path)?;
-            former::keep(&file);
+            original_stderr::keep(&file);
             process::become_stderr(&file)?;
             files::set_file(&OWN, file)?;
             // A process has one error log for its whole life.
@@ -116,7 +116,7 @@ pub fn settle() {
 
 /// Counts lost entries in `counter`, too, and notes those that are not written yet in `leaves`, which outlive this
 /// process.
-pub fn leave_in(counter: Counter, leaves: Box<dyn Leaves>) {
+pub fn leave_in(counter: Counter, leaves: Box<dyn EntryStore>) {
     if let Some(journal) = journal() {
         journal.count_in(counter);
         journal.leave_in(leaves);
@@ -231,7 +231,7 @@ pub fn complain(message: &Message, text: &str) {
 
 /// Says something to the user who started this, if they do not see where entries go.
 pub fn tell_onlooker(text: &str) {
-    former::write(text.as_bytes());
+    original_stderr::write(text.as_bytes());
 }
 
 /// Writes one entry.
@@ -279,14 +279,14 @@ fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
     let lost = take_lost();
     if lost > 0 {
         match send(Some(format!("{lost} {LOST_WORDS}"))) {
-            Ok(()) => former::regained(lost),
+            Ok(()) => original_stderr::regained(lost),
             Err(_) => drop(LOST.fetch_add(lost, Ordering::Relaxed)),
         }
     }
     if let Err(error) = send(None) {
         // A log that cannot be written must not stop the server: the loss is told when it can be written again.
         LOST.fetch_add(1, Ordering::Relaxed);
-        former::lost(&error, true);
+        original_stderr::lost(&error, true);
     }
 }
 

@@ -9,7 +9,7 @@
 //! The thread is woken only if it sleeps, so a busy log costs the logging threads nothing but a lock. An entry for a
 //! pipe, a socket or a terminal is written by the thread that logs it, if nothing is queued before it: such a write
 //! never waits, spares the switch to the thread, and the last words of a process that dies are out. Entries for a file
-//! are noted in a place that outlives the process ([`Leaves`]) until they are written.
+//! are noted in a place that outlives the process ([`EntryStore`]) until they are written.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -23,7 +23,7 @@ use adyton_sys::clock;
 
 use crate::entry::{Entry, LOST_WORDS};
 use crate::sink::{Destination, Sink};
-use crate::{error_log, former, messages};
+use crate::{error_log, messages, original_stderr};
 
 /// How long the end of a server or a process waits for a log that does not take what is queued.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ const LOSS_BYTES: usize = 512;
 const STACK_BYTES: usize = 256 << 10;
 
 /// A place outside this process where entries are noted until they are written.
-pub trait Leaves: Send {
+pub trait EntryStore: Send {
     /// Notes an entry.
     fn push(&mut self, entry: &[u8]);
 
@@ -183,7 +183,7 @@ struct State {
     spare: Vec<u8>,
     /// Lines or entries that were lost and not told.
     lost: u64,
-    leaves: Option<Box<dyn Leaves>>,
+    leaves: Option<Box<dyn EntryStore>>,
 }
 
 impl State {
@@ -339,7 +339,7 @@ impl Journal {
     }
 
     /// Notes entries from now on in `leaves`, which outlive this process.
-    pub(crate) fn leave_in(&self, leaves: Box<dyn Leaves>) {
+    pub(crate) fn leave_in(&self, leaves: Box<dyn EntryStore>) {
         self.shared.lock().leaves = Some(leaves);
     }
 
@@ -497,7 +497,7 @@ impl Shared {
     fn bewail(&self, why: Option<io::Error>, may_wait: bool) {
         let Some(why) = why else { return };
         match &self.which {
-            Which::Errors => former::lost(&why, may_wait),
+            Which::Errors => original_stderr::lost(&why, may_wait),
             Which::Access(access) => {
                 if is_due(&mut lock(&access.told).failure_ms) {
                     error_log::write(
@@ -687,7 +687,7 @@ impl Shared {
 /// Tells, when the entry about a loss is written, that the log can be written again.
 fn done_with(chunk: &Chunk) {
     if let Kind::Loss(lost) = chunk.kind {
-        former::regained(lost);
+        original_stderr::regained(lost);
     }
 }
 

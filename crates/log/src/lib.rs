@@ -9,10 +9,10 @@ mod entry;
 mod error_log;
 pub mod escape;
 mod files;
-mod former;
 mod journal;
 mod level;
 pub mod messages;
+mod original_stderr;
 mod output;
 pub mod request;
 mod request_id;
@@ -26,7 +26,7 @@ pub use crate::error_log::{
     reopen, reopen_then, settle, tell_onlooker, write, write_about,
 };
 pub use crate::files::make_for;
-pub use crate::journal::{Counter, END_PATIENCE, Journal, Leaves};
+pub use crate::journal::{Counter, END_PATIENCE, EntryStore, Journal};
 pub use crate::level::Level;
 pub use crate::messages::Message;
 pub use crate::output::{end_lines, put_out};

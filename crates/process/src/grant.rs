@@ -29,11 +29,19 @@ enum LimitedBy {
     Group,
 }
 
+/// The CPUs of the machine.
+#[derive(Clone, Copy)]
+struct Cpus {
+    /// Those that this process may use.
+    allowed: u32,
+    all: u32,
+}
+
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
         // The number of the standard library has the quota in it already, rounded down.
-        let cpus = (process::cpus_allowed(), process::cpus_of_the_machine());
+        let cpus = Cpus { allowed: process::cpus_allowed(), all: process::cpus_of_the_machine() };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
         let quota = cpu_quota(root, &groups);
@@ -42,7 +50,8 @@ impl Grant {
         Self::of(cpus, quota, [machine, limit].into_iter().flatten().min())
     }
 
-    fn of((allowed, all): (u32, u32), quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
+    fn of(cpus: Cpus, quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
+        let Cpus { allowed, all } = cpus;
         let limited_by = match quota {
             Some(quota) if quota < f64::from(allowed) => LimitedBy::Group,
             _ if allowed < all => LimitedBy::Affinity(all),
@@ -136,7 +145,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    use super::{Grant, cpu_quota, memory_limit, memory_total};
+    use super::{Cpus, Grant, cpu_quota, memory_limit, memory_total};
 
     /// A folder that stands for `/sys/fs/cgroup`.
     struct Tree(PathBuf);
@@ -197,8 +206,9 @@ mod tests {
     /// A fraction of a CPU counts as a worker, and memory counts as well.
     #[test]
     fn workers() {
-        let grant = |quota, memory_bytes| Grant::of((8, 8), quota, memory_bytes).workers();
-        let some = |quota| Grant::of((3, 8), quota, None).workers();
+        let grant =
+            |quota, memory_bytes| Grant::of(Cpus { allowed: 8, all: 8 }, quota, memory_bytes).workers();
+        let some = |quota| Grant::of(Cpus { allowed: 3, all: 8 }, quota, None).workers();
 
         assert_eq!((2, "the control group grants 1.5 CPUs".to_owned()), grant(Some(1.5), None));
         assert_eq!((2, "the control group grants 2 CPUs".to_owned()), grant(Some(2.0), None));

@@ -7,7 +7,7 @@ use adyton_server::{App, Call, Host, LateCall, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
-use crate::interpreter::{attach, forked, held_stacks, signals, threads};
+use crate::interpreter::{forked, held_stacks, signals, thread_state, threads};
 use crate::values::payload;
 
 /// A kind of Python application.
@@ -25,11 +25,11 @@ struct Interpreter;
 
 impl Host for Interpreter {
     fn attach(&self) {
-        attach::attach();
+        thread_state::attach();
     }
 
     fn detach(&self) {
-        attach::detach();
+        thread_state::detach();
     }
 
     fn remains(&self) -> Option<Box<dyn Stream>> {

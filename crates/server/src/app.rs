@@ -81,13 +81,21 @@ pub trait LateCall {
     fn end(&mut self, strike: &mut dyn FnMut());
 }
 
+/// The place at which an application is mounted; without bytes, it is the root.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MountPoint<'c> {
+    /// The path, decoded.
+    pub path: &'c [u8],
+    /// How many bytes of the request's path, as it was sent, stand for it.
+    pub raw_bytes: usize,
+}
+
 /// One request, and the place for its answer.
 pub struct Call<'c> {
     /// The request.
     pub request: Request<'c>,
-    /// The path that the application is mounted at, decoded, and how many bytes of the request's path, as it was sent,
-    /// stand for it. Empty and 0 if it is mounted at the root.
-    pub mount: (&'c [u8], usize),
+    /// The place at which the application is mounted.
+    pub mount: MountPoint<'c>,
     /// Whether its body came in chunks.
     pub(crate) is_chunked: bool,
     /// The request's body.

@@ -45,7 +45,7 @@ pub use answering::later::{Claim, Ticket};
 pub use answering::onward::{SendsOn, SentFolder};
 pub use answering::outcome::{Outcome, Pull, Stream};
 pub use answering::reply::{PENDING_BYTES_MAX, Reply, SHARE_BYTES_MIN, WAITING_BYTES_MAX};
-pub use app::{App, Call, Host, LateCall, NoHost};
+pub use app::{App, Call, Host, LateCall, MountPoint, NoHost};
 pub use board::prefixes;
 pub use board::share;
 pub use board::site_counts;

@@ -24,8 +24,13 @@ pub(crate) struct Nonces {
     forgotten: Option<Stamp>,
 }
 
-/// The time at which a nonce was made, in milliseconds, and a number that tells apart the nonces of one millisecond.
-type Stamp = (u64, u32);
+/// The time at which a nonce was made, and a number that tells apart the nonces of one millisecond. Stamps are ordered
+/// by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stamp {
+    made_ms: u64,
+    serial: u32,
+}
 
 /// The counts that a nonce came with: the highest, and which of the [`WINDOW`] that end with it: bit n is the highest
 /// less n. Requests that a browser sends at the same time on several connections overtake each other.
@@ -49,7 +54,7 @@ impl Nonces {
 
     /// A nonce that was not made before: hexadecimal digits.
     pub(crate) fn make(&mut self, realm: &Realm, now_ms: u64) -> String {
-        let stamp = (now_ms, self.next_serial);
+        let stamp = Stamp { made_ms: now_ms, serial: self.next_serial };
         self.next_serial = self.next_serial.wrapping_add(1);
         self.written(stamp, realm)
     }
@@ -61,10 +66,10 @@ impl Nonces {
     pub(crate) fn take(&mut self, nonce: &[u8], count: u32, realm: &Realm, now_ms: u64) -> bool {
         let Some(stamp) = self.stamp_of(nonce, realm) else { return false };
         let is_over = |made_ms: u64| now_ms.saturating_sub(made_ms) >= self.lifetime_ms;
-        if is_over(stamp.0) {
+        if is_over(stamp.made_ms) {
             return false;
         }
-        while self.seen.first_key_value().is_some_and(|(first, _)| is_over(first.0)) {
+        while self.seen.first_key_value().is_some_and(|(first, _)| is_over(first.made_ms)) {
             self.seen.pop_first();
         }
         if let Some(counts) = self.seen.get_mut(&stamp) {
@@ -88,13 +93,13 @@ impl Nonces {
         let serial = u32::from_str_radix(text.get(16..24)?, 16).ok()?;
         // A stamp of ours is the same when it is written again, with its signature: that also refuses other ways to
         // write these numbers.
-        let stamp = (made_ms, serial);
+        let stamp = Stamp { made_ms, serial };
         let is_ours: bool = self.written(stamp, realm).as_bytes().ct_eq(nonce).into();
         is_ours.then_some(stamp)
     }
 
-    fn written(&self, (made_ms, serial): Stamp, realm: &Realm) -> String {
-        let (made, number) = (made_ms.to_be_bytes(), serial.to_be_bytes());
+    fn written(&self, stamp: Stamp, realm: &Realm) -> String {
+        let (made, number) = (stamp.made_ms.to_be_bytes(), stamp.serial.to_be_bytes());
         let signature = sign(&self.secret, &[&made, &number, realm.as_str().as_bytes()]);
         hex(&[&made[..], &number, &signature[..SIGNATURE_BYTES]].concat())
     }

@@ -12,6 +12,15 @@ use crate::counting::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
 use crate::report::numbers::float;
 
+/// Times of an answer that is whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerTimes {
+    /// The time from the request's start to the first byte of the answer.
+    pub(crate) first_byte_ns: u64,
+    /// The clock when the last byte has come.
+    pub(crate) now_ns: u64,
+}
+
 /// A histogram of the times of one second: eight places for each doubling.
 #[derive(Clone, Debug)]
 struct Places([u32; PLACES]);
@@ -234,13 +243,13 @@ impl Tally {
         true
     }
 
-    /// Counts an answer that is whole; its first byte came `first_byte_ns` after the request was sent.
+    /// Counts an answer that is whole.
     #[inline]
     pub(crate) fn answered(
         &mut self,
         connection: usize,
         sent: Sent,
-        (first_byte_ns, now_ns): (u64, u64),
+        AnswerTimes { first_byte_ns, now_ns }: AnswerTimes,
         answer: &JudgedAnswer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);

@@ -16,9 +16,19 @@ pub(crate) struct Schedule {
     random: Random,
 }
 
+/// One of the threads that share the requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// The number of the thread, from 0.
+    pub(crate) thread: u32,
+    /// The number of all of them.
+    pub(crate) threads: u32,
+}
+
 impl Schedule {
-    /// Makes the share of one thread of `threads`: constant arrivals of all together are at equal distances.
-    pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, (thread, threads): (u32, u32)) -> Self {
+    /// Makes the share of one thread: constant arrivals of all together are at equal distances.
+    pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, share: Share) -> Self {
+        let Share { thread, threads } = share;
         let distance_ns = SECOND_NS * f64::from(threads) / rate;
         let first_ns = distance_ns * f64::from(thread) / f64::from(threads);
         let mut schedule = Self {
@@ -71,7 +81,8 @@ mod tests {
     /// Two threads together have the distances of one.
     #[test]
     fn constant_arrivals_interleave() {
-        let share = |thread| times(Schedule::new(1000.0, Arrivals::Constant, 0, (thread, 2)), 3);
+        let share =
+            |thread| times(Schedule::new(1000.0, Arrivals::Constant, 0, Share { thread, threads: 2 }), 3);
 
         assert_eq!(vec![0, 2_000_000, 4_000_000], share(0));
         assert_eq!(vec![1_000_000, 3_000_000, 5_000_000], share(1));
@@ -80,7 +91,9 @@ mod tests {
     /// The mean distance is that of the rate, its spread is as large as the mean, and a seed repeats.
     #[test]
     fn poisson_arrivals_are_exponential() {
-        let times = |seed| times(Schedule::new(1000.0, Arrivals::Poisson, seed, (0, 1)), 20_001);
+        let times = |seed| {
+            times(Schedule::new(1000.0, Arrivals::Poisson, seed, Share { thread: 0, threads: 1 }), 20_001)
+        };
         let all = times(7);
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let distances: Vec<f64> = all.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();

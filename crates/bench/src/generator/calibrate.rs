@@ -39,18 +39,13 @@ impl NullResponder {
         Ok(Self { listener, epoll, address })
     }
 
-    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent. With `closes`, the
-    /// connection ends then.
+    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent. If these close
+    /// their connection, it ends then.
     ///
     /// # Errors
     ///
     /// epoll fails.
-    pub(crate) fn serve(
-        &self,
-        request_bytes: usize,
-        (answers, closes): (&Answers, bool),
-        stop: &AtomicBool,
-    ) -> io::Result<()> {
+    pub(crate) fn serve(&self, request_bytes: usize, answers: &Answers, stop: &AtomicBool) -> io::Result<()> {
         let (mut events, mut buffer) = (Events::new(), vec![0; 64 << 10]);
         let mut peers: Vec<Option<Peer>> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
@@ -76,7 +71,7 @@ impl NullResponder {
                 let served = slot
                     .as_mut()
                     .map(|peer| (peer.serve(request_bytes, answers, &mut buffer), peer.is_done()));
-                if !matches!(served, Some((Ok(true), is_done)) if !(closes && is_done)) {
+                if !matches!(served, Some((Ok(true), is_done)) if !(answers.closes && is_done)) {
                     *slot = None;
                 }
             }
@@ -89,16 +84,23 @@ impl NullResponder {
 pub(crate) struct Answers {
     one_bytes: usize,
     bytes: Vec<u8>,
+    /// Whether the connection ends after an answer.
+    closes: bool,
 }
 
 /// Bytes that one send may take, unless an answer is longer.
 const SEND_BYTES: usize = 64 << 10;
 
 impl Answers {
-    /// Repeats this answer, for at most `at_once` requests at once.
-    pub(crate) fn new(one: &[u8], at_once: usize) -> Self {
+    /// Repeats the answer that was learnt, for at most `at_once` requests at once.
+    pub(crate) fn new(learnt: &Learnt, at_once: usize) -> Self {
+        let closes = !learnt.answer.keep_alive;
+        Self { closes, ..Self::repeating(&learnt.raw, at_once) }
+    }
+
+    fn repeating(one: &[u8], at_once: usize) -> Self {
         let times = (SEND_BYTES / one.len().max(1)).clamp(1, at_once.max(1));
-        Self { one_bytes: one.len(), bytes: one.repeat(times) }
+        Self { one_bytes: one.len(), bytes: one.repeat(times), closes: false }
     }
 }
 
@@ -184,7 +186,7 @@ mod tests {
 
     #[test]
     fn answers_go_out_together() {
-        let bytes = |one: usize, at_once| Answers::new(&vec![0; one], at_once).bytes.len();
+        let bytes = |one: usize, at_once| Answers::repeating(&vec![0; one], at_once).bytes.len();
 
         assert_eq!([100, 6_400], [bytes(100, 1), bytes(100, 64)]);
         assert_eq!([65_500, 100_000], [bytes(100, 1_000), bytes(100_000, 1_000)]);

@@ -17,8 +17,8 @@ use adyton_sys::{clock, process};
 use crate::counting::answer::Came;
 use crate::counting::cause::Cause;
 use crate::counting::counts::{DOUBLINGS, Sent};
-use crate::counting::tally::Tally;
-use crate::generator::arrivals::Schedule;
+use crate::counting::tally::{AnswerTimes, Tally};
+use crate::generator::arrivals::{Schedule, Share};
 use crate::generator::connection::{Connection, Stage};
 use crate::generator::draw::Draw;
 use crate::generator::in_flight::InFlight;
@@ -116,7 +116,12 @@ impl<'s, 'p> Generator<'s, 'p> {
         let open_loop = match plan.load {
             Load::Closed => None,
             Load::Open { rate, arrivals } => Some(OpenLoop {
-                schedule: Schedule::new(rate, arrivals, plan.seed, (number, plan.threads)),
+                schedule: Schedule::new(
+                    rate,
+                    arrivals,
+                    plan.seed,
+                    Share { thread: number, threads: plan.threads },
+                ),
                 late: VecDeque::new(),
                 free: (0..count).collect(),
             }),
@@ -390,7 +395,8 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.in_flight.fewer(1, self.now_ns);
             let first_byte_ns = connection.first_byte_ns(&sent);
             connection.first_ns = 0;
-            self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
+            let times = AnswerTimes { first_byte_ns, now_ns: self.now_ns };
+            self.tally.answered(index, sent, times, &answer);
             if let Some(looks) = connection.reader.looks.take() {
                 self.tally.wrong(&sent, self.now_ns, || learnt.wrong(&looks));
             }
@@ -416,7 +422,8 @@ impl<'s, 'p> Generator<'s, 'p> {
             let first_byte_ns = connection.first_byte_ns(&sent);
             self.now_ns = clock::monotonic_ns();
             self.in_flight.fewer(1, self.now_ns);
-            self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
+            let times = AnswerTimes { first_byte_ns, now_ns: self.now_ns };
+            self.tally.answered(index, sent, times, &answer);
             if let Some(looks) = connection.reader.looks.take() {
                 self.tally.wrong(&sent, self.now_ns, || self.shared.learnt(&sent).wrong(&looks));
             }

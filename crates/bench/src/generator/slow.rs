@@ -56,7 +56,7 @@ pub(crate) fn drive(plan: &Plan, learnt: &[Learnt], ended: &AtomicBool) -> Vec<S
         .into_iter()
         .zip(plan.slow.kinds())
         .filter(|(_, (_, count))| *count > 0)
-        .map(|(kind, (name, count))| Group::new(plan, learnt, (kind, name), count))
+        .map(|(kind, (name, count))| Group::new(plan, learnt, kind, name, count))
         .collect();
     let mut buffer = vec![0; usize::try_from(PIECE_BYTES_MAX).unwrap_or(usize::MAX)];
     while !ended.load(Ordering::Relaxed) {
@@ -84,7 +84,7 @@ struct Group<'p> {
 }
 
 impl<'p> Group<'p> {
-    fn new(plan: &'p Plan, learnt: &'p [Learnt], (kind, name): (Kind, &'static str), count: u32) -> Self {
+    fn new(plan: &'p Plan, learnt: &'p [Learnt], kind: Kind, name: &'static str, count: u32) -> Self {
         let weights = learnt.iter().map(|learnt| learnt.request.weight);
         Self {
             plan,

@@ -104,9 +104,9 @@ pub fn parse(
         return Ok(Command::Done(help::overview(ink)));
     };
     match command.as_str() {
-        "serve" => serve("serve", rest, (environment, handed), ink, Command::Serve),
-        "check" => serve("check", rest, (environment, handed), ink, Command::Check),
-        "worker" | "succeed" | "prototype" | "group" => inner(command, rest, (environment, handed), ink),
+        "serve" => serve("serve", rest, environment, handed, ink, Command::Serve),
+        "check" => serve("check", rest, environment, handed, ink, Command::Check),
+        "worker" | "succeed" | "prototype" | "group" => inner(command, rest, environment, handed, ink),
         "route" => route(rest, environment, ink),
         "init" => init(rest, ink),
         "import" => import(rest, ink),
@@ -140,7 +140,8 @@ fn printed(args: &[String], usage: &str, help: String, text: String) -> Result<C
 fn inner(
     command: &str,
     args: &[String],
-    surroundings: (&[(String, String)], Option<Handed<'_>>),
+    environment: &[(String, String)],
+    handed: Option<Handed<'_>>,
     ink: Ink,
 ) -> Result<Command, Failure> {
     let usage =
@@ -151,7 +152,7 @@ fn inner(
     let Some(("serve", rest)) = rest.split_first().map(|(word, rest)| (word.as_str(), rest)) else {
         return Err(usage());
     };
-    match serve("serve", rest, surroundings, ink, Command::Serve)? {
+    match serve("serve", rest, environment, handed, ink, Command::Serve)? {
         Command::Serve(settings) if command == "worker" => Ok(Command::Worker(said.clone(), settings)),
         Command::Serve(settings) if command == "group" => Ok(Command::Group(said.clone(), settings)),
         Command::Serve(settings) if command == "prototype" => Ok(Command::Prototype(said.clone(), settings)),
@@ -206,7 +207,8 @@ fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, F
 fn serve(
     command: &'static str,
     args: &[String],
-    (environment, handed): (&[(String, String)], Option<Handed<'_>>),
+    environment: &[(String, String)],
+    handed: Option<Handed<'_>>,
     ink: Ink,
     done: fn(Box<Settings>) -> Command,
 ) -> Result<Command, Failure> {

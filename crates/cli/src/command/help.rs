@@ -157,7 +157,14 @@ pub(crate) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
 pub(crate) fn route(ink: Ink) -> String {
     let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
                 nothing, and loads no application. A path alone is for the first site.";
-    small((ROUTE_USAGE, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
+    let options = &ROUTE_OPTIONS;
+    SmallCommand {
+        usage: ROUTE_USAGE,
+        what,
+        options,
+        example: "adyton route site.toml http://shop.example/admin/",
+    }
+    .help(ink)
 }
 
 /// Returns the text of `adyton init --help`.
@@ -165,34 +172,48 @@ pub(crate) fn init(ink: Ink) -> String {
     let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
                 application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
                 settings; nothing of the project is run. A file that is there is left alone.";
-    small((INIT_USAGE, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
+    let options = &ROUTE_OPTIONS[2..];
+    SmallCommand { usage: INIT_USAGE, what, options, example: "adyton init ./mysite" }.help(ink)
 }
 
 /// Returns the text of `adyton schema --help`.
 pub(crate) fn schema(ink: Ink) -> String {
     let what = "Prints the JSON Schema of a file of sites, with which editors complete keys and tell what they do. It is \
                 in docs/reference/sites.schema.json, too.";
-    small((SCHEMA_USAGE, what), &ROUTE_OPTIONS[2..], "adyton schema > sites.schema.json", ink)
+    let options = &ROUTE_OPTIONS[2..];
+    SmallCommand { usage: SCHEMA_USAGE, what, options, example: "adyton schema > sites.schema.json" }
+        .help(ink)
 }
 
 /// Returns the text of `adyton reference --help`.
 pub(crate) fn printed_reference(ink: Ink) -> String {
     let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
                 of a file of sites.";
-    small((REFERENCE_USAGE, what), &ROUTE_OPTIONS[2..], "adyton reference sites", ink)
+    let options = &ROUTE_OPTIONS[2..];
+    SmallCommand { usage: REFERENCE_USAGE, what, options, example: "adyton reference sites" }.help(ink)
 }
 
-/// Returns the help of a command that has few options.
-fn small((command, what): (&str, &str), options: &[(&str, &str)], example: &str, ink: Ink) -> String {
-    let mut out = format!("{} {command}\n\n", ink.bold("Usage:"));
-    for line in wrapped(what, LINE_CHARS_MAX - 2) {
-        let _ = writeln!(out, "  {line}");
+/// A command that has few options.
+struct SmallCommand<'a> {
+    usage: &'a str,
+    what: &'a str,
+    options: &'a [(&'a str, &'a str)],
+    example: &'a str,
+}
+
+impl SmallCommand<'_> {
+    /// Returns the text of its help.
+    fn help(&self, ink: Ink) -> String {
+        let mut out = format!("{} {}\n\n", ink.bold("Usage:"), self.usage);
+        for line in wrapped(self.what, LINE_CHARS_MAX - 2) {
+            let _ = writeln!(out, "  {line}");
+        }
+        let _ = writeln!(out, "\n{}", ink.bold("Options"));
+        for (option, text) in self.options {
+            let _ = writeln!(out, "  {option:<15} {text}");
+        }
+        out + &format!("\n{} {}\n", ink.bold("Example:"), self.example)
     }
-    let _ = writeln!(out, "\n{}", ink.bold("Options"));
-    for (option, text) in options {
-        let _ = writeln!(out, "  {option:<15} {text}");
-    }
-    out + &format!("\n{} {example}\n", ink.bold("Example:"))
 }
 
 const ROUTE_OPTIONS: [(&str, &str); 3] = [

@@ -37,7 +37,10 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
         let walk = Walk { site, is_whole, table: site.table(), hosts: hosts.as_ref(), number };
         for (own, route) in site.routes.iter().enumerate().filter(|(_, route)| is_own(route)) {
             let SiteAction::Redirect(status, location) = &route.action else { continue };
-            let looping = route.paths.iter().find_map(|path| walk.back(own, (*status, location), path));
+            let looping = route
+                .paths
+                .iter()
+                .find_map(|path| walk.back(own, Redirect { status: *status, location }, path));
             if let Some((path, back)) = looping {
                 let what = format!(
                     "redirect = {location}: {} is sent to {back}, which this route has, too, and so on without end; \
@@ -70,6 +73,13 @@ struct Walk<'s> {
     number: usize,
 }
 
+/// Where a route sends clients, and with which status.
+#[derive(Clone, Copy)]
+struct Redirect<'s> {
+    status: u16,
+    location: &'s Location,
+}
+
 /// A request of that client.
 #[derive(PartialEq, Eq)]
 struct Step {
@@ -80,12 +90,7 @@ struct Step {
 
 impl Walk<'_> {
     /// Returns a path of the route `own` that leads back to it, and where a client was sent last.
-    fn back(
-        &self,
-        own: usize,
-        redirect: (u16, &Location),
-        pattern: &PathPattern,
-    ) -> Option<(Vec<u8>, String)> {
+    fn back(&self, own: usize, redirect: Redirect<'_>, pattern: &PathPattern) -> Option<(Vec<u8>, String)> {
         let paths = paths_of(pattern);
         // The first path of a beginning, which is the beginning itself, may be another route's.
         let known = if self.is_whole { 0 } else { paths.len() - 1 };
@@ -95,16 +100,16 @@ impl Walk<'_> {
         })
     }
 
-    fn follow(&self, own: usize, redirect: (u16, &Location), path: &[u8]) -> Option<String> {
+    fn follow(&self, own: usize, redirect: Redirect<'_>, path: &[u8]) -> Option<String> {
         let route = &self.site.routes[own];
         let method = route.when.methods.first().map_or(b"GET".to_vec(), |method| method.to_vec());
         let mut step = Step { method, target: format!("{}{}", text(path), query_of(&route.when)) };
         if self.taken(own, &step)?.0 != own {
             return None;
         }
-        let mut redirect = (own, redirect.0, redirect.1);
+        let (mut route, mut redirect) = (own, redirect);
         for _ in 0..HOPS_MAX {
-            let next = self.next(own, redirect, &step)?;
+            let next = self.next(own, route, redirect, &step)?;
             if !self.is_whole && next != step {
                 return None;
             }
@@ -113,23 +118,19 @@ impl Walk<'_> {
             if taken == own {
                 return Some(step.target);
             }
-            let route = &self.site.routes[taken];
-            let SiteAction::Redirect(status, location) = &route.action else { return None };
-            if route.settings.is_any_unread(&SENDS) {
+            let next = &self.site.routes[taken];
+            let SiteAction::Redirect(status, location) = &next.action else { return None };
+            if next.settings.is_any_unread(&SENDS) {
                 return None;
             }
-            redirect = (taken, *status, location);
+            (route, redirect) = (taken, Redirect { status: *status, location });
         }
         None
     }
 
-    /// Returns the request that a client sends after a redirect, if that leads to this site.
-    fn next(
-        &self,
-        own: usize,
-        (route, status, location): (usize, u16, &Location),
-        step: &Step,
-    ) -> Option<Step> {
+    /// Returns the request that a client sends after the redirect of a route, if that leads to this site.
+    fn next(&self, own: usize, route: usize, redirect: Redirect<'_>, step: &Step) -> Option<Step> {
+        let Redirect { status, location } = redirect;
         let (_, prefix_bytes) = self.taken(own, step).filter(|(taken, _)| *taken == route)?;
         let bytes = self.bytes(own, step);
         let mut head = Head::new();

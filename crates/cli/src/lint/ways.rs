@@ -41,7 +41,7 @@ fn of_site(site: &Site) -> Vec<Fault> {
             for (_, pattern, other) in behind {
                 let other = &site.routes[*other];
                 if is_way(route, other) && all.len() == told_before {
-                    all.push(warning(route, (other, pattern)));
+                    all.push(warning(route, other, pattern));
                 }
                 if other.when == When::default() {
                     break;
@@ -109,7 +109,7 @@ fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     may_be_left_out && guarded.action == other.action
 }
 
-fn warning(guarded: &SiteRoute, (other, pattern): (&SiteRoute, &PathPattern)) -> Fault {
+fn warning(guarded: &SiteRoute, other: &SiteRoute, pattern: &PathPattern) -> Fault {
     let wants = conditions(&guarded.when).join(", ");
     let (line, path) = (other.line, written(pattern));
     let what = format!(

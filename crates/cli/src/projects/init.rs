@@ -105,10 +105,12 @@ fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(Stri
         return found;
     };
     let settings = settings.display().to_string();
-    for (kind, place, usual) in
-        [("STATIC", &project.statics, Some("static/")), ("MEDIA", &project.media, None)]
-    {
-        match of_place((folder, project), (kind, place, usual), &settings) {
+    let kinds = [
+        FileKind { name: "STATIC", place: &project.statics, usual: Some("static/") },
+        FileKind { name: "MEDIA", place: &project.media, usual: None },
+    ];
+    for kind in kinds {
+        match of_kind(folder, project, &kind, &settings) {
             Ok(Some(route)) => found.files.push(route),
             Ok(None) => {}
             Err(note) => found.notes.push(note),
@@ -117,16 +119,28 @@ fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(Stri
     found
 }
 
+/// Files of a Django project that the server sends.
+struct FileKind<'p> {
+    /// The beginning of the names of its settings.
+    name: &'static str,
+    /// The values of these settings.
+    place: &'p Place,
+    /// The URL unless the settings say one.
+    usual: Option<&'static str>,
+}
+
 /// Returns the folder and the path of files of one kind; nothing, if there are none.
 ///
 /// # Errors
 ///
 /// A sentence that says why no route is made for them.
-fn of_place(
-    (folder, project): (&Path, &Project),
-    (kind, place, usual): (&str, &Place, Option<&str>),
+fn of_kind(
+    folder: &Path,
+    project: &Project,
+    kind: &FileKind<'_>,
     settings: &str,
 ) -> Result<Option<(String, String)>, String> {
+    let FileKind { name: kind, place, usual } = *kind;
     let url = match (&place.url, usual) {
         (Said::Text(url), _) if url.contains("//") => return Ok(None),
         (Said::Text(url), _) if !url.is_empty() => url.as_str(),

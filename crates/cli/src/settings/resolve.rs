@@ -15,7 +15,7 @@ use crate::settings::bind::{Bind, EVERY_ADDRESS};
 use crate::settings::row::{Row, VARIABLE_PREFIX};
 use crate::settings::said::{Fault, SaidAt, Sayings};
 use crate::settings::typed::{Part, Processes, Settings, StaticMount};
-use crate::sites::{self, Document, Lines, Mistake, Said};
+use crate::sites::{self, Document, Lines, Mistake, ReadFile, Said};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
 ///
@@ -231,7 +231,8 @@ impl SitesFile {
             if let Part::Group(number) = part {
                 *settings = document.settings_of_group(number, settings, &at);
             }
-            let (sites, missing) = document.complete((&path, place), (text.clone(), part), settings);
+            let (sites, missing) =
+                document.complete(ReadFile { file: &path, place, text: text.clone(), part }, settings);
             mistakes.extend(missing);
             settings.sites = Some(Arc::new(sites));
         } else {

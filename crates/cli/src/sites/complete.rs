@@ -24,15 +24,22 @@ const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 /// Default of `scripts-index`.
 const SCRIPTS_INDEX: &str = "index.py";
 
+/// A file of sites as it was read.
+pub(crate) struct ReadFile<'f> {
+    /// The path as the user has written it.
+    pub(crate) file: &'f Path,
+    /// The absolute path.
+    pub(crate) place: PathBuf,
+    pub(crate) text: String,
+    /// The part of it that this process serves.
+    pub(crate) part: Part,
+}
+
 impl Document {
     /// Makes the sites of the file, beneath the settings of its server; returns them, and mistakes such as missing
     /// folders.
-    pub(crate) fn complete(
-        self,
-        (file, place): (&Path, PathBuf),
-        (text, part): (String, Part),
-        settings: &Settings,
-    ) -> (Sites, Vec<Mistake>) {
+    pub(crate) fn complete(self, read: ReadFile<'_>, settings: &Settings) -> (Sites, Vec<Mistake>) {
+        let ReadFile { file, place, text, part } = read;
         let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
         let lines = Lines::new(&text);
         let at = |at: usize| lines.said_at(file, at);
@@ -73,7 +80,7 @@ impl Document {
                 let keys = route.keys.iter().map(|(key, place)| (*key, at(*place))).collect();
                 let said = RouteSaid { table: at(route.at), keys };
                 let line = lines.line(route.at);
-                routes.extend(made.routes(route, &root, &of_route, (line, said)));
+                routes.extend(made.routes(route, &root, &of_route, line, &said));
             }
             let line = lines.line(site.at);
             let SiteDraft { hosts, root, denied, rewrites, .. } = site.draft;
@@ -259,7 +266,8 @@ impl Maker<'_> {
         table: RouteTable,
         root: &Path,
         settings: &Settings,
-        (line, said): (usize, RouteSaid),
+        line: usize,
+        said: &RouteSaid,
     ) -> Vec<SiteRoute> {
         let RouteTable { mut draft, places, .. } = table;
         if draft.scripts.is_some() {
@@ -273,7 +281,7 @@ impl Maker<'_> {
             pages = self.pages_of_folders(places.files, &root.join(&files), &settings);
             actions.extend(self.files(places.files, &root.join(files), &settings));
         }
-        actions.extend(self.other(places.other, &mut draft, (root, &settings)));
+        actions.extend(self.other(places.other, &mut draft, root, &settings));
         if actions.len() < wanted {
             settings.sayings.unread.extend(ACTIONS);
         }
@@ -305,16 +313,17 @@ impl Maker<'_> {
         &mut self,
         at: usize,
         draft: &mut RouteDraft,
-        (root, settings): (&Path, &Settings),
+        root: &Path,
+        settings: &Settings,
     ) -> Option<SiteAction> {
         let named = |group: &Group| Some(&group.name) == draft.group.as_ref();
         let group = self.groups.iter().position(named);
         let is_root_read = !settings.is_unread("root");
         if let Some(app) = draft.app.take() {
-            return self.app(at, app, (settings, settings.interface, group));
+            return self.app(at, app, settings, settings.interface, group);
         }
         if let Some(handler) = draft.handler.take() {
-            return self.app(at, handler, (settings, Interface::Handler, group));
+            return self.app(at, handler, settings, Interface::Handler, group);
         }
         if let Some(folder) = draft.scripts.take() {
             is_root_read.then_some(())?;
@@ -326,7 +335,7 @@ impl Maker<'_> {
                 preload: std::mem::take(&mut draft.scripts_preload),
                 is_asked_for: false,
             };
-            return self.scripts(at, scripts, (settings, group));
+            return self.scripts(at, scripts, settings, group);
         }
         if draft.runs_programs() {
             is_root_read.then_some(())?;
@@ -351,7 +360,9 @@ impl Maker<'_> {
         &mut self,
         at: usize,
         text: String,
-        (settings, interface, group): (&Settings, Interface, Option<usize>),
+        settings: &Settings,
+        interface: Interface,
+        group: Option<usize>,
     ) -> Option<SiteAction> {
         let found =
             self.begins(group).map_or_else(|| Ok(Target::unseen(&text)), |base| Target::find(&text, base));
@@ -389,7 +400,8 @@ impl Maker<'_> {
         &mut self,
         at: usize,
         mut scripts: Scripts,
-        (settings, group): (&Settings, Option<usize>),
+        settings: &Settings,
+        group: Option<usize>,
     ) -> Option<SiteAction> {
         if self.looks_at(group) {
             self.folder(at, &scripts.folder)?;

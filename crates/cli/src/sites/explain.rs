@@ -35,6 +35,16 @@ struct Asking<'s> {
     depth: usize,
 }
 
+/// A route that answers a path.
+struct Answering<'s> {
+    /// The place of the route among those of its site.
+    number: usize,
+    route: &'s SiteRoute,
+    path: &'s [u8],
+    /// The bytes of the path that are the route's own.
+    own_bytes: usize,
+}
+
 /// Limit of files in turn that are explained.
 const OTHERS_MAX: usize = 3;
 
@@ -241,7 +251,8 @@ impl Sites {
                 Some(false) if !are_heard => text.push_str(FOLDERS_UNHEARD),
                 _ => {}
             }
-            self.explain_others(asking, (number, route, path), pattern.prefix_bytes(), text);
+            let own_bytes = pattern.prefix_bytes();
+            self.explain_others(asking, &Answering { number, route, path, own_bytes }, text);
             if !falls {
                 return;
             }
@@ -257,23 +268,17 @@ impl Sites {
 
     /// Explains the rules around the paths of files that a route may answer with in the place of this path, if they
     /// differ.
-    fn explain_others(
-        &self,
-        asking: &Asking<'_>,
-        (number, route, path): (usize, &SiteRoute, &[u8]),
-        own_bytes: usize,
-        text: &mut String,
-    ) {
+    fn explain_others(&self, asking: &Asking<'_>, answering: &Answering<'_>, text: &mut String) {
         if asking.depth == OTHERS_MAX {
             return;
         }
-        for name in self.other_names(route, path, own_bytes) {
-            let told = self.explain_other(asking, &name, (number, path));
+        for name in self.other_names(answering) {
+            let told = self.explain_other(asking, &name, answering);
             if told.is_empty() {
                 continue;
             }
             let shown = String::from_utf8_lossy(&name);
-            let _ = if path.starts_with(&name) {
+            let _ = if answering.path.starts_with(&name) {
                 writeln!(text, "       and if that is the script {shown}, what is around its path counts:")
             } else {
                 writeln!(text, "       and if that is {shown}, as for its path:")
@@ -286,18 +291,21 @@ impl Sites {
 
     /// Returns the rules around the path of a file that this route would answer with in the place of another path;
     /// empty, if there are none.
-    fn explain_other(&self, asking: &Asking<'_>, name: &[u8], (number, path): (usize, &[u8])) -> String {
+    fn explain_other(&self, asking: &Asking<'_>, name: &[u8], answering: &Answering<'_>) -> String {
         let mut told = String::new();
         if let Some(denied) = asking.site.denied.find(name) {
             let _ = writeln!(told, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
             return told;
         }
         let table = asking.site.table();
-        let before: Vec<usize> =
-            table.of(path).map(|(other, ..)| other).take_while(|other| *other != number).collect();
+        let before: Vec<usize> = table
+            .of(answering.path)
+            .map(|(other, ..)| other)
+            .take_while(|other| *other != answering.number)
+            .collect();
         for (found, pattern, route) in table.of(name) {
             let route = &asking.site.routes[*route];
-            if found == number {
+            if found == answering.number {
                 if !told.is_empty() {
                     told.push_str("the file\n");
                 }
@@ -321,7 +329,8 @@ impl Sites {
     }
 
     /// Returns the paths of files with which a route may answer in the place of this path.
-    fn other_names(&self, route: &SiteRoute, path: &[u8], own_bytes: usize) -> Vec<Vec<u8>> {
+    fn other_names(&self, answering: &Answering<'_>) -> Vec<Vec<u8>> {
+        let Answering { route, path, own_bytes, .. } = *answering;
         let scripts = match &route.action {
             SiteAction::App(number) => match &self.apps[*number].target {
                 Target::Scripts(scripts) => Some(&scripts.index),

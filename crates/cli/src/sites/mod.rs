@@ -31,7 +31,7 @@ pub(crate) use self::reading::path::written;
 pub(crate) use self::reading::rows::{
     ACTIONS, GROUP_ROWS, MATCHING, ROUTE_ROWS, SITE_ROWS, group_name, is_of_group,
 };
-pub(crate) use complete::sayings;
+pub(crate) use complete::{ReadFile, sayings};
 pub use explain::Question;
 pub(crate) use schema::schema;
 pub(crate) use table::conditions;

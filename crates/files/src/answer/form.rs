@@ -129,7 +129,7 @@ impl Loader<'_> {
             form.checked = ask.fresh;
             form.modified_s = modified_s(&form.meta);
             is_settled &= form.is_settled(now_ns);
-            form.render(self, &content_type, is_negotiated, (now_ns, ask));
+            form.render(self, &content_type, is_negotiated, now_ns, ask);
             is_settled &= form.date_at.is_some() || form.is_ahead(now_ns);
         }
         let plain = forms.remove(0);
@@ -240,7 +240,7 @@ impl Entry {
         let place = loader.root.locate(self.plain.place.relative());
         let mut form = Form { reply, ..Form::of(coding, place, self.plain.meta) };
         form.modified_s = self.plain.modified_s;
-        form.render(loader, &self.content_type, true, (now_ns(), ask));
+        form.render(loader, &self.content_type, true, now_ns(), ask);
         self.made.push(form);
     }
 
@@ -383,7 +383,8 @@ impl Form {
         loader: &Loader<'_>,
         content_type: &str,
         is_negotiated: bool,
-        (now_ns, ask): (i64, &Ask<'_>),
+        now_ns: i64,
+        ask: &Ask<'_>,
     ) {
         if self.is_ahead(now_ns) {
             return;

@@ -7,7 +7,7 @@ use crate::text::{is_text, is_token, number, trim};
 
 /// The response that an application and its server want to send.
 #[derive(Debug)]
-pub(crate) struct Wish<'w> {
+pub(crate) struct WantedResponse<'w> {
     asked: Asked,
     status: u16,
     reason: &'w [u8],
@@ -23,30 +23,30 @@ const IDENTITY: Identity<'_> = Identity {
 
 /// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
 pub(crate) fn check(data: &[u8]) {
-    let Some(wish) = Wish::read(data) else { return };
+    let Some(wanted) = WantedResponse::read(data) else { return };
     let mut out = b"before".to_vec();
-    let ours = write(&wish, &mut out);
-    let Some((expected, framed)) = naive(&wish) else {
+    let ours = write(&wanted, &mut out);
+    let Some((expected, framed)) = naive(&wanted) else {
         let error = ours.expect_err("the twin refuses it");
         assert!(!error.chars().any(char::is_control) && !error.is_empty(), "for a log: {error:?}");
         return;
     };
-    assert_eq!(Ok(framed), ours, "{wish:?}");
-    assert_eq!(crate::show(&expected), crate::show(&out[b"before".len()..]), "{wish:?}");
+    assert_eq!(Ok(framed), ours, "{wanted:?}");
+    assert_eq!(crate::show(&expected), crate::show(&out[b"before".len()..]), "{wanted:?}");
     assert!(expected.ends_with(b"\r\n\r\n"));
     let lines = crate::text::lines(&expected[..expected.len() - 4]).expect("nothing that ends a line");
     assert!(!lines.contains(&&b""[..]), "an empty line would end the head");
 }
 
-impl<'w> Wish<'w> {
+impl<'w> WantedResponse<'w> {
     /// Reads status and flags, then the reason and the fields with 0xff between them.
-    fn read(data: &'w [u8]) -> Option<Wish<'w>> {
+    fn read(data: &'w [u8]) -> Option<WantedResponse<'w>> {
         let ([status, flags], rest) = data.split_first_chunk::<2>()?;
         let mut words = rest.split(|&byte| byte == 0xff);
         let reason = words.next()?;
         let words: Vec<_> = words.collect();
         let body = if flags & 8 == 0 { BodySize::Unknown } else { BodySize::Known((flags >> 4).into()) };
-        Some(Wish {
+        Some(WantedResponse {
             asked: Asked {
                 version: if flags & 1 == 0 { Version::Http11 } else { Version::Http10 },
                 is_head: flags & 2 != 0,
@@ -61,9 +61,9 @@ impl<'w> Wish<'w> {
 }
 
 /// Writes half of the fields, pauses, and writes the others.
-fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
-    let (before, behind) = wish.fields.split_at(wish.fields.len() / 2);
-    let mut head = begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
+fn write(wanted: &WantedResponse<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
+    let (before, behind) = wanted.fields.split_at(wanted.fields.len() / 2);
+    let mut head = begin(out, wanted.status, wanted.reason).map_err(|e| e.to_string())?;
     for (name, value) in before {
         head.field(name, value).map_err(|error| error.to_string())?;
     }
@@ -72,17 +72,17 @@ fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
     for (name, value) in behind {
         head.field(name, value).map_err(|error| error.to_string())?;
     }
-    Ok(finish(head, wish.asked, &IDENTITY, wish.body))
+    Ok(finish(head, wanted.asked, &IDENTITY, wanted.body))
 }
 
-/// Returns the whole head, if nothing in the wish is forbidden.
-fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
-    if !(200..=999).contains(&wish.status) || !wish.reason.iter().all(|&byte| is_text(byte)) {
+/// Returns the whole head, if nothing that is wanted is forbidden.
+fn naive(wanted: &WantedResponse<'_>) -> Option<(Vec<u8>, Framed)> {
+    if !(200..=999).contains(&wanted.status) || !wanted.reason.iter().all(|&byte| is_text(byte)) {
         return None;
     }
-    let mut out = [format!("HTTP/1.1 {} ", wish.status).as_bytes(), wish.reason, b"\r\n"].concat();
+    let mut out = [format!("HTTP/1.1 {} ", wanted.status).as_bytes(), wanted.reason, b"\r\n"].concat();
     let (mut length, mut close, mut seen) = (None, false, Vec::new());
-    for (name, value) in &wish.fields {
+    for (name, value) in &wanted.fields {
         let value = trim(value);
         if !is_token(name) || !value.iter().all(|&byte| is_text(byte)) {
             return None;
@@ -111,10 +111,10 @@ fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
         out.extend_from_slice(b"Server: adyton\r\n");
     }
     out.extend_from_slice(IDENTITY.lines);
-    let (framing, line) = naive_framing(wish, length);
-    let keep_alive = wish.asked.keep_alive && !close && framing != BodyFraming::UntilClose;
+    let (framing, line) = naive_framing(wanted, length);
+    let keep_alive = wanted.asked.keep_alive && !close && framing != BodyFraming::UntilClose;
     out.extend_from_slice(line.as_bytes());
-    out.extend_from_slice(match (keep_alive, wish.asked.version) {
+    out.extend_from_slice(match (keep_alive, wanted.asked.version) {
         (false, _) => b"Connection: close\r\n\r\n",
         (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
         (true, Version::Http11) => b"\r\n",
@@ -123,16 +123,18 @@ fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
 }
 
 /// Returns how the body is sent, and the line that says so.
-fn naive_framing(wish: &Wish<'_>, stated: Option<u64>) -> (BodyFraming, String) {
-    let own = if let BodySize::Known(bytes) = wish.body { Some(bytes) } else { None };
+fn naive_framing(wanted: &WantedResponse<'_>, stated: Option<u64>) -> (BodyFraming, String) {
+    let own = if let BodySize::Known(bytes) = wanted.body { Some(bytes) } else { None };
     let line = |length: Option<u64>| length.map(|n| format!("Content-Length: {n}\r\n")).unwrap_or_default();
-    match (wish.status, stated.or(own)) {
+    match (wanted.status, stated.or(own)) {
         (204, _) => (BodyFraming::None, String::new()),
         (205, _) => (BodyFraming::None, line(Some(0))),
         (304, _) => (BodyFraming::None, line(stated)),
-        (_, _) if wish.asked.is_head => (BodyFraming::None, line(stated.or(own.filter(|&bytes| bytes > 0)))),
+        (_, _) if wanted.asked.is_head => {
+            (BodyFraming::None, line(stated.or(own.filter(|&bytes| bytes > 0))))
+        }
         (_, Some(length)) => (BodyFraming::Length(length), line(Some(length))),
-        (_, None) if wish.asked.version == Version::Http11 => {
+        (_, None) if wanted.asked.version == Version::Http11 => {
             (BodyFraming::Chunked, "Transfer-Encoding: chunked\r\n".to_owned())
         }
         (_, None) => (BodyFraming::UntilClose, String::new()),

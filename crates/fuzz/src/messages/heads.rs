@@ -7,7 +7,7 @@ use crate::text::{find, is_text, is_token, lines, number, split_once, trim};
 
 /// All that a request head says, in bytes of its own.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Story {
+pub(crate) struct OwnedHead {
     bytes: usize,
     method: Vec<u8>,
     target: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) fn check(input: &[u8], limits: &Limits) {
     let mut head = Head::new();
     let parsed = head.parse(input, limits);
     let twin = naive(input, limits);
-    let ours = (parsed == Ok(Parsed::Complete)).then(|| Story::of(&head, input));
+    let ours = (parsed == Ok(Parsed::Complete)).then(|| OwnedHead::of(&head, input));
     assert_eq!(twin, ours, "{parsed:?}: {}", crate::show(input));
     if let Some(end) = find(after_empty_line(input), b"\r\n\r\n") {
         assert_ne!(Ok(Parsed::Partial), parsed, "waits for more than the {end} bytes of a whole head");
@@ -40,11 +40,11 @@ pub(crate) fn check(input: &[u8], limits: &Limits) {
     }
 }
 
-impl Story {
-    /// Returns the story that the parser found.
-    pub(crate) fn of(head: &Head, input: &[u8]) -> Story {
+impl OwnedHead {
+    /// Returns the head that the parser found.
+    pub(crate) fn of(head: &Head, input: &[u8]) -> OwnedHead {
         let copy = |span: Span| span.of(&input[..head.bytes()]).to_vec();
-        Story {
+        OwnedHead {
             bytes: head.bytes(),
             method: copy(head.method_span),
             target: copy(head.target),
@@ -108,7 +108,7 @@ fn after_empty_line(input: &[u8]) -> &[u8] {
 }
 
 /// Returns all that a whole head says, if it keeps the rules; `None` for the beginning of one.
-fn naive(input: &[u8], limits: &Limits) -> Option<Story> {
+fn naive(input: &[u8], limits: &Limits) -> Option<OwnedHead> {
     let rest = after_empty_line(input);
     let end = find(rest, b"\r\n\r\n")?;
     let bytes = input.len() - rest.len() + end + 4;
@@ -122,7 +122,7 @@ fn naive(input: &[u8], limits: &Limits) -> Option<Story> {
     if !is_line || fields.len() > limits.fields_max || bytes > limits.head_bytes_max {
         return None;
     }
-    let mut story = Story {
+    let mut owned = OwnedHead {
         bytes,
         method: method.to_vec(),
         target: target.to_vec(),
@@ -135,10 +135,10 @@ fn naive(input: &[u8], limits: &Limits) -> Option<Story> {
         keep_alive: false,
         expects_continue: false,
     };
-    let repeated = SINGLETONS.iter().any(|name| story.all(name).count() > 1);
-    (!repeated && settle_host(&mut story) && settle_body(&mut story)).then(|| {
-        story.keep_alive = naive_keep_alive(&story);
-        story
+    let repeated = SINGLETONS.iter().any(|name| owned.all(name).count() > 1);
+    (!repeated && settle_host(&mut owned) && settle_body(&mut owned)).then(|| {
+        owned.keep_alive = naive_keep_alive(&owned);
+        owned
     })
 }
 
@@ -214,16 +214,16 @@ fn naive_field(line: &[u8], limits: &Limits) -> Option<(Vec<u8>, Vec<u8>)> {
     (is_good && line.len() <= limits.field_bytes_max).then(|| (name.to_vec(), trim(value).to_vec()))
 }
 
-fn settle_host(story: &mut Story) -> bool {
-    let named = story.first("host").map(<[u8]>::to_vec);
-    if named.as_ref().map_or(story.version == Version::Http11, |host| naive_authority(host).is_none()) {
+fn settle_host(owned: &mut OwnedHead) -> bool {
+    let named = owned.first("host").map(<[u8]>::to_vec);
+    if named.as_ref().map_or(owned.version == Version::Http11, |host| naive_authority(host).is_none()) {
         return false;
     }
-    let is_tunnel = story.method == b"CONNECT";
-    match (&story.host, named) {
+    let is_tunnel = owned.method == b"CONNECT";
+    match (&owned.host, named) {
         (Some(asked), Some(named)) if is_tunnel => asked.eq_ignore_ascii_case(&named),
         (Some(asked), _) => {
-            let mut fields = story.fields.iter_mut();
+            let mut fields = owned.fields.iter_mut();
             let field = fields.find(|(name, _)| name.eq_ignore_ascii_case(b"host"));
             if let Some((_, value)) = field {
                 value.clone_from(asked);
@@ -231,34 +231,34 @@ fn settle_host(story: &mut Story) -> bool {
             true
         }
         (None, named) => {
-            story.host = named;
+            owned.host = named;
             true
         }
     }
 }
 
-fn settle_body(story: &mut Story) -> bool {
-    let framing = match (story.first("transfer-encoding"), story.first("content-length")) {
+fn settle_body(owned: &mut OwnedHead) -> bool {
+    let framing = match (owned.first("transfer-encoding"), owned.first("content-length")) {
         (None, None) => Some(Framing::None),
         (None, Some(length)) => number(length).map(Framing::Length),
-        (Some(coding), None) if story.version == Version::Http11 => {
+        (Some(coding), None) if owned.version == Version::Http11 => {
             coding.eq_ignore_ascii_case(b"chunked").then_some(Framing::Chunked)
         }
         (Some(_), _) => None,
     };
-    let expect = story.first("expect").map(|value| value.eq_ignore_ascii_case(b"100-continue"));
-    story.framing = framing.unwrap_or(Framing::None);
-    let has_body = !matches!(story.framing, Framing::None | Framing::Length(0));
-    story.expects_continue = expect == Some(true) && has_body && story.version == Version::Http11;
+    let expect = owned.first("expect").map(|value| value.eq_ignore_ascii_case(b"100-continue"));
+    owned.framing = framing.unwrap_or(Framing::None);
+    let has_body = !matches!(owned.framing, Framing::None | Framing::Length(0));
+    owned.expects_continue = expect == Some(true) && has_body && owned.version == Version::Http11;
     framing.is_some() && expect != Some(false)
 }
 
-fn naive_keep_alive(story: &Story) -> bool {
+fn naive_keep_alive(owned: &OwnedHead) -> bool {
     let said = |option: &[u8]| {
-        let mut options = story.all("connection").flat_map(|value| value.split(|&byte| byte == b','));
+        let mut options = owned.all("connection").flat_map(|value| value.split(|&byte| byte == b','));
         options.any(|other| trim(other).eq_ignore_ascii_case(option))
     };
-    !said(b"close") && (story.version == Version::Http11 || said(b"keep-alive"))
+    !said(b"close") && (owned.version == Version::Http11 || said(b"keep-alive"))
 }
 
 /// Known methods; case matters.

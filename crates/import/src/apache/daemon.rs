@@ -44,7 +44,7 @@ pub(super) fn number(text: &str) -> String {
 }
 
 /// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first one counts for all. `owner` is the server's.
-pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, (keys, is_site): (&mut Keys, bool)) {
+pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
     let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
     let place = &line.place;
     // Only daemons say how many processes there are.

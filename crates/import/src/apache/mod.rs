@@ -66,7 +66,7 @@ pub(crate) fn read(
         lines.into_iter().partition(|line| line.name == "virtualhost");
     let mut keys = std::mem::take(&mut draft.server);
     let owner = Owner::of_server(&main);
-    settings::take(&main, false, &owner, (&mut keys, draft));
+    settings::take(&main, false, &owner, &mut keys, draft);
     settings::trust_nobody_more(&mut keys, draft);
     let remote = match hosts.as_slice() {
         [only] => {
@@ -154,7 +154,7 @@ fn placed(
         let with_formats: Vec<Line> = formats.chain(own.iter().cloned()).collect();
         // A loss in a daemon of one site keeps only that site from being served.
         let before = draft.refused.len();
-        settings::take(&with_formats, true, &Owner::of_server(main), (&mut keys, draft));
+        settings::take(&with_formats, true, &Owner::of_server(main), &mut keys, draft);
         site.refused = draft.refused.split_off(before);
         site.keys = keys;
     }

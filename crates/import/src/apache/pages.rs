@@ -16,7 +16,7 @@ pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: 
         }
         match file(line, lines, sections) {
             Ok(file) => {
-                site.keys.pair("error-pages", (line.arg(0), &file), &line.place);
+                site.keys.pair("error-pages", line.arg(0), &file, &line.place);
                 if line.arg(0) == "404" {
                     site.routes.iter_mut().for_each(|route| pages::missing(route, &file, &line.place));
                 }

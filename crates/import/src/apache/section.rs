@@ -341,8 +341,8 @@ fn header(line: &Line, route: &mut Route, draft: &mut Draft) {
     let has_more = line.args.len() > first + 3 || value.contains("%{") || value.contains("${");
     match action.as_str() {
         "unset" => route.keys.add("remove-headers", name, &line.place),
-        "set" | "setifempty" if !has_more => route.keys.pair("headers", (name, value), &line.place),
-        "add" | "append" | "merge" if !has_more => route.keys.pair("add-headers", (name, value), &line.place),
+        "set" | "setifempty" if !has_more => route.keys.pair("headers", name, value, &line.place),
+        "add" | "append" | "merge" if !has_more => route.keys.pair("add-headers", name, value, &line.place),
         _ => draft.lose(
             &line.place,
             &line.text,

@@ -8,7 +8,7 @@ use crate::model::{Draft, Keys, Value};
 use crate::text::quantity::is_log_format;
 
 /// Takes the settings of a site, or of the main server; `owner` is the server's.
-pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): (&mut Keys, &mut Draft)) {
+pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, keys: &mut Keys, draft: &mut Draft) {
     // The users of daemons count, wherever they stand.
     let (daemons, others): (Vec<&Line>, Vec<&Line>) =
         lines.iter().partition(|line| line.name == "wsgidaemonprocess");
@@ -26,7 +26,7 @@ pub(super) fn take(lines: &[Line], is_site: bool, owner: &Owner, (keys, draft): 
         }
     }
     for line in daemons {
-        daemon::read(line, owner, draft, (&mut *keys, is_site));
+        daemon::read(line, owner, draft, keys, is_site);
     }
 }
 

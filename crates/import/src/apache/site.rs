@@ -48,10 +48,10 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             continue;
         };
         // A mapping of a path alone leaves all beneath that path to the next mapping.
-        routes_of((path, mapping), &paths, sections, site, draft);
+        routes_of(path, mapping, &paths, sections, site, draft);
         let beneath = mappings.iter().find(|other| !other.is_exact && other.path == *path);
         if let Some(beneath) = beneath.filter(|_| mapping.is_exact) {
-            routes_of((path, &beneath.without_path()), &paths, sections, site, draft);
+            routes_of(path, &beneath.without_path(), &paths, sections, site, draft);
         }
     }
     by_name(&mappings, sections, site, draft);
@@ -65,7 +65,8 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
 
 /// Makes the routes for a path that a mapping answers.
 fn routes_of(
-    (path, mapping): (&str, &Mapping),
+    path: &str,
+    mapping: &Mapping,
     paths: &[String],
     sections: &Sections,
     site: &mut Site,
@@ -89,16 +90,17 @@ fn routes_of(
 /// is meant to see.
 fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let pattern = Pattern { regex: line.arg(0), any_case: false };
-    let at = (&line.place, line.text.as_str());
+    let (place, what) = (&line.place, line.text.as_str());
     if let Some(regex) = mapping::lost_refusal(line) {
-        lost::refuse(site, Pattern { regex, any_case: false }, at, mapping::REDIRECT, draft);
+        lost::refuse(site, Pattern { regex, any_case: false }, place, what, mapping::REDIRECT, draft);
     }
     match line.name.as_str() {
         "proxypassmatch" if line.arg(1) != "!" => {
             lost::refuse(
                 site,
                 pattern,
-                at,
+                place,
+                what,
                 "other servers are not asked, and what is there in files would be served",
                 draft,
             );
@@ -108,7 +110,7 @@ fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) 
             if line.name != "scriptaliasmatch" && !sections.restrict() {
                 draft.lose(&line.place, &line.text, why);
             } else {
-                lost::refuse(site, pattern, at, why, draft);
+                lost::refuse(site, pattern, place, what, why, draft);
             }
         }
         _ => {}
@@ -198,7 +200,7 @@ fn route(path: &str, mapping: &Mapping, sections: &Sections, site: &mut Site, dr
         let says = |line: &&Line| line.name == "wsgicallableobject";
         let said = effective.iter().flat_map(|section| section.iter()).rfind(says).map(|line| line.arg(0));
         let name = name.as_deref().or(said).unwrap_or("application");
-        application((script, name), mapping, &mut route, draft);
+        application(script, name, mapping, &mut route, draft);
     }
     if is_first {
         site.routes.push(route);
@@ -307,7 +309,7 @@ fn one_file(
 }
 
 /// Takes the application of a script, by its name.
-fn application((script, name): (&str, &str), mapping: &Mapping, route: &mut Route, draft: &mut Draft) {
+fn application(script: &str, name: &str, mapping: &Mapping, route: &mut Route, draft: &mut Draft) {
     let script = trimmed(script);
     if is_script(script) {
         python::app(&format!("{script}:{name}"), route, &mapping.place, draft);
@@ -332,7 +334,7 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
         if !runs(line) || ends.is_empty() || (line.name == "addoutputfilter" && !lets_fill_in(sections)) {
             continue;
         }
-        if let Some(made) = run_by_name(line, &ends, (mappings, sections), draft) {
+        if let Some(made) = run_by_name(line, &ends, mappings, sections, draft) {
             inner_ends(line, &ends, site);
             runners.extend(made);
             continue;
@@ -400,7 +402,8 @@ fn is_plain_end(end: &str) -> bool {
 fn run_by_name(
     line: &Line,
     ends: &[String],
-    (mappings, sections): (&[Mapping], &Sections),
+    mappings: &[Mapping],
+    sections: &Sections,
     draft: &mut Draft,
 ) -> Option<Vec<Route>> {
     match line.arg(0).to_ascii_lowercase().as_str() {
@@ -538,7 +541,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
         _ if !(restricts || runs) => draft.lose(&line.place, &line.text, why),
         Some(regex) => {
             let pattern = Pattern { regex, any_case: false };
-            lost::refuse(site, pattern, (&line.place, &line.text), why, draft);
+            lost::refuse(site, pattern, &line.place, &line.text, why, draft);
         }
         None => draft.refuse_site(site, &line.place, &line.text, why),
     }

@@ -158,7 +158,7 @@ impl Level {
             route.keys.set("cache-control", value.as_str(), place);
         }
         for (name, value, place) in &self.headers {
-            route.keys.pair("add-headers", (name, value), place);
+            route.keys.pair("add-headers", name, value, place);
         }
         if route.keys.has("files")
             && let Some(place) = &self.listing

@@ -37,7 +37,7 @@ pub(crate) fn read(
     draft: &mut Draft,
 ) -> Result<(), Mistake> {
     let mut all = lex::read(file, text, includes)?;
-    let believed = real::take(&mut all, &mut draft.server);
+    let proxy_trust = real::take(&mut all, &mut draft.server);
     let mut servers = Vec::new();
     main(&all, &mut servers, draft);
     if servers.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn read(
         draft.server.set("body-bytes-max", BODY_BYTES_MAX, &place);
     }
     for server in &mut servers {
-        believed.guard(&mut server.site, draft);
+        proxy_trust.guard(&mut server.site, draft);
     }
     let sites = in_order(servers).into_iter().map(|server| placed(server, draft)).collect();
     let mut sites = reach::without_ways_to_tls(sites, draft);

@@ -2,12 +2,12 @@
 
 use super::lex::Directive;
 use crate::model::{Draft, Keys, Route, Site, Value, has_end};
-use crate::rules::believed::Believed;
 use crate::rules::pages;
+use crate::rules::proxy_trust::ProxyTrust;
 
 /// Takes the trusted proxies of http, and of its only server. Elsewhere they are not read, and routes that depend on
 /// addresses refuse.
-pub(super) fn take(all: &mut [Directive], keys: &mut Keys) -> Believed {
+pub(super) fn take(all: &mut [Directive], keys: &mut Keys) -> ProxyTrust {
     let servers = count(all);
     let mut taken = Vec::new();
     take_out(all, servers == 1, &mut taken);
@@ -35,9 +35,9 @@ const NAMES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursi
 /// Header fields with an address that are known here.
 const FIELDS: [&str; 3] = ["X-Real-IP", "X-Forwarded-For", "X-Client-IP"];
 
-fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
+fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {
     let froms: Vec<&Directive> = taken.iter().filter(|one| one.name == "set_real_ip_from").collect();
-    let Some(first) = froms.first() else { return Believed::Unsaid };
+    let Some(first) = froms.first() else { return ProxyTrust::Unsaid };
     let header = taken.iter().rfind(|one| one.name == "real_ip_header");
     let said = header.map_or("X-Real-IP", |header| header.arg(0));
     let Some(field) = FIELDS.into_iter().find(|field| field.eq_ignore_ascii_case(said)) else {
@@ -46,7 +46,7 @@ fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
             "proxy_protocol" => "write proxy-protocol = true beside trusted-proxies, in [server]",
             _ => "this field is not one of trusted-fields",
         };
-        return Believed::Lost(one.place.clone(), one.shown(), why);
+        return ProxyTrust::Lost(one.place.clone(), one.shown(), why);
     };
     let whom =
         |one: &Directive| if one.arg(0) == "unix:" { "unix".to_owned() } else { one.arg(0).to_owned() };
@@ -55,7 +55,7 @@ fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
         whom == "unix" || address.parse::<std::net::IpAddr>().is_ok()
     };
     if let Some(one) = froms.iter().find(|one| !is_address(&whom(one))) {
-        return Believed::Lost(one.place.clone(), one.shown(), "a proxy is known by its address");
+        return ProxyTrust::Lost(one.place.clone(), one.shown(), "a proxy is known by its address");
     }
     for one in &froms {
         keys.add("trusted-proxies", &whom(one), &one.place);
@@ -64,9 +64,9 @@ fn read(taken: &[Directive], keys: &mut Keys) -> Believed {
     let walks =
         taken.iter().rfind(|one| one.name == "real_ip_recursive").is_some_and(|one| one.arg(0) == "on");
     if walks || field != "X-Forwarded-For" {
-        return Believed::Carried;
+        return ProxyTrust::Carried;
     }
-    Believed::Less {
+    ProxyTrust::Less {
         place: first.place.clone(),
         what: first.shown(),
         why: "without real_ip_recursive the last address of the field is the client there, and here the last one of no proxy",
@@ -85,7 +85,7 @@ pub(super) fn error_pages(outer: &[Directive], inside: &[Directive], site: &mut 
         match file(path, statuses, site) {
             Ok(file) => {
                 for status in statuses {
-                    site.keys.pair("error-pages", (status, &file), &one.place);
+                    site.keys.pair("error-pages", status, &file, &one.place);
                 }
                 if statuses.iter().any(|status| status == "404") {
                     site.routes.iter_mut().for_each(|route| pages::missing(route, &file, &one.place));

@@ -212,7 +212,7 @@ fn routes(
         site.routes.extend(found);
         return;
     }
-    if is_said(paths, &location, &found, (around, site), draft) {
+    if is_said(paths, &location, &found, around, site, draft) {
         site.routes.extend(found);
     }
 }
@@ -237,7 +237,8 @@ fn is_said(
     paths: &Paths,
     location: &Location<'_>,
     found: &[Route],
-    (around, site): (&Around<'_>, &mut Site),
+    around: &Around<'_>,
+    site: &mut Site,
     draft: &mut Draft,
 ) -> bool {
     let place = location.place;
@@ -246,7 +247,7 @@ fn is_said(
     let matters = matters(found, location);
     match paths {
         Paths::Prefix { path, has_slash: false, .. } => {
-            spread(path, location, matters, (around, site), draft);
+            spread(path, location, matters, around, site, draft);
             true
         }
         Paths::Ends { any_case: true, .. } => {
@@ -266,7 +267,7 @@ fn is_said(
             let why = "a pattern of paths is an end, as in \\.php$; other paths are /a or /a/";
             let pattern = pattern::regex(location.directive);
             match pattern.filter(|_| matters || has_own_files(location)) {
-                Some(pattern) => lost::refuse(site, pattern, (place, &what), why, draft),
+                Some(pattern) => lost::refuse(site, pattern, place, &what, why, draft),
                 None => draft.lose(place, &what, why),
             }
             false
@@ -290,7 +291,8 @@ fn spread(
     path: &str,
     location: &Location<'_>,
     matters: bool,
-    (around, site): (&Around<'_>, &mut Site),
+    around: &Around<'_>,
+    site: &mut Site,
     draft: &mut Draft,
 ) {
     let (place, what, front) =

@@ -228,7 +228,7 @@ fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
         }
         "del-header" => found.headers.add("remove-headers", value, place),
         "add-header" => match value.split_once(':') {
-            Some((name, text)) => found.headers.pair("add-headers", (name.trim(), text.trim()), place),
+            Some((name, text)) => found.headers.pair("add-headers", name.trim(), text.trim(), place),
             None => draft.lose(place, &shown, "a field is NAME: VALUE"),
         },
         "endif" | "end-if" | "endfor" | "end-for" => {}

@@ -30,7 +30,8 @@ impl Pattern<'_> {
 pub(crate) fn refuse(
     site: &mut Site,
     pattern: Pattern<'_>,
-    (place, what): (&Place, &str),
+    place: &Place,
+    what: &str,
     why: &str,
     draft: &mut Draft,
 ) {

@@ -188,7 +188,7 @@ impl<'c> Steps<'c> {
             // The mount is checked when the paths of the route are known.
             route.keys.set("mount", text.trim_end_matches('/'), &self.unit.place(node));
         }
-        super::settings::application(self.unit, name, (node, said), route, draft);
+        super::settings::application(self.unit, name, node, said, route, draft);
     }
 
     /// Adds a step, and has it refuse if its condition has no counterpart.
@@ -243,7 +243,7 @@ fn headers(fields: &Node, route: &mut Route, place: &Place, draft: &mut Draft) {
     for (name, value) in fields.pairs() {
         match &value.item {
             Item::Null => route.keys.add("remove-headers", name, place),
-            Item::Text(text) if !text.contains('$') => route.keys.pair("headers", (name, text), place),
+            Item::Text(text) if !text.contains('$') => route.keys.pair("headers", name, text, place),
             _ => draft.lose(place, &format!("response_headers {name}"), "there are no variables"),
         }
     }

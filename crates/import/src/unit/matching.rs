@@ -164,10 +164,10 @@ impl Condition {
             route.keys.add("methods", method, place);
         }
         for (name, value) in &self.fields {
-            route.keys.pair("if-headers", (name, value), place);
+            route.keys.pair("if-headers", name, value, place);
         }
         for (name, value) in &self.query {
-            route.keys.pair("if-query", (name, value), place);
+            route.keys.pair("if-query", name, value, place);
         }
         for network in &self.remote {
             route.keys.add("remote", network, place);

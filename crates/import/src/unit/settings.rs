@@ -61,7 +61,8 @@ fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
 pub(super) fn application(
     unit: &Unit<'_>,
     name: &str,
-    (node, said): (&Node, &Node),
+    node: &Node,
+    said: &Node,
     route: &mut Route,
     draft: &mut Draft,
 ) {

@@ -198,14 +198,16 @@ struct Page {
 }
 
 impl Page {
-    fn json((status, value): AdminAnswer) -> Self {
+    fn json(answer: AdminAnswer) -> Self {
+        let AdminAnswer(status, value) = answer;
         let mut body = value.to_string().into_bytes();
         body.push(b'\n');
         Self { status, kind: b"application/json", body }
     }
 
     /// Makes a page of text: a value that is a string as it is, any other as JSON.
-    fn text((status, value): AdminAnswer) -> Self {
+    fn text(answer: AdminAnswer) -> Self {
+        let AdminAnswer(status, value) = answer;
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let end = if text.ends_with('\n') { "" } else { "\n" };
         Self {
@@ -216,7 +218,7 @@ impl Page {
     }
 
     fn missing() -> Self {
-        Self::json((404, json!("there is nothing here")))
+        Self::json(AdminAnswer(404, json!("there is nothing here")))
     }
 }
 
@@ -229,7 +231,7 @@ impl Admin {
     fn reload(&self, group: &[u8]) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
-            return (
+            return AdminAnswer(
                 429,
                 json!("two other requests wait for a reload already; SIGHUP reloads without waiting"),
             );
@@ -278,19 +280,24 @@ impl Admin {
             if let Some(address) = self.address
                 && let Some((status, why)) = self.access.denies(call.request, address.is_loopback())
             {
-                return Page::json((status, json!(why)));
+                return Page::json(AdminAnswer(status, json!(why)));
             }
             return match call.request.method() {
                 Method::Get | Method::Head => self.watch(path),
-                _ => Page::json((405, json!("this listener takes no orders; the control socket does"))),
+                _ => Page::json(AdminAnswer(
+                    405,
+                    json!("this listener takes no orders; the control socket does"),
+                )),
             };
         }
         match call.reply.peer_user() {
             Ok(user) if user == 0 || user == process::user() => {
                 self.control(call.request.method(), path, query)
             }
-            Ok(user) => Page::json((403, json!(format!("user {user} may not give orders here")))),
-            Err(error) => Page::json((403, Value::from(format!("the client's address is unknown: {error}")))),
+            Ok(user) => Page::json(AdminAnswer(403, json!(format!("user {user} may not give orders here")))),
+            Err(error) => {
+                Page::json(AdminAnswer(403, Value::from(format!("the client's address is unknown: {error}"))))
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, Stri
     match fetch(path, method, target)? {
         (400.., value) => Err(harmless(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))),
         (_, value) if answers(target, &value) => Ok(value),
-        _ => Err(stranger(path)),
+        _ => Err(not_adyton(path)),
     }
 }
 
@@ -37,11 +37,11 @@ fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String
     };
     let answer =
         exchange().map_err(|error| format!("the server at {} does not answer: {error}", path.display()))?;
-    let (status, length, body) = apart(&answer).ok_or_else(|| stranger(path))?;
+    let (status, length, body) = apart(&answer).ok_or_else(|| not_adyton(path))?;
     if body.len() < length {
         return Err(format!("the server at {} has ended in the middle of its answer", path.display()));
     }
-    let value = serde_json::from_slice(body).map_err(|_| stranger(path))?;
+    let value = serde_json::from_slice(body).map_err(|_| not_adyton(path))?;
     Ok((status, value))
 }
 
@@ -70,10 +70,10 @@ fn answers(target: &str, value: &Value) -> bool {
 
 /// Reads the status out of the answer to that question.
 pub(crate) fn status(path: &Path, answer: Value) -> Result<Status, String> {
-    serde_json::from_value(answer).map_err(|_| stranger(path))
+    serde_json::from_value(answer).map_err(|_| not_adyton(path))
 }
 
-fn stranger(path: &Path) -> String {
+fn not_adyton(path: &Path) -> String {
     format!("what answers at {} is no control socket of Adyton", path.display())
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use adyton_sys::wake::Wake;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// An order, or a question.
@@ -38,7 +39,8 @@ pub(crate) enum Ask {
 }
 
 /// An answer: an HTTP status, and a value.
-pub(crate) type AdminAnswer = (u16, Value);
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AdminAnswer(pub(crate) u16, pub(crate) Value);
 
 /// A question, and the channel for its answer.
 pub(crate) struct Question {
@@ -69,9 +71,9 @@ impl Questions {
         self.wake.wake();
         answer.recv_timeout(patience).unwrap_or_else(|error| match error {
             RecvTimeoutError::Timeout => {
-                (504, Value::from("the supervisor has not answered in time; its log may say why"))
+                AdminAnswer(504, Value::from("the supervisor has not answered in time; its log may say why"))
             }
-            RecvTimeoutError::Disconnected => (503, Value::from("the server has stopped")),
+            RecvTimeoutError::Disconnected => AdminAnswer(503, Value::from("the server has stopped")),
         })
     }
 

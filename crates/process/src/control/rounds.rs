@@ -128,7 +128,7 @@ impl Rounds {
             answers.sort_by_key(place);
             match round.asker {
                 // The client may have gone.
-                Asker::Client(reply) => drop(reply.send((200, Value::Array(answers)))),
+                Asker::Client(reply) => drop(reply.send(AdminAnswer(200, Value::Array(answers)))),
                 Asker::Door(number) => for_door.push((number, Value::Array(answers))),
             }
         }
@@ -142,7 +142,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{ANSWER_MS, ANSWER_OF_GROUP_MS, Asked, Asker, Rounds, label};
+    use super::{ANSWER_MS, ANSWER_OF_GROUP_MS, AdminAnswer, Asked, Asker, Rounds, label};
 
     /// A round ends when all have answered or are gone, or when its time is over; answers are in the order of slots.
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             assert!(rounds.end(100 + later_ms).is_empty());
 
             assert_eq!(expected.is_none(), !rounds.is_empty());
-            assert_eq!(expected, answer.try_recv().ok().map(|(_, value)| value));
+            assert_eq!(expected, answer.try_recv().ok().map(|AdminAnswer(_, value)| value));
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
         assert!(of_door.end(99 + ANSWER_MS).is_empty());
         assert!(answer.try_recv().is_err());
         of_door.end(100 + ANSWER_MS);
-        let answers = answer.try_recv().map(|(_, value)| value).unwrap_or_default();
+        let answers = answer.try_recv().map(|AdminAnswer(_, value)| value).unwrap_or_default();
 
         let told: Vec<_> =
             answers.as_array().into_iter().flatten().map(|one| (label(one), &one["answer"])).collect();

@@ -48,7 +48,8 @@ pub struct BranchPlan {
 
 impl BranchTold {
     pub(crate) fn new(
-        (group, entrances): (&str, &[Entrance]),
+        group: &str,
+        entrances: &[Entrance],
         [passage, line, edition]: [BorrowedFd<'_>; 3],
         sockets: &[BorrowedFd<'_>],
         log_level: Option<Level>,

@@ -117,6 +117,15 @@ pub(crate) struct Branches {
     leave_ms: u64,
 }
 
+/// The generations of the door's workers.
+#[derive(Clone, Copy)]
+pub(crate) struct Generations<'g> {
+    /// The generations of which the door may start workers.
+    pub(crate) wanted: &'g [u32],
+    /// The generations of which the door still has workers, which lead clients to their groups.
+    pub(crate) left: &'g [u32],
+}
+
 impl Branches {
     /// Makes the branches of the first version; each may take `leave_ms` to end.
     pub(crate) fn new(groups: Vec<GroupKey>, leave_ms: u64) -> Self {
@@ -321,9 +330,9 @@ impl Branches {
         })
     }
 
-    /// Returns acts that are due. The door may start workers of the generations `wanted`, and still has workers of the
-    /// generations `left`, which lead clients to their groups.
-    pub(crate) fn look(&mut self, (wanted, left): (&[u32], &[u32]), now_ms: u64) -> Vec<Act> {
+    /// Returns acts that are due.
+    pub(crate) fn look(&mut self, generations: Generations<'_>, now_ms: u64) -> Vec<Act> {
+        let Generations { wanted, left } = generations;
         let named = |generation: &u32| self.of(*generation).to_vec();
         let mut needed: Vec<BranchId> = wanted.iter().flat_map(named).collect();
         needed.extend(self.coming.iter().flatten());
@@ -335,7 +344,7 @@ impl Branches {
         let mut acts = Vec::new();
         for branch in &mut self.all {
             let is_led_to = !branch.key.is_bound && led_to.contains(&branch.id);
-            branch.look(needed.contains(&branch.id) || is_led_to, (now_ms, leave_ms), &mut acts);
+            branch.look(needed.contains(&branch.id) || is_led_to, now_ms, leave_ms, &mut acts);
         }
         self.all.retain(|branch| !acts.contains(&Act::Drop(branch.id)));
         acts
@@ -345,7 +354,7 @@ impl Branches {
     pub(crate) fn stop(&mut self, now_ms: u64) -> Vec<Act> {
         self.coming = None;
         self.versions.clear();
-        self.look((&[], &[]), now_ms)
+        self.look(Generations { wanted: &[], left: &[] }, now_ms)
     }
 
     /// Leaves the branches that were told to end no more time.
@@ -396,7 +405,7 @@ impl Branch {
         now_ms + rest_ms
     }
 
-    fn look(&mut self, is_needed: bool, (now_ms, leave_ms): (u64, u64), acts: &mut Vec<Act>) {
+    fn look(&mut self, is_needed: bool, now_ms: u64, leave_ms: u64, acts: &mut Vec<Act>) {
         match self.standing {
             Standing::Due { at_ms } if is_needed && at_ms <= now_ms => acts.push(Act::Start(self.id)),
             Standing::Asleep | Standing::Due { .. } if is_needed => {}
@@ -418,7 +427,7 @@ impl Branch {
 
 #[cfg(test)]
 mod tests {
-    use super::{Act, Branches, Coming, GroupKey, Standing};
+    use super::{Act, Branches, Coming, Generations, GroupKey, Standing};
 
     fn key(name: &str, fingerprint: &str) -> GroupKey {
         GroupKey {
@@ -464,7 +473,7 @@ mod tests {
             match event {
                 Look(generations) => {
                     let (wanted, left) = generations.split_at(generations.len().min(1));
-                    acts = branches.look((wanted, left), now_ms);
+                    acts = branches.look(Generations { wanted, left }, now_ms);
                 }
                 Started(id, pid) => branches.note_started(*id, *pid),
                 Serves(id) => branches.note_serving(*id, now_ms),

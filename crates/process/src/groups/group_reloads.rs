@@ -23,12 +23,13 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn tell(self, (status, mut value): AdminAnswer) {
+    fn tell(self, answer: AdminAnswer) {
+        let AdminAnswer(status, mut value) = answer;
         if let Some(members) = value.as_object_mut() {
             members.insert("group".to_owned(), json!(self.name));
         }
         // The client may have gone.
-        let _ = self.reply.send((status, value));
+        let _ = self.reply.send(AdminAnswer(status, value));
     }
 }
 
@@ -37,7 +38,8 @@ impl GroupReloads {
     /// until the group serves.
     pub(crate) fn begin(
         &mut self,
-        (branch, name): (BranchId, String),
+        branch: BranchId,
+        name: String,
         number: Option<u64>,
         reply: Sender<AdminAnswer>,
         since_ms: u64,
@@ -49,7 +51,9 @@ impl GroupReloads {
     pub(crate) fn note_answer(&mut self, number: u64, answer: &Value) {
         for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
             let answer = serde_json::from_value(answer.clone());
-            waiting.tell(answer.unwrap_or_else(|_| (500, json!("the group has answered something else"))));
+            waiting.tell(
+                answer.unwrap_or_else(|_| AdminAnswer(500, json!("the group has answered something else"))),
+            );
         }
     }
 
@@ -58,14 +62,14 @@ impl GroupReloads {
         let is_started = |waiting: &mut Waiting| waiting.branch == branch && waiting.number.is_none();
         for waiting in self.0.extract_if(.., is_started) {
             let took_ms = now_ms - waiting.since_ms;
-            waiting.tell((200, json!({"took_ms": took_ms})));
+            waiting.tell(AdminAnswer(200, json!({"took_ms": took_ms})));
         }
     }
 
     /// Tells the clients of a group that it has ended, or has not started.
     pub(crate) fn note_end(&mut self, branch: BranchId, how: &str) {
         for waiting in self.0.extract_if(.., |waiting| waiting.branch == branch) {
-            waiting.tell((500, json!(how)));
+            waiting.tell(AdminAnswer(500, json!(how)));
         }
     }
 

@@ -152,8 +152,8 @@ impl Way {
                     Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                     other => other?,
                 };
-                let Some(client) = client else { break };
-                if !passage::strand(&self.branch, client, key)? {
+                let Some((client, peer)) = client else { break };
+                if !passage::strand(&self.branch, client, peer, key)? {
                     return Err(io::Error::other("too many connections are on their way"));
                 }
             }

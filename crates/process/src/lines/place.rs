@@ -94,16 +94,30 @@ pub(crate) struct Given {
     pub(crate) others: Vec<OwnedFd>,
 }
 
+/// The numbers of a worker.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    /// The worker's own number.
+    pub(crate) number: usize,
+    /// The number of workers that are wanted.
+    pub(crate) of: usize,
+    pub(crate) generation: u32,
+    /// The row on the board of connections.
+    pub(crate) row: usize,
+}
+
 impl Place {
     /// Makes the place that these descriptors describe.
     pub(crate) fn new(
-        (number, of, generation, row): (usize, usize, u32, usize),
+        position: Position,
         [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &[Vec<OwnedFd>],
         others: &[BorrowedFd<'_>],
         passages: &Passages<'_>,
-        (edition, log_level): (Option<BorrowedFd<'_>>, Option<Level>),
+        edition: Option<BorrowedFd<'_>>,
+        log_level: Option<Level>,
     ) -> Self {
+        let Position { number, of, generation, row } = position;
         let (group, entrances) = passages.group.clone().unzip();
         Self {
             number,

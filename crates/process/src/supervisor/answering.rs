@@ -13,36 +13,37 @@ use crate::workers::fleet::WORKERS_MAX;
 impl Supervisor {
     pub(super) fn answer(&mut self, ask: Ask, reply: Sender<AdminAnswer>, now_ms: u64) {
         let answer = match ask {
-            Ask::Status(whole) => (200, self.status(whole, now_ms)),
-            Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
-            Ask::Live => (200, json!("live")),
-            Ask::Ready if self.stopping.has_begun() => (503, json!("stopping")),
+            Ask::Status(whole) => AdminAnswer(200, self.status(whole, now_ms)),
+            Ask::Metrics => AdminAnswer(200, Value::from(self.metrics(now_ms))),
+            Ask::Live => AdminAnswer(200, json!("live")),
+            Ask::Ready if self.stopping.has_begun() => AdminAnswer(503, json!("stopping")),
             Ask::Ready if self.fleet.serving() == 0 && self.fleet.silent() > 0 => {
-                (503, json!("no worker gives signs of life"))
+                AdminAnswer(503, json!("no worker gives signs of life"))
             }
-            Ask::Ready if self.fleet.serving() == 0 => (503, json!("no worker serves")),
-            Ask::Ready => (200, json!("ready")),
+            Ask::Ready if self.fleet.serving() == 0 => AdminAnswer(503, json!("no worker serves")),
+            Ask::Ready => AdminAnswer(200, json!("ready")),
             Ask::Reload | Ask::ReloadGroup(_) if self.stopping.has_begun() => {
-                (409, json!("the server is stopping"))
+                AdminAnswer(409, json!("the server is stopping"))
             }
             Ask::Reload => match self.reload(now_ms) {
                 Ok(()) => return self.awaiting_reload.push((Asker::Client(reply), now_ms)),
-                Err(why) => (422, Value::from(why)),
+                Err(why) => AdminAnswer(422, Value::from(why)),
             },
             Ask::ReloadGroup(name) => return self.reload_group(&name, reply, now_ms),
             Ask::Stop(fast) => {
                 self.leave(fast, now_ms);
-                (202, json!("stopping"))
+                AdminAnswer(202, json!("stopping"))
             }
-            Ask::Scale(by) if by > 0 && !self.fleet.may_grow() => {
-                (409, json!(format!("no further worker can be started: {WORKERS_MAX} are the most")))
-            }
+            Ask::Scale(by) if by > 0 && !self.fleet.may_grow() => AdminAnswer(
+                409,
+                json!(format!("no further worker can be started: {WORKERS_MAX} are the most")),
+            ),
             Ask::Scale(by) if by < 0 && self.fleet.wanted() <= 1 => {
-                (409, json!("there is only one worker, and one is the least"))
+                AdminAnswer(409, json!("there is only one worker, and one is the least"))
             }
             Ask::Scale(by) => {
                 self.scale(by, now_ms);
-                (202, json!({"processes": self.fleet.wanted()}))
+                AdminAnswer(202, json!({"processes": self.fleet.wanted()}))
             }
             Ask::Dump => {
                 let number = self.rounds.number();
@@ -56,10 +57,12 @@ impl Supervisor {
                 self.links.send_to_all(&ToWorker::Reopen);
                 self.tell_branches(&ToWorker::Reopen);
                 self.reopen_in_prototypes();
-                (200, json!("reopened"))
+                AdminAnswer(200, json!("reopened"))
             }
-            Ask::LogLevel(level) if self.set_log_level(&level) => (200, json!({"log_level": level})),
-            Ask::LogLevel(_) => (400, json!("a level is debug, info, warning or error")),
+            Ask::LogLevel(level) if self.set_log_level(&level) => {
+                AdminAnswer(200, json!({"log_level": level}))
+            }
+            Ask::LogLevel(_) => AdminAnswer(400, json!("a level is debug, info, warning or error")),
         };
         // The client may have gone.
         let _ = reply.send(answer);

@@ -10,15 +10,16 @@ use adyton_sys::socket;
 use serde_json::Value;
 
 use super::Supervisor;
+use crate::control::question::AdminAnswer;
 use crate::control::rounds::{Asked, Asker};
 use crate::groups::branch::BranchTold;
-use crate::groups::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
+use crate::groups::branches::{Act, Branch, BranchEnd, BranchId, Coming, Generations, Standing};
 use crate::groups::ways::{GroupPlan, Way};
 use crate::lines::message::{Channel, FromWorker, ToWorker};
 use crate::lines::place::{PassageEnd, Passages};
 use crate::plan::OWN_VARIABLES;
 use crate::versions::editions::Version;
-use crate::workers::staff::WorkerProcess;
+use crate::workers::worker_process::WorkerProcess;
 
 /// How much longer than its workers a branch may take to end.
 pub(super) const LEAVE_MS: u64 = 5_000;
@@ -201,7 +202,7 @@ impl Supervisor {
         let acts = if self.are_branches_stopped {
             self.branches.stop(now_ms)
         } else {
-            self.branches.look((&wanted, &left), now_ms)
+            self.branches.look(Generations { wanted: &wanted, left: &left }, now_ms)
         };
         self.act_on_branches(acts, now_ms);
         self.go_on_with_reload(now_ms);
@@ -268,7 +269,7 @@ impl Supervisor {
         let sockets: Vec<BorrowedFd<'_>> = way.plan.sockets.iter().map(AsFd::as_fd).collect();
         // A branch with sockets to itself has no client that came in at the door.
         let entrances = if sockets.is_empty() { &*self.plan.entrances } else { &[] };
-        let told = BranchTold::new((&way.plan.name, entrances), own, &sockets, level);
+        let told = BranchTold::new(&way.plan.name, entrances, own, &sockets, level);
         let arguments = self.plan.arguments_of("group", told.written());
         let kept = [&own[..], &sockets].concat();
         let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &OWN_VARIABLES, &arguments, &kept)?;
@@ -375,7 +376,7 @@ impl Supervisor {
             self.branches.abandon();
             return Err(format!("a group cannot be begun: {error}"));
         }
-        self.past.add_logs(access_logs);
+        self.ended_workers.add_logs(access_logs);
         self.read = Some(edition);
         Ok(())
     }
@@ -402,7 +403,7 @@ impl Supervisor {
                 }
                 ToWorker::Reload(number) => match self.reload(now_ms) {
                     Ok(()) => self.awaiting_reload.push((Asker::Door(number), now_ms)),
-                    Err(why) => self.tell(Asker::Door(number), (422, Value::from(why))),
+                    Err(why) => self.tell(Asker::Door(number), AdminAnswer(422, Value::from(why))),
                 },
                 ToWorker::Sources => {}
             }

@@ -6,6 +6,7 @@ use adyton_sys::child::{self, Exit, Kick};
 use serde_json::json;
 
 use super::Supervisor;
+use crate::control::question::AdminAnswer;
 use crate::lines::links::Link;
 use crate::lines::message::FromWorker;
 use crate::versions::reloads::Verdict;
@@ -13,8 +14,8 @@ use crate::view::usage;
 use crate::workers::action::Id;
 use crate::workers::cause::{Cause, NOT_LOADED, SIGKILL};
 use crate::workers::fleet::Death;
-use crate::workers::nursery::Loss;
-use crate::workers::staff::WorkerProcess;
+use crate::workers::prototypes::Loss;
+use crate::workers::worker_process::WorkerProcess;
 
 /// How many of the requests in which a worker has died are named.
 const NAMED_MAX: usize = 20;
@@ -66,7 +67,7 @@ impl Supervisor {
                     self.watch_sources(&files);
                 }
             }
-            self.past.add(death.cause, link.tally());
+            self.ended_workers.add(death.cause, link.tally());
         }
         self.rounds.forget(death.pid);
         if death.is_unasked && !death.has_served {
@@ -76,20 +77,20 @@ impl Supervisor {
 
     /// Notes that a child has ended that is no worker, or was not known as one yet.
     fn note_other_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
-        if self.nursery.note_dismissed_end(pid) {
+        if self.prototypes.note_dismissed_end(pid) {
             return;
         }
-        if self.nursery.has(pid) {
+        if self.prototypes.has(pid) {
             return self.note_prototype_end(pid, exit, now_ms);
         }
-        self.strangers.note(pid, exit, now_ms);
+        self.unknown_children.note(pid, exit, now_ms);
     }
 
     fn note_prototype_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         self.listen_to_prototype(pid);
         self.prototype_lines.remove(&pid);
         let memory_was_short = self.oom_kills.explain(exit);
-        let loss = self.nursery.note_end(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
+        let loss = self.prototypes.note_end(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
         let Some(Loss { generation, was_ready, words }) = loss else { return };
         if let Some(words) = words
             && !self.stopping.has_begun()
@@ -103,13 +104,13 @@ impl Supervisor {
 
     /// Notes the ends of forked workers that have ended before, or after, they said which process they are.
     pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
-        self.strangers.forget(now_ms);
+        self.unknown_children.forget(now_ms);
         let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
         let ended: Vec<(Id, u32)> = named
-            .filter(|&(id, pid)| self.links.has_ended(id) && (pid == 0 || self.strangers.has(pid)))
+            .filter(|&(id, pid)| self.links.has_ended(id) && (pid == 0 || self.unknown_children.has(pid)))
             .collect();
         for (id, pid) in ended {
-            let exit = self.strangers.take(pid);
+            let exit = self.unknown_children.take(pid);
             self.note_worker_end(id, exit, now_ms);
         }
     }
@@ -174,7 +175,7 @@ impl Supervisor {
 
     pub(super) fn refuse_reloads(&mut self, why: &str) {
         for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
-            self.tell(asker, (500, json!(why)));
+            self.tell(asker, AdminAnswer(500, json!(why)));
         }
     }
 }

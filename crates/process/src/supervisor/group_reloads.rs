@@ -15,10 +15,10 @@ impl Supervisor {
     pub(super) fn reload_group(&mut self, name: &str, reply: Sender<AdminAnswer>, now_ms: u64) {
         let found = self.branches.present().find(|branch| branch.key.name == name);
         let answer = match found.map(|branch| (branch.id, branch.standing)) {
-            None => (404, json!(self.no_such_group(name))),
+            None => AdminAnswer(404, json!(self.no_such_group(name))),
             Some((branch, standing)) => match standing {
                 Standing::Asleep | Standing::Serving { idles: true, .. } | Standing::Leaving { .. } => {
-                    (200, json!({"group": name}))
+                    AdminAnswer(200, json!({"group": name}))
                 }
                 Standing::Due { .. } => {
                     self.branches.hasten(Some(branch), now_ms);
@@ -30,7 +30,7 @@ impl Supervisor {
                     if line.is_some_and(|line| line.send(&ToWorker::Reload(number)).is_ok()) {
                         return self.await_group(branch, Some(number), reply, now_ms);
                     }
-                    (500, json!(format!("the group {name} does not hear; its log says why")))
+                    AdminAnswer(500, json!(format!("the group {name} does not hear; its log says why")))
                 }
             },
         };
@@ -46,7 +46,7 @@ impl Supervisor {
         since_ms: u64,
     ) {
         let name = self.ways.get(branch).map(|way| way.plan.name.clone()).unwrap_or_default();
-        self.group_reloads.begin((branch, name), number, reply, since_ms);
+        self.group_reloads.begin(branch, name, number, reply, since_ms);
     }
 
     fn no_such_group(&self, name: &str) -> String {

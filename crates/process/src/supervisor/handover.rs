@@ -20,7 +20,7 @@ use crate::versions::reloads::Reloads;
 use crate::versions::succession::{Condition, Step};
 use crate::workers::action::Id;
 use crate::workers::cause::Cause;
-use crate::workers::staff::{Record, WorkerProcess};
+use crate::workers::worker_process::{Record, WorkerProcess};
 
 /// Returns a table of requests as a note has it.
 fn noted(table: &Prefixes) -> BTreeMap<String, [u64; 3]> {
@@ -47,7 +47,7 @@ impl Supervisor {
         kept.extend(self.ways.sockets().into_iter().map(AsFd::as_fd));
         kept.extend([self.ways.board(), self.ways.secret()]);
         kept.extend(self.admin_servers.sockets().into_iter().flatten());
-        self.past.settle();
+        self.ended_workers.settle();
         log::settle();
         self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
     }
@@ -60,7 +60,7 @@ impl Supervisor {
             workers: workers.into_iter().filter_map(|(id, record)| self.noted(id, record)).collect(),
             retires_ms,
         });
-        let past = self.past.total();
+        let past = self.ended_workers.total();
         let [control, admin] = self.admin_servers.sockets().map(|socket| Some(socket?.as_raw_fd()));
         let note = Note {
             slots: slots.collect(),
@@ -74,7 +74,7 @@ impl Supervisor {
             prefixes: noted(past.prefixes()),
             sites: noted(past.sites()),
             deaths: self
-                .past
+                .ended_workers
                 .deaths()
                 .iter()
                 .map(|(cause, count)| (cause.word().to_owned(), *count))
@@ -128,7 +128,7 @@ impl Supervisor {
     pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
         let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
         let sockets = std::mem::take(&mut self.plan.group_sockets);
-        if let Some((branches, ways)) = note.take_branches((groups, &sockets), leave_ms)? {
+        if let Some((branches, ways)) = note.take_branches(groups, &sockets, leave_ms)? {
             (self.branches, self.ways) = (branches, ways);
         }
         let (slots, boards) = note.take_workers()?;
@@ -142,7 +142,7 @@ impl Supervisor {
         (self.since_ms, self.serves) = (note.since_ms, note.serves.clone());
         let known =
             note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
-        self.past.take(note.past(), known.collect());
+        self.ended_workers.take(note.past(), known.collect());
         if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
             log::set_level(level);
             self.log_level = Some(level);
@@ -160,7 +160,7 @@ impl Supervisor {
         if !self.succession.is_asked() {
             return;
         }
-        let (condition, has_prototypes) = (self.condition(now_ms), !self.nursery.is_empty());
+        let (condition, has_prototypes) = (self.condition(now_ms), !self.prototypes.is_empty());
         let is_closed = self.admin_servers.have_ended();
         match self.succession.look(condition, has_prototypes, is_closed, now_ms) {
             None => {}
@@ -193,7 +193,7 @@ impl Supervisor {
     fn condition(&self, now_ms: u64) -> Condition {
         let is_settled = self.reloads.has_served()
             && self.reloads.is_settled()
-            && self.nursery.are_ready()
+            && self.prototypes.are_ready()
             && self.branches.is_settled()
             && self.fleet.workers().all(WorkerProcess::has_served)
             && !self.fleet.wants_worker(self.reloads.generation(), now_ms);

@@ -32,7 +32,7 @@ impl Supervisor {
     /// Notes that a prototype has begun to fork a worker, by way of a process of its own.
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
-        if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
+        if usage::parent(pid).is_some_and(|parent| self.prototypes.knows(parent)) {
             self.fleet.note_forking(id, birth.map(|birth| Recipient::Forker { pid, birth }));
         }
     }
@@ -42,7 +42,7 @@ impl Supervisor {
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
         // The end of a worker that has ended already is noted at once, and it is sent nothing.
-        let has_ended = self.links.has_ended(id) && self.strangers.has(pid);
+        let has_ended = self.links.has_ended(id) && self.unknown_children.has(pid);
         if is_known || self.knows(pid) || !(has_ended || usage::is_our_child(pid)) {
             return;
         }

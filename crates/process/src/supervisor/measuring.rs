@@ -6,8 +6,9 @@ use adyton_server::tally::Cell;
 use super::Supervisor;
 use crate::view::usage;
 use crate::workers::demand::Seen;
+use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Measured, State, WorkerProcess};
+use crate::workers::worker_process::{Measured, State, WorkerProcess};
 
 impl Supervisor {
     /// Starts one more worker or gives one up, as the load demands.
@@ -42,7 +43,7 @@ impl Supervisor {
         let links = &self.links;
         let heart = |id| {
             let tally = links.get(id)?.tally();
-            Some((tally.get(Cell::Beats), Ailment::of(tally.get(Cell::Ailment))))
+            Some(Heart { beats: tally.get(Cell::Beats), ailment: Ailment::of(tally.get(Cell::Ailment)) })
         };
         let mut actions = Vec::new();
         self.fleet.hear_pulses(heart, heard_ms, now_ms, &mut actions);

@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 
 use crate::control::admin::AdminServers;
 use crate::control::notify::Manager;
-use crate::control::question::{Ask, Question, Questions};
+use crate::control::question::{AdminAnswer, Ask, Question, Questions};
 use crate::control::rounds::{Asker, Rounds};
 use crate::groups::branch::BranchPlan;
 use crate::groups::branches::{BranchId, Branches, Coming};
@@ -52,12 +52,12 @@ use crate::versions::watched_files::WatchedFiles;
 use crate::view::usage::{self, OomKills};
 use crate::workers::action::{Action, Recipient};
 use crate::workers::demand::Demand;
+use crate::workers::ended_workers::EndedWorkers;
 use crate::workers::fleet::Fleet;
-use crate::workers::nursery::Nursery;
-use crate::workers::past::Past;
+use crate::workers::prototypes::Prototypes;
 use crate::workers::slot::Slot;
-use crate::workers::staff::WorkerProcess;
-use crate::workers::strangers::Strangers;
+use crate::workers::unknown_children::UnknownChildren;
+use crate::workers::worker_process::WorkerProcess;
 
 /// How often the supervisor looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
@@ -96,7 +96,7 @@ pub fn run(plan: Plan) -> io::Result<End> {
 struct Supervisor {
     plan: Plan,
     fleet: Fleet,
-    nursery: Nursery,
+    prototypes: Prototypes,
     reloads: Reloads,
     editions: Editions,
     /// Whether another program is to take the place of this one.
@@ -107,9 +107,9 @@ struct Supervisor {
     /// The lines to the prototypes, by their processes.
     prototype_lines: BTreeMap<u32, PrototypeLine>,
     ports: Ports,
-    past: Past,
+    ended_workers: EndedWorkers,
     /// Children that have ended before they could say which worker they are.
-    strangers: Strangers,
+    unknown_children: UnknownChildren,
     since_ms: u64,
     serves: String,
     signals: Signals,
@@ -164,7 +164,7 @@ impl Supervisor {
         let parent = plan.branch.take().map(parent_of).transpose()?;
         let mut supervisor = Self {
             fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
-            nursery: Nursery::new(plan.preload, plan.limits.clone()),
+            prototypes: Prototypes::new(plan.preload, plan.limits.clone()),
             reloads: Reloads::new(),
             editions: Editions::new(plan.edition.take())?,
             succession: Succession::default(),
@@ -172,8 +172,8 @@ impl Supervisor {
             links: Links::default(),
             prototype_lines: BTreeMap::new(),
             ports: Ports::new(sockets, open, plan.shares),
-            past: Past::new(std::mem::take(&mut plan.access_logs), plan.log_queue_bytes_max),
-            strangers: Strangers::default(),
+            ended_workers: EndedWorkers::new(std::mem::take(&mut plan.access_logs), plan.log_queue_bytes_max),
+            unknown_children: UnknownChildren::default(),
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
             signals,
@@ -231,9 +231,9 @@ impl Supervisor {
             self.wait()?;
         }
         for (asker, _) in std::mem::take(&mut self.awaiting_reload) {
-            self.tell(asker, (409, json!("the server was stopped")));
+            self.tell(asker, AdminAnswer(409, json!("the server was stopped")));
         }
-        self.group_reloads.end_all(&(409, json!("the server was stopped")));
+        self.group_reloads.end_all(&AdminAnswer(409, json!("the server was stopped")));
         self.questions.close();
         self.admin_servers.close();
         Ok(())
@@ -244,20 +244,20 @@ impl Supervisor {
         self.succession.trial() == Some(pid)
             || self.branches.of_process(pid).is_some()
             || self.fleet.workers().any(|worker| worker.pid() == pid)
-            || self.nursery.knows(pid)
+            || self.prototypes.knows(pid)
     }
 
     fn is_done(&self) -> bool {
         self.stopping.has_begun()
             && self.fleet.workers().next().is_none()
-            && self.nursery.is_empty()
+            && self.prototypes.is_empty()
             && self.branches.iter().next().is_none()
             && self.succession.trial().is_none()
     }
 
     /// Returns the counts of all workers, including those that are gone.
     fn total(&self) -> Sample {
-        let mut sum = self.past.total();
+        let mut sum = self.ended_workers.total();
         self.links.add_to(&mut sum);
         sum
     }
@@ -265,11 +265,11 @@ impl Supervisor {
     fn wait(&self) -> io::Result<()> {
         let between = self.stopping.has_begun()
             || !self.rounds.is_empty()
-            || self.nursery.has_dismissed()
+            || self.prototypes.has_dismissed()
             || self.fleet.is_between();
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.questions.as_fd()];
         all.extend(self.links.open());
-        let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
+        let importing = self.prototypes.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
             _ if self.is_old_awaited() || self.succession.is_closing() => CLOSING_TICK_MS,
@@ -390,7 +390,7 @@ impl Supervisor {
         self.editions.begin(generation, proven, edition);
         self.kept_groups = self.branches.commit(generation);
         log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
-        self.nursery.reload(now_ms);
+        self.prototypes.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
     }
 
@@ -472,7 +472,7 @@ impl Supervisor {
             let done = json!({
                 "generation": generation, "workers": workers, "took_ms": now_ms - since_ms, "kept_groups": kept,
             });
-            self.tell(asker, (200, done));
+            self.tell(asker, AdminAnswer(200, done));
         }
     }
 
@@ -527,7 +527,7 @@ impl Supervisor {
                     let _ = self.links.send(id, &ToWorker::drain(ending));
                 }
                 Action::Signal(recipient, kick) => signal(recipient, kick),
-                Action::DoomPrototype(generation) => self.nursery.doom(generation, now_ms),
+                Action::DoomPrototype(generation) => self.prototypes.doom(generation, now_ms),
                 Action::Release(pid) => {
                     self.prototype_lines.remove(&pid);
                 }

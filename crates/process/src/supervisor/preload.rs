@@ -13,7 +13,7 @@ use crate::plan::OWN_VARIABLES;
 impl Supervisor {
     /// Has prototypes open their log again: otherwise the renamed file stays open until the next reload.
     pub(super) fn reopen_in_prototypes(&self) {
-        for line in self.nursery.pids(true).filter_map(|pid| self.prototype_lines.get(&pid)) {
+        for line in self.prototypes.pids(true).filter_map(|pid| self.prototype_lines.get(&pid)) {
             // The supervisor notices a prototype that is gone by its end.
             let _ = line.reopen();
         }
@@ -21,7 +21,7 @@ impl Supervisor {
 
     /// Hears from the prototypes that import the application.
     pub(super) fn listen_to_prototypes(&mut self) {
-        let importing: Vec<u32> = self.nursery.pids(false).collect();
+        let importing: Vec<u32> = self.prototypes.pids(false).collect();
         for pid in importing {
             self.listen_to_prototype(pid);
         }
@@ -29,12 +29,12 @@ impl Supervisor {
 
     /// Hears from a prototype that imports the application.
     pub(super) fn listen_to_prototype(&mut self, pid: u32) {
-        if self.nursery.pids(false).all(|other| other != pid) {
+        if self.prototypes.pids(false).all(|other| other != pid) {
             return;
         }
         let heard = self.prototype_lines.get(&pid).map(PrototypeLine::listen).unwrap_or_default();
         if heard.is_ready {
-            self.nursery.note_ready(pid);
+            self.prototypes.note_ready(pid);
         }
         self.watch_sources(&heard.blamed);
     }
@@ -43,15 +43,15 @@ impl Supervisor {
     pub(super) fn keep_prototypes(&mut self, now_ms: u64) {
         let generation = self.reloads.generation();
         let mut actions = Vec::new();
-        self.nursery.look([generation, self.reloads.proven()], now_ms, &mut actions);
+        self.prototypes.look([generation, self.reloads.proven()], now_ms, &mut actions);
         self.carry_out(actions, now_ms);
         let is_wanted = self.fleet.wants_worker(generation, now_ms);
-        if !self.nursery.wants_one(generation, is_wanted, now_ms) {
+        if !self.prototypes.wants_one(generation, is_wanted, now_ms) {
             return;
         }
         match self.start_prototype() {
             Ok((pid, line)) => {
-                self.nursery.note_started(pid, generation, now_ms);
+                self.prototypes.note_started(pid, generation, now_ms);
                 self.prototype_lines.insert(pid, line);
             }
             Err(error) => {
@@ -59,7 +59,7 @@ impl Supervisor {
                     &messages::PROTOTYPE_NOT_STARTED,
                     format_args!("the prototype cannot be started: {error}"),
                 );
-                self.nursery.note_not_started(now_ms);
+                self.prototypes.note_not_started(now_ms);
             }
         }
     }
@@ -83,12 +83,12 @@ impl Supervisor {
     /// Lets all prototypes go.
     pub(super) fn dismiss_prototypes(&mut self, now_ms: u64) {
         let mut actions = Vec::new();
-        self.nursery.dismiss_all(now_ms, &mut actions);
+        self.prototypes.dismiss_all(now_ms, &mut actions);
         self.carry_out(actions, now_ms);
     }
 
     /// Returns the line to the prototype of this generation, once it can fork.
     pub(super) fn prototype_line(&self) -> Option<&PrototypeLine> {
-        self.nursery.ready(self.reloads.generation()).and_then(|pid| self.prototype_lines.get(&pid))
+        self.prototypes.ready(self.reloads.generation()).and_then(|pid| self.prototype_lines.get(&pid))
     }
 }

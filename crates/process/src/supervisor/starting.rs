@@ -10,11 +10,11 @@ use adyton_sys::socket;
 use super::Supervisor;
 use crate::lines::links::Link;
 use crate::lines::message::Channel;
-use crate::lines::place::Place;
+use crate::lines::place::{Place, Position};
 use crate::plan::OWN_VARIABLES;
 use crate::view::usage;
 use crate::workers::fleet::{WORKERS_MAX, Wanted};
-use crate::workers::staff::Birth;
+use crate::workers::worker_process::Birth;
 
 impl Supervisor {
     /// Starts the workers that are due.
@@ -23,7 +23,7 @@ impl Supervisor {
             let wanted = Wanted {
                 generation: self.reloads.generation(),
                 is_proven: self.reloads.is_proven(),
-                may_fork: self.nursery.may_fork(self.reloads.generation()),
+                may_fork: self.prototypes.may_fork(self.reloads.generation()),
             };
             if let Some(birth) = self.fleet.start(at, wanted, now_ms)
                 && let Err(error) = self.start(at, &birth)
@@ -41,14 +41,19 @@ impl Supervisor {
     fn start(&mut self, at: usize, birth: &Birth) -> io::Result<()> {
         let (ours, theirs) = socket::pair()?;
         let tally = Tally::new()?;
-        let position = (birth.number, self.fleet.wanted(), birth.generation, birth.row);
+        let position = Position {
+            number: birth.number,
+            of: self.fleet.wanted(),
+            generation: birth.generation,
+            row: birth.row,
+        };
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
         let prototype = self.prototype_line();
         // A prototype has the file already.
         let edition = if prototype.is_none() { self.editions.of(birth.generation) } else { None };
         let passages = self.passages(birth.generation);
-        let place = Place::new(position, own, sockets, &others, &passages, (edition, self.log_level));
+        let place = Place::new(position, own, sockets, &others, &passages, edition, self.log_level);
         let mut kept = own.to_vec();
         kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);

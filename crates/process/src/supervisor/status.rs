@@ -10,7 +10,7 @@ use crate::groups::ways::Way;
 use crate::view::metrics;
 use crate::view::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds, sites};
 use crate::view::usage;
-use crate::workers::staff::{State, WorkerProcess};
+use crate::workers::worker_process::{State, WorkerProcess};
 
 impl Supervisor {
     /// Returns the state, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
@@ -25,7 +25,7 @@ impl Supervisor {
     }
 
     fn standing(&self, total: &Sample, whole: bool, now_ms: u64) -> Status {
-        let deaths = self.past.deaths().iter();
+        let deaths = self.ended_workers.deaths().iter();
         let workers = self.fleet.workers().filter_map(|worker| {
             let sample = self.links.get(worker.id())?.tally().sample();
             Some(of_worker(worker, &sample, whole, now_ms))

@@ -23,7 +23,7 @@ use crate::lines::message::Channel;
 use crate::lines::ports::{self, Sockets};
 use crate::workers::cause::Reason;
 use crate::workers::demand::Bounds;
-use crate::workers::staff::Record;
+use crate::workers::worker_process::Record;
 
 /// A word in the place of a note's number: the program is only to check whether it could go on here, with the user's
 /// arguments.
@@ -177,7 +177,8 @@ impl Note {
     /// name any more has no plan, and is not started again.
     pub(crate) fn take_branches(
         &self,
-        (groups, sockets): (&[GroupPlan], &[Arc<GroupSocket>]),
+        groups: &[GroupPlan],
+        sockets: &[Arc<GroupSocket>],
         leave_ms: u64,
     ) -> io::Result<Option<(Branches, Ways)>> {
         let Some(noted) = &self.branches else { return Ok(None) };

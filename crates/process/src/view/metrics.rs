@@ -264,7 +264,7 @@ const SERVING: [&str; 2] = ["serving", "silent"];
 pub(crate) fn text(status: &Status, total: &Sample) -> String {
     let mut out = of_sample(total);
     let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
-        family(&mut out, (name, kind, help), rows);
+        family(&mut out, name, kind, help, rows);
     };
     family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), status.serving as u64)]);
     family(
@@ -312,7 +312,7 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
 }
 
 /// Appends a family of metrics: its head, and its rows.
-fn family(out: &mut String, (name, kind, help): (&str, &str, &str), rows: &[(String, u64)]) {
+fn family(out: &mut String, name: &str, kind: &str, help: &str, rows: &[(String, u64)]) {
     head(out, name, kind, help);
     for (labels, number) in rows {
         row(out, name, labels, number);
@@ -332,7 +332,7 @@ fn of_groups(status: &Status) -> String {
                 None => rows.push((label, number)),
             }
         }
-        family(&mut out, (name, kind, help), &rows);
+        family(&mut out, name, kind, help, &rows);
     }
     out
 }
@@ -361,7 +361,7 @@ fn of_sites(status: &Status) -> String {
     ];
     for (at, (name, help)) in families.into_iter().enumerate().filter(|_| !counted.is_empty()) {
         let rows: Vec<_> = counted.iter().map(|(labels, numbers)| (labels.clone(), numbers[at])).collect();
-        family(&mut out, (name, "counter", help), &rows);
+        family(&mut out, name, "counter", help, &rows);
     }
     out
 }
@@ -376,13 +376,13 @@ fn of_prefixes(total: &Sample) -> String {
     };
     let requests = by_prefix(|asked| asked.requests);
     let name = "adyton_prefix_requests_total";
-    family(&mut out, (name, "counter", "Answers by first path segment."), &requests);
+    family(&mut out, name, "counter", "Answers by first path segment.", &requests);
     let errors = by_prefix(|asked| asked.errors);
     let name = "adyton_prefix_errors_total";
-    family(&mut out, (name, "counter", "Answers with 5xx by first path segment."), &errors);
+    family(&mut out, name, "counter", "Answers with 5xx by first path segment.", &errors);
     let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
     let name = "adyton_prefix_duration_milliseconds_total";
-    family(&mut out, (name, "counter", "Time of answers by first path segment."), &milliseconds);
+    family(&mut out, name, "counter", "Time of answers by first path segment.", &milliseconds);
     out
 }
 

@@ -4,7 +4,6 @@
 //! This module does no I/O: it takes events with their times, and returns actions.
 
 use adyton_log::messages;
-use adyton_server::pulse::Ailment;
 use adyton_server::share;
 use adyton_sys::child::Exit;
 
@@ -13,8 +12,9 @@ use crate::workers::action::{Action, Id, Recipient};
 use crate::workers::cause::Cause;
 use crate::workers::jitter::Jitter;
 use crate::workers::limits::Limits;
+use crate::workers::pulse::Heart;
 use crate::workers::slot::Slot;
-use crate::workers::staff::{Birth, Measured, Record, State, WorkerProcess};
+use crate::workers::worker_process::{Birth, Measured, Record, State, WorkerProcess};
 
 /// Workers that are wanted at most, and that the settings allow: together with those that drain they have to find a
 /// row.
@@ -346,11 +346,10 @@ impl Fleet {
         }
     }
 
-    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns the number of a worker's signs,
-    /// and its ailment.
+    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns those of a worker.
     pub(crate) fn hear_pulses(
         &mut self,
-        heart: impl Fn(Id) -> Option<(u64, Ailment)>,
+        heart: impl Fn(Id) -> Option<Heart>,
         elapsed_ms: u64,
         now_ms: u64,
         out: &mut Vec<Action>,
@@ -440,7 +439,8 @@ mod tests {
     use crate::plan::Pace;
     use crate::workers::action::{Id, Recipient, lines};
     use crate::workers::limits::Limits;
-    use crate::workers::staff::Measured;
+    use crate::workers::pulse::Heart;
+    use crate::workers::worker_process::Measured;
 
     /// An event in a fleet. Workers are named by their numbers, in the order in which they were started.
     #[derive(Clone, Copy, Debug)]
@@ -562,7 +562,7 @@ mod tests {
                 }
                 Heard(id, beats) => {
                     self.now_ms += 1_000;
-                    let heart = |of| (of == Id(id)).then_some((beats, Ailment::Loop));
+                    let heart = |of| (of == Id(id)).then_some(Heart { beats, ailment: Ailment::Loop });
                     fleet.hear_pulses(heart, 1_000, self.now_ms, &mut out);
                 }
                 Stop(is_fast) => fleet.stop(is_fast, now_ms, &mut out),

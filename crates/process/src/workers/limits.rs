@@ -1,4 +1,4 @@
-//! Limits of a worker, as numbers: its age, requests and memory, and how long each step may take; `staff.rs` compares.
+//! Limits of a worker, as numbers: its age, requests and memory, and how long each step may take; `worker_process.rs` compares.
 
 /// Signs of life that are expected in the time after which a worker is given up.
 const BEATS: u64 = 30;

@@ -3,24 +3,24 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `fleet`, `slot` | all of them, by the sockets that they serve on |
-//! | `staff` | one worker process: its state, and the limit that it has reached |
-//! | `cause`, `past`, `strangers` | workers that have ended: why, what they have left, and those that nobody knew yet |
+//! | `worker_process` | one worker process: its state, and the limit that it has reached |
+//! | `cause`, `ended_workers`, `unknown_children` | workers that have ended: why, what they have left, and those that nobody knew yet |
 //! | `demand` | the number of workers, by demand |
 //! | `limits`, `jitter` | the ages and counts at which a worker is replaced, as numbers |
 //! | `backoff`, `pulse` | workers that fail again and again, and those that give no sign of life |
-//! | `nursery` | the prototypes that workers are forked from |
+//! | `prototypes` | the prototypes that workers are forked from |
 //! | `action` | orders to the supervisor, as values |
 
 pub(crate) mod action;
 mod backoff;
 pub(crate) mod cause;
 pub(crate) mod demand;
+pub(crate) mod ended_workers;
 pub(crate) mod fleet;
 mod jitter;
 pub(crate) mod limits;
-pub(crate) mod nursery;
-pub(crate) mod past;
-mod pulse;
+pub(crate) mod prototypes;
+pub(crate) mod pulse;
 pub(crate) mod slot;
-pub(crate) mod staff;
-pub(crate) mod strangers;
+pub(crate) mod unknown_children;
+pub(crate) mod worker_process;

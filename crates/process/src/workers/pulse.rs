@@ -4,7 +4,17 @@
 //! that stops counting is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor
 //! starts at once, and the order to finish its requests waits for it, should it go on after all.
 
+use adyton_server::pulse::Ailment;
+
 use crate::workers::limits::Limits;
+
+/// The cells of a worker's board about its signs of life.
+#[derive(Clone, Copy)]
+pub(crate) struct Heart {
+    /// The number of signs.
+    pub(crate) beats: u64,
+    pub(crate) ailment: Ailment,
+}
 
 /// The signs of life of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

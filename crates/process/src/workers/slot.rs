@@ -5,7 +5,7 @@
 use crate::workers::action::{Action, Id};
 use crate::workers::backoff::backoff_ms;
 use crate::workers::cause::Reason;
-use crate::workers::staff::{State, WorkerProcess};
+use crate::workers::worker_process::{State, WorkerProcess};
 
 /// How long a slot waits after the first failure; twice as long after each further one.
 const BACKOFF_MS: u64 = 100;

@@ -9,8 +9,8 @@ use std::os::fd::AsRawFd;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use adyton_sys::knock::Knock;
 use adyton_sys::temp;
+use adyton_sys::thread_signal::ThreadSignal;
 use pyo3::prelude::*;
 
 /// Time that a thread may take to write its stack: it may have no CPU for a while.
@@ -20,7 +20,7 @@ static ASKER: OnceLock<Mutex<Asker>> = OnceLock::new();
 
 struct Asker {
     file: File,
-    knock: Knock,
+    signal_to: ThreadSignal,
 }
 
 /// Prepares threads to write their own stacks, if that is needed: where no lock keeps them still.
@@ -29,16 +29,16 @@ struct Asker {
 ///
 /// The process is out of descriptors, or the signal cannot be used.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
-    if ASKER.get().is_some() || crate::interpreter::attach::has_lock(py)? {
+    if ASKER.get().is_some() || crate::interpreter::thread_state::has_lock(py)? {
         return Ok(());
     }
     let file = temp::in_memory()?;
     let module = py.import("adyton._process.stacks")?;
     let signal = module.call_method1("write_stack_at_signal", (file.as_raw_fd(),))?.extract()?;
-    let knock = Knock::over(signal)?;
+    let signal_to = ThreadSignal::over(signal)?;
     // The check above and this call do not race: two servers of a process begin one after the other, on its main
     // thread.
-    let _ = ASKER.set(Mutex::new(Asker { file, knock }));
+    let _ = ASKER.set(Mutex::new(Asker { file, signal_to }));
     Ok(())
 }
 
@@ -73,7 +73,7 @@ impl Asker {
         self.file.set_len(0)?;
         self.file.rewind()?;
         // SAFETY: as this function demands.
-        if !unsafe { self.knock.send(thread, PATIENCE)? } {
+        if !unsafe { self.signal_to.send(thread, PATIENCE)? } {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the thread takes no signal"));
         }
         self.file.rewind()?;

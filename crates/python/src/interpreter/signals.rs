@@ -72,7 +72,7 @@ pub(crate) struct ProcessKind {
 /// Keeps the server's signals, and runs the handlers of others, until [`Keeper::end`].
 pub(crate) struct Keeper {
     undo: Py<PyAny>,
-    ear: Arc<Mutex<Option<Ear>>>,
+    thread: Arc<Mutex<Option<SignalThread>>>,
 }
 
 impl Keeper {
@@ -82,10 +82,10 @@ impl Keeper {
     ///
     /// A thread is needed, and cannot be started.
     pub(crate) fn begin(py: Python<'_>, server: &Arc<Server>, kind: ProcessKind) -> PyResult<Self> {
-        let ear: Arc<Mutex<Option<Ear>>> = Arc::default();
-        let (own, server) = (Arc::clone(&ear), Arc::downgrade(server));
+        let thread: Arc<Mutex<Option<SignalThread>>> = Arc::default();
+        let (own, server) = (Arc::clone(&thread), Arc::downgrade(server));
         let hear = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<i32> {
-            let begun = Ear::begin(Weak::clone(&server), kind.is_main_alone)?;
+            let begun = SignalThread::begin(Weak::clone(&server), kind.is_main_alone)?;
             let number = begun.writer.as_raw_fd();
             *lock(&own) = Some(begun);
             Ok(number)
@@ -100,7 +100,7 @@ impl Keeper {
         );
         let arguments = (kind.is_worker, kind.is_main_alone, hear, tell);
         let undo = py.import("adyton._process.signals")?.call_method1("keep", arguments)?.unbind();
-        Ok(Self { undo, ear })
+        Ok(Self { undo, thread })
     }
 
     /// Restores the signals.
@@ -110,26 +110,26 @@ impl Keeper {
     /// None that a correct program sees.
     pub(crate) fn end(self, py: Python<'_>) -> PyResult<()> {
         self.undo.call0(py)?;
-        if let Some(ear) = lock(&self.ear).take() {
-            py.detach(|| ear.end());
+        if let Some(thread) = lock(&self.thread).take() {
+            py.detach(|| thread.end());
         }
         CAME.store(false, Ordering::SeqCst);
         Ok(())
     }
 }
 
-fn lock(ear: &Mutex<Option<Ear>>) -> MutexGuard<'_, Option<Ear>> {
-    ear.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(thread: &Mutex<Option<SignalThread>>) -> MutexGuard<'_, Option<SignalThread>> {
+    thread.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The thread that is told of signals.
-struct Ear {
+struct SignalThread {
     writer: File,
     ends: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-impl Ear {
+impl SignalThread {
     fn begin(server: Weak<Server>, is_main_alone: bool) -> io::Result<Self> {
         // Children that the application forks may keep the pipe open: closing it would not tell the thread to end.
         let (reader, writer) = pipe::from_signals()?;

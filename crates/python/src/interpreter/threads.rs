@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
 use crate::interpreter::own_stack::{self, CodePlace};
-use crate::interpreter::{attach, held_stacks};
+use crate::interpreter::{held_stacks, thread_state};
 
 /// Time that threads may still be inside the application after every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -79,10 +79,10 @@ impl Started {
         match self {
             Started::Python(thread) => thread.call_method0(py, "join").map(|_| ()),
             Started::Kernel(thread) => {
-                attach::detach();
+                thread_state::detach();
                 // A thread that has panicked has ended the process.
                 let _ = thread.join();
-                attach::attach();
+                thread_state::attach();
                 Ok(())
             }
         }
@@ -184,10 +184,10 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
 }
 
 fn run_on_main(server: &Arc<Server>) -> bool {
-    attach::detach();
+    thread_state::detach();
     server.work(true, ident());
     let done = server.wait(PATIENCE);
-    await_interpreter(server, |_arrived| attach::attach());
+    await_interpreter(server, |_arrived| thread_state::attach());
     done
 }
 
@@ -231,15 +231,15 @@ fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
 }
 
 fn wait_on_main(server: &Arc<Server>, attend: fn(Python<'_>)) -> bool {
-    attach::detach();
+    thread_state::detach();
     server.wait_attentively(|| {
-        attach::attach();
+        thread_state::attach();
         // SAFETY: this thread has just attached.
         attend(unsafe { Python::assume_attached() });
-        attach::detach();
+        thread_state::detach();
     });
     let done = server.wait(PATIENCE);
-    await_interpreter(server, |_arrived| attach::attach());
+    await_interpreter(server, |_arrived| thread_state::attach());
     if !done {
         log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }
@@ -298,13 +298,13 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
     let (server, all) = (Arc::downgrade(server), all.map(Arc::clone));
     let work = move || {
         if let Some(server) = server.upgrade() {
-            attach::detach();
+            thread_state::detach();
             if let Some(all) = &all {
                 all.wait();
             }
             server.work(true, ident());
             drop(server);
-            attach::attach();
+            thread_state::attach();
         }
     };
     let name = format!("adyton-{number}");

@@ -1,7 +1,7 @@
 //! Scripts in a folder, each an application: found by the path, loaded when they are new or changed, and called.
 
-mod book;
 mod edition;
+mod registry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use adyton_files::programs::NoProgram;
 use adyton_files::scripts::{Listed, Named, Scripts as Files, Stamp, Unnamed};
 use adyton_log::{self as log, messages};
 use adyton_route::{escaped, raw_bytes, spelled};
-use adyton_server::{Call, Outcome};
+use adyton_server::{Call, MountPoint, Outcome};
 use adyton_sys::fs::{Fault, Location};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use self::book::{Book, Page, Turn};
 use self::edition::Edition;
+use self::registry::{Page, Registry, Turn};
 use crate::failure;
 use crate::handler::{self, Responses};
 use crate::hosted::Callable;
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct Scripts {
     files: Files,
     interface: &'static str,
-    book: Book<Version, Edition>,
+    registry: Registry<Version, Edition>,
     caller: Caller,
     responses: Responses,
     /// The module of the Python half that loads scripts.
@@ -74,7 +74,7 @@ impl Scripts {
         Ok(Scripts {
             files,
             interface,
-            book: Book::default(),
+            registry: Registry::default(),
             caller,
             responses: Responses::new(py)?,
             loader: py.import("adyton._application.scripts")?.unbind(),
@@ -119,7 +119,7 @@ impl Scripts {
         let mut outdated = None;
         let guess = self.files.guess(path);
         if let Some(Named { file, name_bytes }) = &guess
-            && let Some(version) = self.book.current(file)
+            && let Some(version) = self.registry.current(file)
             && let Some(stamp) = self.files.stamp(&version.place)
             && version.edition.is_in(&self.files, file, stamp)
         {
@@ -130,7 +130,7 @@ impl Scripts {
         }
         match self.files.find(path) {
             Ok((named, stamp)) => {
-                let found = self.loaded(py, &named.file, (stamp, outdated.as_ref()))?;
+                let found = self.loaded(py, &named.file, stamp, outdated.as_ref())?;
                 Ok(found.map(|version| (version, named.name_bytes)))
             }
             Err(unnamed) => {
@@ -148,7 +148,8 @@ impl Scripts {
         &self,
         py: Python<'_>,
         file: &[u8],
-        (stamp, outdated): (Stamp, Option<&Arc<Version>>),
+        stamp: Stamp,
+        outdated: Option<&Arc<Version>>,
     ) -> PyResult<Result<Arc<Version>, Refused>> {
         let is_known = |page: &Page<Version, Edition>| {
             let is_outdated = |version| outdated.is_some_and(|outdated| Arc::ptr_eq(version, outdated));
@@ -159,24 +160,24 @@ impl Scripts {
         };
         let mut has_waited = false;
         loop {
-            let page = self.book.page(file);
+            let page = self.registry.page(file);
             // The result of another thread that has loaded the script meanwhile is good enough, whatever the file is by
             // now.
             let is_made = has_waited && !page.is_loading && (page.current.is_some() || page.failed.is_some());
             if is_made || is_known(&page) {
                 return Ok(page.current.ok_or(Refused::Broken));
             }
-            if let Some(turn) = self.book.begin(file) {
-                let page = self.book.page(file);
+            if let Some(turn) = self.registry.begin(file) {
+                let page = self.registry.page(file);
                 if is_known(&page) {
                     return Ok(page.current.ok_or(Refused::Broken));
                 }
-                return self.load(py, turn, (file, page.current));
+                return self.load(py, turn, file, page.current);
             }
             if let Some(version) = page.current {
                 return Ok(Ok(version));
             }
-            py.detach(|| self.book.wait(file, PATIENCE));
+            py.detach(|| self.registry.wait(file, PATIENCE));
             self.loader.bind(py).call_method0(intern!(py, "give_way"))?;
             has_waited = true;
         }
@@ -187,7 +188,8 @@ impl Scripts {
         &self,
         py: Python<'_>,
         turn: Turn<'_, Version, Edition>,
-        (file, before): (&[u8], Option<Arc<Version>>),
+        file: &[u8],
+        before: Option<Arc<Version>>,
     ) -> PyResult<Result<Arc<Version>, Refused>> {
         let path = self.files.path(file);
         let (source, stamp) = match py.detach(|| self.files.read(file)) {
@@ -230,7 +232,7 @@ impl Scripts {
 
     /// Forgets a script whose file is gone.
     fn forget(&self, py: Python<'_>, file: &[u8]) -> PyResult<()> {
-        let Some(version) = self.book.forget(file) else { return Ok(()) };
+        let Some(version) = self.registry.forget(file) else { return Ok(()) };
         let arguments = (&version.path, &version.names);
         self.loader.bind(py).call_method1(intern!(py, "forget"), arguments).map(|_| ())
     }
@@ -240,7 +242,8 @@ impl Scripts {
         if version.is_handler {
             return handler::ask(py, &version.application, &self.responses, call);
         }
-        let mount = (name, raw_bytes(call.request.path(), name.len()));
+        let raw_bytes = raw_bytes(call.request.path(), name.len());
+        let mount = MountPoint { path: name, raw_bytes };
         let environ = self.caller.environ(py, call, mount)?;
         environ.set_item(intern!(py, "SCRIPT_FILENAME"), &version.path)?;
         self.caller.ask(py, &version.application, environ, call)
@@ -254,7 +257,7 @@ impl Callable for Scripts {
             call.reply.fail(400, "The path has a . or .. as a segment.");
             return Ok(Outcome::Done);
         };
-        let mount_bytes = call.mount.0.len();
+        let mount_bytes = call.mount.path.len();
         match self.page(py, path.get(mount_bytes..).unwrap_or_default())? {
             Ok((version, bytes)) => return self.ask(py, &version, &path[..mount_bytes + bytes], call),
             Err(Refused::Unnamed(Unnamed::Absent(why))) => call.reply.fail(why.status, why.detail),

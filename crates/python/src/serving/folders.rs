@@ -97,7 +97,7 @@ pub(super) fn speaking(
         sources: sources.to_vec(),
         guards: Mutex::default(),
     };
-    let folders = Folders::open((number, place), prefix_of(url), forms, Arc::new(reader));
+    let folders = Folders::open(number, place, prefix_of(url), forms, Arc::new(reader));
     folders.map(Some).map_err(|error| unserved(place, &error))
 }
 

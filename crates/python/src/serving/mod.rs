@@ -56,7 +56,7 @@ use crate::interpreter::threads;
 use crate::interpreter::{forked, held_stacks, own_stack};
 use crate::programs;
 use crate::scripts::Scripts;
-use crate::wsgi::{Caller, Listener, Wsgi};
+use crate::wsgi::{Caller, Concurrency, Listener, Wsgi};
 
 /// Checks the settings like [`serve`] and [`supervise()`], except for refusals that only serving meets, loads the
 /// target and describes it.
@@ -431,11 +431,11 @@ fn serve_at(
         Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
     let banner = banner.transpose()?;
-    let many = (settings.threads > 1, line.is_some());
+    let concurrency = Concurrency { has_threads: settings.threads > 1, has_processes: line.is_some() };
     let threads = if applications.is_empty() { 1 } else { config.threads };
     let (mut apps, mut functions) = (Vec::new(), Vec::new());
     for found in applications {
-        match made(py, found, &names, settings, many)? {
+        match made(py, found, &names, settings, concurrency)? {
             Made::App(app) => apps.push(app),
             Made::Function(wanted, function) => functions.push((wanted, function)),
         }
@@ -519,15 +519,15 @@ enum Made {
     Function(Wanted, Arc<dyn Authority>),
 }
 
-/// Prepares an application or function for the plan; `many`: whether there are other threads, and other processes.
+/// Prepares an application or function for the plan.
 fn made(
     py: Python<'_>,
     found: Application,
     names: &[Listener],
     settings: &Settings,
-    many: (bool, bool),
+    concurrency: Concurrency,
 ) -> PyResult<Made> {
-    let caller = || Caller::new(py, names, settings, many);
+    let caller = || Caller::new(py, names, settings, concurrency);
     Ok(Made::App(match found.callee {
         Callee::Handler(function) => hosted::app(Handler::new(py, function)?),
         Callee::Wsgi(application) => hosted::app(Wsgi::new(application, caller()?)),

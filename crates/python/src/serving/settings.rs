@@ -30,7 +30,7 @@ use super::folders::{Beside, folders as own_folders};
 use super::guards::Guards;
 use super::scripts::{scripts, sources};
 use super::ways::Ways;
-use crate::interpreter::attach::has_lock;
+use crate::interpreter::thread_state::has_lock;
 use crate::serving::run::load::{is_of, is_own};
 
 /// Descriptors kept for other things than connections: listeners, logs, the application, and open static files

@@ -75,13 +75,13 @@ pub(crate) fn give_back(_py: Python<'_>) {
 
 /// The references put aside, if they are enough for a thread to attach and give them back.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
-    (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(Remains(take())) as _)
+    (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(DroppedReferences(take())) as _)
 }
 
 /// References that are given back when this is dropped.
-struct Remains(#[expect(dead_code, reason = "it is there to be dropped")] Vec<Py<PyBytes>>);
+struct DroppedReferences(#[expect(dead_code, reason = "it is there to be dropped")] Vec<Py<PyBytes>>);
 
-impl Stream for Remains {
+impl Stream for DroppedReferences {
     fn pull(&mut self, _reply: &mut Reply<'_>) -> Pull {
         Pull::End
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
 use adyton_http::{Field, Known, Method, Request, Version};
-use adyton_server::{Asker, Call};
+use adyton_server::{Asker, Call, MountPoint};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{ffi, intern};
@@ -181,26 +181,26 @@ impl Environs {
         &self,
         py: Python<'py>,
         call: &Call<'_>,
-        (mount, mount_bytes): (&[u8], usize),
+        mount: MountPoint<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let request = call.request;
         let keys = &self.keys;
         let template = self.templates[call.listener].bind(py);
         let environ = match call.peer {
-            Some(peer) => self.lock().begin(template, keys, (call.listener, peer))?,
+            Some(peer) => self.lock().begin(template, keys, call.listener, peer)?,
             None => template.copy()?,
         };
         self.set_method(&environ, request)?;
         let target = request.target();
-        let path = match &request.path()[mount_bytes..] {
-            [] if mount_bytes > 0 => Cow::Borrowed(&b""[..]),
+        let path = match &request.path()[mount.raw_bytes..] {
+            [] if mount.raw_bytes > 0 => Cow::Borrowed(&b""[..]),
             path => decoded_path(path, self.merge_slashes),
         };
         let uri = latin1(py, target)?;
         put(&environ, &keys.uri, &uri)?;
         put(&environ, &keys.path, &if *path == *target { uri } else { latin1(py, &path)? })?;
-        if !mount.is_empty() {
-            environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, mount)?)?;
+        if !mount.path.is_empty() {
+            environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, mount.path)?)?;
         }
         if !request.query().is_empty() {
             put(&environ, &keys.query, &latin1(py, request.query())?)?;
@@ -223,7 +223,7 @@ impl Environs {
             self.set_length(&environ, bytes)?;
         }
         if let Some(asker) = call.reply.asker() {
-            set_asker(&environ, asker, mount)?;
+            set_asker(&environ, asker, mount.path)?;
         }
         if let Some(key) = &self.id {
             put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
@@ -263,7 +263,8 @@ impl Seen {
         &mut self,
         template: &Bound<'py, PyDict>,
         keys: &Keys,
-        (listener, peer): (usize, SocketAddr),
+        listener: usize,
+        peer: SocketAddr,
     ) -> PyResult<Bound<'py, PyDict>> {
         let place = usize::from(peer.port()) % CLIENTS;
         let client = self.clients[place].as_ref().filter(|it| it.peer == peer && it.listener == listener);

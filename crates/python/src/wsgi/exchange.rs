@@ -157,7 +157,7 @@ impl Exchange {
         state.head.clear();
         // Rendering runs no Python code, so holding the lock is safe; describing an error may run some.
         let ExchangeState { head, fields, .. } = &mut *state;
-        let rendered = render(head, fields, (code, reason), headers);
+        let rendered = render(head, fields, code, reason, headers);
         match rendered {
             Ok(facts) => {
                 state.facts = Some(facts);
@@ -313,7 +313,8 @@ impl From<Unfit<'_>> for PyErr {
 fn render<'py>(
     out: &mut Vec<u8>,
     fields: &mut Fields,
-    (code, reason): (u16, &[u8]),
+    code: u16,
+    reason: &[u8],
     headers: &Bound<'py, PyList>,
 ) -> Result<HeadFacts, Unfit<'py>> {
     let mut head = http1::begin(out, code, reason)?;

@@ -8,7 +8,7 @@ mod input;
 
 use adyton_cli::Settings;
 use adyton_log::{self as log, messages};
-use adyton_server::{Body, Call, Outcome, Pull, Reply};
+use adyton_server::{Body, Call, MountPoint, Outcome, Pull, Reply};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -42,6 +42,15 @@ pub(crate) struct Caller {
     spare: AtomicCell<Option<Box<Lent>>>,
 }
 
+/// Whether an application may be called in several places at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Concurrency {
+    /// Whether other threads call it, too.
+    pub(crate) has_threads: bool,
+    /// Whether other processes do.
+    pub(crate) has_processes: bool,
+}
+
 impl Wsgi {
     /// An application, and its caller.
     pub(crate) fn new(application: Py<PyAny>, caller: Caller) -> Self {
@@ -57,15 +66,15 @@ impl Caller {
         py: Python<'_>,
         listeners: &[Listener],
         settings: &Settings,
-        (multithread, multiprocess): (bool, bool),
+        concurrency: Concurrency,
     ) -> PyResult<Self> {
         let shared = PyDict::new(py);
         shared.set_item("wsgi.version", (1, 0))?;
         shared.set_item("wsgi.url_scheme", "http")?;
         shared.set_item("wsgi.input", py.None())?;
         shared.set_item("wsgi.errors", Py::new(py, Errors)?)?;
-        shared.set_item("wsgi.multithread", multithread)?;
-        shared.set_item("wsgi.multiprocess", multiprocess)?;
+        shared.set_item("wsgi.multithread", concurrency.has_threads)?;
+        shared.set_item("wsgi.multiprocess", concurrency.has_processes)?;
         shared.set_item("wsgi.run_once", false)?;
         shared.set_item("wsgi.file_wrapper", py.get_type::<FileWrapper>())?;
         shared.set_item("wsgi.input_terminated", true)?;
@@ -104,7 +113,7 @@ impl Caller {
         &self,
         py: Python<'py>,
         call: &Call<'_>,
-        mount: (&[u8], usize),
+        mount: MountPoint<'_>,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.environs.make(py, call, mount)
     }

@@ -3,7 +3,7 @@
 //! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's
 //! own thread when it is full or half a second old. A line therefore costs a fraction of a microsecond, and no request
 //! waits for the log. Lines that are not written yet are on the board, too, from where the supervisor writes them when
-//! the process has died (`board/estate.rs`).
+//! the process has died (`board/crash_record.rs`).
 
 mod client;
 mod format;
@@ -20,7 +20,7 @@ use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, Journal};
 use adyton_sys::clock;
 
-use crate::board::estate::{LINES_BYTES_MAX, LinePages, Page, PagesOfLog};
+use crate::board::crash_record::{LINES_BYTES_MAX, LinePages, Page, PagesOfLog};
 pub use record::Record;
 
 use format::Format;

@@ -279,7 +279,8 @@ fn standard_output_is_a_log() {
 /// A full disk stops nothing and the buffer does not grow; each lost line is counted where other processes see it.
 #[test]
 fn lines_are_lost_when_nothing_takes_them() {
-    let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());
+    let board =
+        std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::crash_record::CELLS + 1).unwrap());
     let pages = LinePages::new(std::sync::Arc::clone(&board), 1);
     let counter = Counter::new(std::sync::Arc::clone(&board), 0);
     let mut log = AccessLog::open(&Destination::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
@@ -293,13 +294,14 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert_eq!(None, log.tick(0));
     assert_eq!(10_000, log.journal.lost());
     assert_eq!(10_000, board.cells()[0].load(std::sync::atomic::Ordering::Relaxed));
-    assert!(crate::board::estate::lines(&board.cells()[1..]).is_empty());
+    assert!(crate::board::crash_record::lines(&board.cells()[1..]).is_empty());
 }
 
 /// A log that the next plan has, too, keeps the lines that it has noted on the board and not written yet.
 #[test]
 fn lines_stay_noted() {
-    let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::estate::CELLS + 1).unwrap());
+    let board =
+        std::sync::Arc::new(adyton_sys::board::Board::new(crate::board::crash_record::CELLS + 1).unwrap());
     let pages = || LinePages::new(std::sync::Arc::clone(&board), 1);
     let counter = || Counter::new(std::sync::Arc::clone(&board), 0);
     let mut log = AccessLog::open(&Destination::File("/dev/null".into()), "%s", QUEUE_BYTES_MAX).unwrap();
@@ -308,5 +310,8 @@ fn lines_stay_noted() {
     log.leave_on(&pages(), counter());
 
     let key = Destination::File("/dev/null".into()).key();
-    assert_eq!(BTreeMap::from([(key, b"200\n".to_vec())]), crate::board::estate::lines(&board.cells()[1..]));
+    assert_eq!(
+        BTreeMap::from([(key, b"200\n".to_vec())]),
+        crate::board::crash_record::lines(&board.cells()[1..])
+    );
 }

@@ -162,17 +162,15 @@ pub(crate) fn head_for(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     ];
 
     let method: &[u8] = if request.method() == Method::Head { b"HEAD" } else { b"GET" };
-    head_with(request, (method, target), |name| {
-        !OF_BODIES.iter().any(|other| other.eq_ignore_ascii_case(name))
-    })
+    head_with(request, method, target, |name| !OF_BODIES.iter().any(|other| other.eq_ignore_ascii_case(name)))
 }
 
 /// Returns the head of a request for another target, with all its fields.
 pub(crate) fn head_at(request: Request<'_>, target: &[u8]) -> Vec<u8> {
-    head_with(request, (request.method_name(), target), |_| true)
+    head_with(request, request.method_name(), target, |_| true)
 }
 
-fn head_with(request: Request<'_>, (method, target): (&[u8], &[u8]), has: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+fn head_with(request: Request<'_>, method: &[u8], target: &[u8], has: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();

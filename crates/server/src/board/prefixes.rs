@@ -84,17 +84,17 @@ pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]>
 #[inline]
 fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     let hash = hash_of(prefix);
-    let first = usize::try_from(hash >> 32).unwrap_or(0);
     // Nearly always the prefix is in its own place, and no other row is looked at.
-    let own = first % (ROWS - 1);
+    let own = first_of(hash) % (ROWS - 1);
     if cells[own * ROW_CELLS + HASH].load(Ordering::Acquire) == hash {
         return own;
     }
-    look_further(cells, (first, hash), prefix, keeps)
+    look_further(cells, hash, prefix, keeps)
 }
 
 /// Returns the row of a prefix that is not in its own place.
-fn look_further(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8], keeps: bool) -> usize {
+fn look_further(cells: &[AtomicU64], hash: u64, prefix: &[u8], keeps: bool) -> usize {
+    let first = first_of(hash);
     for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
         let cell = &cells[row * ROW_CELLS + HASH];
         match cell.load(Ordering::Acquire) {
@@ -112,7 +112,7 @@ fn look_further(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8],
         }
     }
     if keeps && was_seen(&cells[ROWS * ROW_CELLS..], hash) {
-        return replace(cells, (first, hash), prefix).unwrap_or(ROWS - 1);
+        return replace(cells, hash, prefix).unwrap_or(ROWS - 1);
     }
     ROWS - 1
 }
@@ -125,8 +125,9 @@ fn was_seen(seen: &[AtomicU64], hash: u64) -> bool {
 
 /// Gives a prefix the row of another one that was counted once, and adds that count to all others. An answer that is on
 /// its way to the row meanwhile may be counted for the wrong one of the two.
-fn replace(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8]) -> Option<usize> {
+fn replace(cells: &[AtomicU64], hash: u64, prefix: &[u8]) -> Option<usize> {
     let row_at = |row: usize| &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
+    let first = first_of(hash);
     for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
         let (victim, found) = (row_at(row), row_at(row)[HASH].load(Ordering::Acquire));
         let changes = || victim[HASH].compare_exchange(found, CHANGES, Ordering::AcqRel, Ordering::Relaxed);
@@ -142,6 +143,12 @@ fn replace(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8]) -> O
         return Some(row);
     }
     None
+}
+
+/// Returns the number from which on the rows for a hash are looked at.
+#[inline]
+fn first_of(hash: u64) -> usize {
+    usize::try_from(hash >> 32).unwrap_or(0)
 }
 
 /// Returns a hash that is odd, so neither 0 nor [`CHANGES`].

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::Counter;
 use adyton_sys::board::Board;
 
-use crate::board::estate::{self, LinePages, Trace, UnwrittenLines};
+use crate::board::crash_record::{self, LinePages, Trace, UnwrittenLines};
 use crate::board::prefixes::{self, Prefixes};
 use crate::board::site_counts::{self, Sites};
 
@@ -178,11 +178,11 @@ const DURATIONS: usize = Cell::End as usize + Histogram::Duration as usize * HIS
 /// Place on a board of the table of sites.
 const SITES: usize = CELLS + prefixes::CELLS;
 
-/// Place on a board of the estate that a worker leaves when it dies.
-const ESTATE: usize = SITES + site_counts::CELLS;
+/// Place on a board of the record that a worker leaves when it dies.
+const CRASH_RECORD: usize = SITES + site_counts::CELLS;
 
 /// Cells of a whole board.
-const BOARD_CELLS: usize = ESTATE + estate::CELLS;
+const BOARD_CELLS: usize = CRASH_RECORD + crash_record::CELLS;
 
 /// An answer, as far as it is counted.
 pub(crate) struct Answered {
@@ -298,7 +298,7 @@ impl Tally {
         add(&durations[class_of(duration_us)], 1);
         add(&durations[HISTOGRAM_CELLS - 1], duration_us);
         let of_path = prefixes::counts_of(&cells[CELLS..SITES], row);
-        let of_site = row_of_site.and_then(|row| site_counts::counts_of(&cells[SITES..ESTATE], row));
+        let of_site = row_of_site.and_then(|row| site_counts::counts_of(&cells[SITES..CRASH_RECORD], row));
         let count = |[requests, errors, us]: &[AtomicU64; 3]| {
             add(requests, 1);
             add(errors, u64::from(status >= 500));
@@ -310,12 +310,12 @@ impl Tally {
 
     /// Returns the row in which answers of a site are counted. Only one thread at a time may call it.
     pub(crate) fn row_of_site(&self, name: Option<&str>) -> u8 {
-        site_counts::row_of(&self.board.cells()[SITES..ESTATE], name)
+        site_counts::row_of(&self.board.cells()[SITES..CRASH_RECORD], name)
     }
 
     /// The pages for lines of the access log that are not written yet.
     pub(crate) fn pages(&self) -> LinePages {
-        LinePages::new(Arc::clone(&self.board), ESTATE)
+        LinePages::new(Arc::clone(&self.board), CRASH_RECORD)
     }
 
     /// Returns a counter for a cell that another part of the process counts in.
@@ -325,34 +325,34 @@ impl Tally {
 
     /// Has the error log of a worker note its unwritten entries on the board, and count the entries that it loses.
     pub fn keep_entries(&self) {
-        let entries = UnwrittenLines::of_entries(Arc::clone(&self.board), ESTATE);
+        let entries = UnwrittenLines::of_entries(Arc::clone(&self.board), CRASH_RECORD);
         adyton_log::leave_in(self.counter(Cell::EntriesLost), Box::new(entries));
     }
 
     /// Returns a place in which a thread notes the request that it is in; `None` when too many threads have one.
     pub(crate) fn trace(&self) -> Option<Trace> {
-        Trace::take(&self.board, ESTATE)
+        Trace::take(&self.board, CRASH_RECORD)
     }
 
     /// The lines that a dead process has not written, by the [key](adyton_log::sink::Destination::key) of their access
     /// log.
     pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
-        estate::lines(&self.board.cells()[ESTATE..])
+        crash_record::lines(&self.board.cells()[CRASH_RECORD..])
     }
 
     /// The entries of the error log that a dead process has not written.
     pub fn entries_left(&self) -> Vec<u8> {
-        estate::entries(&self.board.cells()[ESTATE..])
+        crash_record::entries(&self.board.cells()[CRASH_RECORD..])
     }
 
     /// The requests that were inside the application when the process died.
     pub fn inside(&self) -> Vec<String> {
-        estate::inside(&self.board.cells()[ESTATE..])
+        crash_record::inside(&self.board.cells()[CRASH_RECORD..])
     }
 
     /// Reads all numbers as they are now.
     pub fn sample(&self) -> Sample {
-        let (numbers, tables) = self.board.cells()[..ESTATE].split_at(CELLS);
+        let (numbers, tables) = self.board.cells()[..CRASH_RECORD].split_at(CELLS);
         let (of_prefixes, of_sites) = tables.split_at(prefixes::CELLS);
         let cells = numbers.iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
         Sample { cells, prefixes: prefixes::read(of_prefixes), sites: site_counts::read(of_sites) }

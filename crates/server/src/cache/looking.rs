@@ -47,12 +47,12 @@ pub(crate) fn look_up(
     let uses = use_of(request, reply.asker());
     // An answer to a request that was sent on depends on the application that has sent it on.
     if uses == Use::None || reply.is_sent_on() {
-        reply.expect_kept((Forward::Bypass, false), rules, None);
+        reply.expect_kept(Forward::Bypass, rules, None);
         return Sought::Ask(script);
     }
     reply.write_key(key, request, site.number);
     if uses == Use::Changes {
-        reply.expect_kept((Forward::Bypass, false), rules, None);
+        reply.expect_kept(Forward::Bypass, rules, None);
         reply.expect_change(key);
         return Sought::Ask(script);
     }
@@ -66,12 +66,12 @@ pub(crate) fn look_up(
     match cache.look(&ask, now_ms, uses == Use::Fill) {
         Found::Fresh(kept) => {
             reply.count(Cell::CacheHits);
-            reply.give_kept(request, &kept, (now_ms, false));
+            reply.give_kept(request, &kept, now_ms, false);
             Sought::Answered
         }
         Found::Stale(kept) => {
             reply.count(Cell::CacheStale);
-            reply.give_kept(request, &kept, (now_ms, false));
+            reply.give_kept(request, &kept, now_ms, false);
             Sought::Answered
         }
         Found::Wait(fill) => {
@@ -85,12 +85,12 @@ pub(crate) fn look_up(
                 reply.hide_conditions();
             }
             let forward = if stale.is_some() { Forward::Stale } else { Forward::Miss };
-            reply.expect_kept((forward, false), rules, Some((filling, stale)));
+            reply.expect_kept(forward, rules, Some((filling, stale)));
             Sought::Ask(script)
         }
         Found::Pass => {
             reply.count(Cell::CacheMisses);
-            reply.expect_kept((Forward::Miss, false), rules, None);
+            reply.expect_kept(Forward::Miss, rules, None);
             Sought::Ask(script)
         }
     }

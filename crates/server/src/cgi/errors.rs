@@ -14,19 +14,19 @@ pub(crate) struct PartialLine {
 
 impl PartialLine {
     /// Logs the lines that have come.
-    pub(crate) fn take(&mut self, bytes: &[u8], (name, id): (&str, &RequestId)) {
+    pub(crate) fn take(&mut self, bytes: &[u8], name: &str, id: &RequestId) {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             for piece in line.chunks(LINE_BYTES_MAX) {
                 self.begun.extend_from_slice(piece);
                 if self.begun.ends_with(b"\n") || self.begun.len() >= LINE_BYTES_MAX {
-                    self.end((name, id));
+                    self.end(name, id);
                 }
             }
         }
     }
 
     /// Logs the part of a line that has come, as if the line had ended.
-    pub(crate) fn end(&mut self, (name, id): (&str, &RequestId)) {
+    pub(crate) fn end(&mut self, name: &str, id: &RequestId) {
         let line = std::mem::take(&mut self.begun);
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end();

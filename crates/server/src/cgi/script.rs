@@ -80,8 +80,10 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn new(
-        (name, id): (String, RequestId),
-        (program, place): (Program, Permit),
+        name: String,
+        id: RequestId,
+        program: Program,
+        place: Permit,
         body: Option<Stored>,
         timeout_ms: u64,
         now_ms: u64,
@@ -177,10 +179,10 @@ impl Script {
     pub(crate) fn read_errors(&mut self, buffer: &mut [u8]) {
         let Some(errors) = &self.errors else { return };
         match pipe::read_now(errors, buffer) {
-            Ok(Some(bytes @ 1..)) => self.lines.take(&buffer[..bytes], (&self.name, &self.id)),
+            Ok(Some(bytes @ 1..)) => self.lines.take(&buffer[..bytes], &self.name, &self.id),
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => {
-                self.lines.end((&self.name, &self.id));
+                self.lines.end(&self.name, &self.id);
                 self.errors = None;
             }
         }
@@ -242,7 +244,7 @@ impl Script {
         for _ in 0..=LAST_WORDS_BYTES_MAX / buffer.len().max(1) {
             self.read_errors(buffer);
         }
-        self.lines.end((&self.name, &self.id));
+        self.lines.end(&self.name, &self.id);
     }
 }
 

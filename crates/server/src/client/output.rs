@@ -296,10 +296,12 @@ impl Output {
                 transport.hold(true);
                 self.corked = true;
             }
-            let counts = (&mut self.sent, &mut self.total_bytes);
             let step = match queue.segments.front() {
-                Some(Segment::File { .. }) => send_file(transport, queue, counts.1)?,
-                Some(_) => send_memory(transport, queue, (&self.tail, then), counts)?,
+                Some(Segment::File { .. }) => send_file(transport, queue, &mut self.total_bytes)?,
+                Some(_) => {
+                    let (sent, total_bytes) = (&mut self.sent, &mut self.total_bytes);
+                    send_memory(transport, queue, &self.tail, then, sent, total_bytes)?
+                }
                 None => Flushed::All,
             };
             if queue.segments.is_empty() {
@@ -339,8 +341,10 @@ fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: AfterSending) -> 
 fn send_memory(
     transport: &mut Transport,
     queue: &mut Queue,
-    (tail, then): (&[u8], AfterSending),
-    (sent, total_bytes): (&mut usize, &mut u64),
+    tail: &[u8],
+    then: AfterSending,
+    sent: &mut usize,
+    total_bytes: &mut u64,
 ) -> io::Result<Flushed> {
     let segments = queue.segments.iter().map(Segment::memory);
     let memory = segments.chain((!tail.is_empty()).then_some(Some(tail))).map_while(|memory| memory);

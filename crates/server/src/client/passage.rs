@@ -207,7 +207,8 @@ pub(crate) fn send(
 /// The passage is closed, or the client's descriptor is no socket.
 pub fn strand(
     passage: impl AsFd,
-    (client, peer): (impl AsFd, Option<SocketAddr>),
+    client: impl AsFd,
+    peer: Option<SocketAddr>,
     key: &SealKey,
 ) -> io::Result<bool> {
     let passenger = Passenger { peer, listener: 0, hops: STRANDED, has_missed: false };
@@ -378,7 +379,7 @@ mod tests {
         let (door, group) = pass::passage()?;
         let (client, _other) = socket::pair()?;
         let key = SealKey::new([7; 32]);
-        assert!(strand(&group, (&client, None), &key)?);
+        assert!(strand(&group, &client, None, &key)?);
 
         let Came::Connection(_, passenger, _, bytes) = take(&door, Some(&key), &mut [0; 64])? else {
             return Err(io::ErrorKind::NotFound.into());

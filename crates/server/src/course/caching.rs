@@ -77,7 +77,7 @@ impl Loop {
             match cache.look(&ask, now_ms, !has_waited) {
                 Found::Fresh(kept) | Found::Stale(kept) => {
                     return self.answer_waiting(key, desk, |reply, request| {
-                        reply.give_kept(request, &kept, (now_ms, true));
+                        reply.give_kept(request, &kept, now_ms, true);
                         Rest::Nothing
                     });
                 }

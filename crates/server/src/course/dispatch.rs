@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_crew::Post;
+use adyton_crew::{Post, QueueTimes};
 use adyton_http::Request;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
@@ -57,7 +57,8 @@ impl Loop {
         let spare = !self.needs_slot();
         let Self { called, calls, .. } = self;
         let slot = &mut calls.slot;
-        let submitted = self.shared.crew.submit(job, (since_ms, now_ms), spare.then_some(slot), called);
+        let times = QueueTimes { since_ms, now_ms };
+        let submitted = self.shared.crew.submit(job, times, spare.then_some(slot), called);
         if called.len() >= CALLED_MAX {
             called.wake();
         }
@@ -392,7 +393,7 @@ mod tests {
     use std::io;
     use std::sync::Arc;
 
-    use adyton_crew::{Called, Duty, Held};
+    use adyton_crew::{Called, Duty, Held, QueueTimes};
     use adyton_route::Routes;
     use adyton_sys::wake::Wake;
 
@@ -445,7 +446,8 @@ mod tests {
             let held = crew.attach_driver(&post, || {
                 let errand = Errand::Discard(Box::new(Nothing), CallLimits::default());
                 let job = Job { errand, home: 0, is_quick: false, since_ms: 0 };
-                let submitted = crew.submit(job, (ALWAYS_MS, 0), None, &mut Called::empty());
+                let times = QueueTimes { since_ms: ALWAYS_MS, now_ms: 0 };
+                let submitted = crew.submit(job, times, None, &mut Called::empty());
                 debug_assert!(submitted.is_ok(), "there is room in the queue");
             });
             let is_taken = driven.recall(&mut desk).is_some();

@@ -282,7 +282,7 @@ fn start(
     let stored = if let OwnedBody::File(stored) = body { Some(stored) } else { None };
     let (name, id) = (wanted.shown(), answer.id.clone());
     let now_ms = clock::monotonic_ms();
-    let mut script = Script::new((name, id), (program, place), stored, wanted.cgi.timeout_ms, now_ms);
+    let mut script = Script::new(name, id, program, place, stored, wanted.cgi.timeout_ms, now_ms);
     script.is_unparsed = wanted.is_unparsed();
     Ok(script)
 }

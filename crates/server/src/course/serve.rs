@@ -239,7 +239,8 @@ impl Loop {
         let fate = self.plan.site(site).fate(
             head.of(bytes),
             client,
-            (&self.folders, self.now_ms),
+            &self.folders,
+            self.now_ms,
             connection.has_missed(),
         );
         match fate {
@@ -265,7 +266,7 @@ impl Loop {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new((transport, reading), head.framing(), &terms.limits, (early, awaited));
+            let live = Live::new(transport, reading, head.framing(), &terms.limits, early, awaited);
             let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
             let owned = Owned { head: bytes.to_vec(), body };
             return self.answer_owned(key, connection, desk, owned);

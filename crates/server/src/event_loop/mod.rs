@@ -712,7 +712,7 @@ impl Loop {
             self.shared.tally.count(Cell::HandedOver);
         }
         self.calls.endpoints.slow(endpoint);
-        *lock(&post.own.task) = Some(Task::new((self.home, key), now_ms, what, id, limits));
+        *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what, id, limits));
         self.expect(key, now_ms, limits);
         if let Some(mut outbox) = self.calls.lent.take() {
             // The bytes written so far must not wait for the call.

@@ -53,6 +53,16 @@ pub(super) struct Level {
     loops: Vec<String>,
 }
 
+/// The files that are read in each folder, and by whom.
+pub(super) struct FolderReading<'r> {
+    pub(super) forms: &'r [FormFiles],
+    /// The path of the root for clients.
+    pub(super) url: &'r [u8],
+    /// Whether the files may have other files run, whose text would be sent if the rules were missed.
+    pub(super) is_wary: bool,
+    pub(super) reader: &'r dyn FolderReader,
+}
+
 /// A folder that is looked at.
 struct Here<'h> {
     /// The path beneath the root.
@@ -66,7 +76,6 @@ struct Here<'h> {
 
 impl Level {
     /// Looks at a folder, by its path beneath the root, and reads its files. `before`: the state found before.
-    /// `is_wary`: its files may have other files run, whose text would be sent if the rules were missed.
     ///
     /// # Errors
     ///
@@ -74,10 +83,10 @@ impl Level {
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
-        (forms, url, is_wary): (&[FormFiles], &[u8], bool),
-        reader: &dyn FolderReader,
+        reading: &FolderReading<'_>,
         before: Option<&Level>,
     ) -> Result<Level, Seen> {
+        let FolderReading { forms, url, is_wary, reader } = *reading;
         let own: &[u8] = if folder.is_empty() { b"." } else { folder };
         let Ok(name) = CString::new(own) else { return Err(Seen::Nothing) };
         let place = root.locate(&name);
@@ -113,7 +122,7 @@ impl Level {
             // Of several names, the first one that exists counts.
             for name in &files.names {
                 let here = Here { own, path: &path, url: &url, is_wary };
-                if level.read_file((files.form, name), root, &here, reader) {
+                if level.read_file(files.form, name, root, &here, reader) {
                     break;
                 }
             }
@@ -125,7 +134,8 @@ impl Level {
     /// Reads one file of the folder; returns whether it exists.
     fn read_file(
         &mut self,
-        (form, name): (Form, &str),
+        form: Form,
+        name: &str,
         root: &Root,
         here: &Here<'_>,
         reader: &dyn FolderReader,

@@ -29,9 +29,9 @@ use std::sync::{Arc, Mutex};
 use adyton_files::scripts::Scripts;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
-use adyton_sys::fs::{Root, Whereabouts};
+use adyton_sys::fs::{HeldRoot, Root};
 
-use self::level::{Level, Seen};
+use self::level::{FolderReading, Level, Seen};
 use self::place::Outer;
 use self::remembered::Remembered;
 use self::runs::Pages;
@@ -86,7 +86,7 @@ struct Known {
 impl Known {
     /// Looks for the root; if another folder has taken its place, all is forgotten.
     fn follow(&mut self) {
-        if self.root.follow() == Whereabouts::Replaced {
+        if self.root.follow() == HeldRoot::Replaced {
             self.levels.clear();
             self.places.clear();
         }
@@ -119,7 +119,8 @@ impl Folders {
     ///
     /// The folder is there and cannot be opened.
     pub fn open(
-        (number, root): (usize, &Path),
+        number: usize,
+        root: &Path,
         url: &[u8],
         forms: Vec<FormFiles>,
         reader: Arc<dyn FolderReader>,
@@ -248,7 +249,7 @@ impl Folders {
         let mut file_bytes = None;
         for end in ends(path) {
             let folder = &path[..end];
-            match self.level(known, folder, (due, &mut since_ms)) {
+            match self.level(known, folder, due, &mut since_ms) {
                 Seen::Folder(Ok(own)) => {
                     rules.extend(own.into_iter().map(|own| (end, own)));
                     levels += 1;
@@ -334,7 +335,7 @@ impl Folders {
     fn is_run(&self, known: &mut Known, path: &[u8], due: Due) -> bool {
         let (mut runs, mut since_ms) = (RunRules::default(), due.now_ms);
         for end in ends(path) {
-            match self.level(known, &path[..end], (due, &mut since_ms)) {
+            match self.level(known, &path[..end], due, &mut since_ms) {
                 Seen::Folder(Ok(own)) => {
                     runs = own.iter().fold(runs, |runs, own| runs.followed_by(&own.runs));
                 }
@@ -346,7 +347,7 @@ impl Folders {
     }
 
     /// Returns the rules of a folder itself; lowers `since_ms` to when it was looked at.
-    fn level(&self, known: &mut Known, folder: &[u8], (due, since_ms): (Due, &mut u64)) -> Seen {
+    fn level(&self, known: &mut Known, folder: &[u8], due: Due, since_ms: &mut u64) -> Seen {
         let before = known.levels.take(folder);
         let kept = before.as_ref().is_some_and(|level| !due.has(level) || level.is_current(&known.root));
         if before.is_some() && !kept {
@@ -355,8 +356,13 @@ impl Folders {
         let looked = match before {
             Some(level) if kept => Ok(level),
             before => {
-                let asked = (&*self.forms, &*self.url, self.has_files_run());
-                Level::look(&known.root, folder, asked, &*self.reader, before.as_ref())
+                let reading = FolderReading {
+                    forms: &self.forms,
+                    url: &self.url,
+                    is_wary: self.has_files_run(),
+                    reader: &*self.reader,
+                };
+                Level::look(&known.root, folder, &reading, before.as_ref())
             }
         };
         match looked {

@@ -4,8 +4,8 @@
 //! before. A password that is seen for the first time is verified on a thread of its own (`threads/checker.rs`). A
 //! program that knows clients is asked like an application (`site/asking.rs`).
 
-mod books;
-mod doubts;
+mod files;
+mod shut_out;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ use crate::app::Call;
 use crate::client::user::User;
 use crate::lock::lock;
 
-pub use self::books::GuardError;
-use self::books::{Books, Secrets};
+pub use self::files::GuardError;
+use self::files::{GuardFiles, Secrets};
 
 /// Limits of remembered verdicts: right passwords are remembered for an hour; a file that changes has all forgotten
 /// sooner.
@@ -89,7 +89,7 @@ pub struct Guard {
     pub(crate) number: u64,
     realm: Realm,
     rule: Rule,
-    books: Mutex<Books>,
+    files: Mutex<GuardFiles>,
     memory: Mutex<Memory>,
     programs: Authorities,
     /// Whether programs have to be asked.
@@ -238,7 +238,7 @@ impl Guard {
         let is_of_file = scheme.file().is_some();
         let asks = asks_groups || asks_of_all || !is_of_file;
         let realm = Realm::new(&realm).map_err(GuardError::Realm)?;
-        let books = Books::open(scheme, group_file, clock::monotonic_ms())?;
+        let files = GuardFiles::open(scheme, group_file, clock::monotonic_ms())?;
         let secret = || process::secret().map_err(GuardError::Secret);
         let verdicts = if is_of_file { VERDICTS } else { VerdictLimits::lasting(remember_ms) };
         let memory = Memory {
@@ -249,21 +249,21 @@ impl Guard {
         let rule = rule(users, groups);
         let remembers = !is_of_file && remember_ms > 0;
         let number = GUARDS.fetch_add(1, Ordering::Relaxed);
-        let (books, memory) = (Mutex::new(books), Mutex::new(memory));
-        Ok(Guard { number, realm, rule, books, memory, programs, asks, asks_groups, asks_of_all, remembers })
+        let (files, memory) = (Mutex::new(files), Mutex::new(memory));
+        Ok(Guard { number, realm, rule, files, memory, programs, asks, asks_groups, asks_of_all, remembers })
     }
 
     /// Returns passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its
     /// user.
     pub fn weak(&self) -> Vec<(usize, String)> {
-        let Secrets::Basic(passwords) = &lock(&self.books).secrets else { return Vec::new() };
+        let Secrets::Basic(passwords) = &lock(&self.files).secrets else { return Vec::new() };
         let shown = |(user, line): (&[u8], usize)| (line, String::from_utf8_lossy(user).into_owned());
         passwords.weak().into_iter().map(shown).collect()
     }
 
     /// Judges the credentials of a request, as far as a loop can.
     pub(crate) fn judge(self: &Arc<Self>, attempt: Attempt<'_>) -> Judgement {
-        let Attempt { request, client, verdict, is_again } = attempt;
+        let Attempt { request, verdict, .. } = attempt;
         if let Some(verdict) = verdict.and_then(|verdict| verdict.of_guard(self.number)) {
             return verdict.outcome.clone().into();
         }
@@ -277,12 +277,12 @@ impl Guard {
             _ => return Judgement::Refuse(Refused::Unknown),
         };
         let now_ms = clock::monotonic_ms();
-        let (secrets, groups) = self.books(now_ms);
+        let (secrets, groups) = self.files(now_ms);
         match &secrets {
-            _ if self.asks => self.judge_by_asking(field, &secrets, (attempt, now_ms)),
-            Secrets::Basic(_) => self.judge_basic(field, &groups, (attempt, now_ms)),
+            _ if self.asks => self.judge_by_asking(field, &secrets, attempt, now_ms),
+            Secrets::Basic(_) => self.judge_basic(field, &groups, attempt, now_ms),
             Secrets::Digest(digests) => {
-                let name = self.name_by_digest((field, request), (digests, is_again), (client, now_ms));
+                let name = self.name_by_digest(field, digests, attempt, now_ms);
                 name.and_then(|name| self.admit(&name, "Digest", &groups)).map(Some).into()
             }
             Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => {
@@ -311,7 +311,8 @@ impl Guard {
         self: &Arc<Self>,
         field: &[u8],
         secrets: &Secrets,
-        (attempt, now_ms): (Attempt<'_>, u64),
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Judgement {
         let memory = lock(&self.memory);
         if let Some(wait_ms) = memory.throttle.wait_ms(attempt.client, now_ms) {
@@ -345,19 +346,20 @@ impl Guard {
     }
 
     /// Returns the content of the files, read again if they have changed.
-    fn books(&self, now_ms: u64) -> (Secrets, Arc<Groups>) {
-        let mut books = lock(&self.books);
-        if books.refresh(now_ms) {
+    fn files(&self, now_ms: u64) -> (Secrets, Arc<Groups>) {
+        let mut files = lock(&self.files);
+        if files.refresh(now_ms) {
             lock(&self.memory).verdicts.clear();
         }
-        (books.secrets.clone(), Arc::clone(&books.groups))
+        (files.secrets.clone(), Arc::clone(&files.groups))
     }
 
     fn judge_basic(
         self: &Arc<Self>,
         field: &[u8],
         groups: &Groups,
-        (attempt, now_ms): (Attempt<'_>, u64),
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Judgement {
         let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
         let memory = lock(&self.memory);
@@ -380,10 +382,12 @@ impl Guard {
     /// Returns the user whose digest it is. Comparing a digest costs so little that the loop does it.
     fn name_by_digest(
         &self,
-        (authorization, request): (&[u8], Request<'_>),
-        (digests, is_again): (&DigestPasswords, bool),
-        (client, now_ms): (Option<IpAddr>, u64),
+        authorization: &[u8],
+        digests: &DigestPasswords,
+        attempt: Attempt<'_>,
+        now_ms: u64,
     ) -> Result<Vec<u8>, Refused> {
+        let Attempt { request, client, is_again, .. } = attempt;
         let mut memory = lock(&self.memory);
         if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
             return Err(Refused::Throttled(wait_ms));
@@ -438,7 +442,7 @@ impl Guard {
         if refused == Refused::Forbidden {
             return Denial { status: 403, detail: NOT_ALLOWED, fields: Vec::new() };
         }
-        let challenges = match &lock(&self.books).secrets {
+        let challenges = match &lock(&self.files).secrets {
             Secrets::Basic(_) | Secrets::BasicProgram => vec![basic_challenge(&self.realm)],
             Secrets::Digest(digests) => self.digest_challenges(&digests.algorithms(&self.realm), refused),
             Secrets::DigestProgram => self.digest_challenges(&[Algorithm::Md5], refused),
@@ -489,7 +493,7 @@ impl Credentials {
         if self.guard.asks_of_all && !self.is_allowed(call)? {
             return Ok(self.verdict(Err(Refused::Forbidden)));
         }
-        if matches!(lock(&self.guard.books).secrets, Secrets::Nothing) {
+        if matches!(lock(&self.guard.files).secrets, Secrets::Nothing) {
             return Ok(self.verdict(Ok(None)));
         }
         let found = self.name(call)?;
@@ -531,9 +535,9 @@ impl Credentials {
         let Credentials { guard, claim: ClaimForm::Password(said, key), .. } = self else {
             return Err(Refused::Unknown);
         };
-        let (secrets, groups) = guard.books(clock::monotonic_ms());
+        let (secrets, groups) = guard.files(clock::monotonic_ms());
         let Secrets::Basic(passwords) = &secrets else { return Err(Refused::Unknown) };
-        self.compare_with(passwords, (said, key))?;
+        self.compare_with(passwords, said, key)?;
         if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
     }
 
@@ -541,7 +545,8 @@ impl Credentials {
     fn compare_with(
         &self,
         passwords: &Passwords,
-        (said, key): (&adyton_auth::Credentials, &VerdictKey),
+        said: &adyton_auth::Credentials,
+        key: &VerdictKey,
     ) -> Result<(), Refused> {
         let Credentials { guard, client, .. } = self;
         let now_ms = clock::monotonic_ms();
@@ -573,10 +578,10 @@ impl Credentials {
         if let Some(wait_ms) = lock(&guard.memory).throttle.wait_ms(self.client, now_ms) {
             return Ok(Err(Refused::Throttled(wait_ms)));
         }
-        let (secrets, _) = guard.books(now_ms);
+        let (secrets, _) = guard.files(now_ms);
         let (name, scheme) = match (&self.claim, &secrets) {
             (ClaimForm::Password(said, key), Secrets::Basic(passwords)) => {
-                (self.compare_with(passwords, (said, key)).map(|()| said.user.clone()), "Basic")
+                (self.compare_with(passwords, said, key).map(|()| said.user.clone()), "Basic")
             }
             (ClaimForm::Password(said, _), Secrets::BasicProgram) => {
                 (self.ask_password(call, said)?.map(String::into_bytes), "Basic")
@@ -632,7 +637,9 @@ impl Credentials {
         let proved = call.reply.request_as_sent(&mut first).unwrap_or(call.request);
         let Some(field) = proved.all(Known::Authorization).next() else { return Err(Refused::Unknown) };
         let now_ms = clock::monotonic_ms();
-        self.guard.name_by_digest((field, proved), (digests, self.is_again), (self.client, now_ms))
+        let attempt =
+            Attempt { request: proved, client: self.client, verdict: None, is_again: self.is_again };
+        self.guard.name_by_digest(field, digests, attempt, now_ms)
     }
 
     /// Lets a user in, by groups that a program knows, if one does.
@@ -651,7 +658,7 @@ impl Credentials {
             }
             Arc::new(groups)
         } else {
-            guard.books(clock::monotonic_ms()).1
+            guard.files(clock::monotonic_ms()).1
         };
         Ok(guard.admit(name.as_bytes(), scheme, &groups))
     }

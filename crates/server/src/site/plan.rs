@@ -17,7 +17,7 @@ use adyton_route::{
 
 use crate::answering::changes::Changes;
 use crate::answering::met::{Met, Past};
-use crate::app::App;
+use crate::app::{App, MountPoint};
 use crate::cgi::Cgi;
 use crate::client::passage::Elsewhere;
 use crate::folders::Folders;
@@ -454,21 +454,20 @@ impl Site {
         }
     }
 
-    /// Returns where the application of this route is mounted in a path: the decoded mount path, and its length in the
-    /// path as it was sent.
+    /// Returns where the application of this route is mounted in a path.
     #[inline]
-    pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
-        if self.has_mounts { self.found_mount(route, path) } else { (b"", 0) }
+    pub(crate) fn mount(&self, route: usize, path: &[u8]) -> MountPoint<'_> {
+        if self.has_mounts { self.found_mount(route, path) } else { MountPoint::default() }
     }
 
     #[inline(never)]
-    fn found_mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
+    fn found_mount(&self, route: usize, path: &[u8]) -> MountPoint<'_> {
         match self.routes.get(route) {
             Some((PathPattern::Prefix(own) | PathPattern::Exact(own), route)) => {
                 let mount = own.get(..route.mount_bytes).unwrap_or_default();
-                (mount, self.raw_bytes(path, mount.len()))
+                MountPoint { path: mount, raw_bytes: self.raw_bytes(path, mount.len()) }
             }
-            _ => (b"", 0),
+            _ => MountPoint::default(),
         }
     }
 
@@ -478,7 +477,8 @@ impl Site {
         &self,
         request: Request<'_>,
         client: Option<IpAddr>,
-        (folders, now_ms): (&[Folder], u64),
+        folders: &[Folder],
+        now_ms: u64,
         mut has_missed: bool,
     ) -> Fate {
         let Ok(path) = self.spelled(request.path()) else { return Fate::Here };

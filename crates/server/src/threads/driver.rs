@@ -16,8 +16,8 @@ use crate::answering::exchange::{Exchange, RequestBytes, parse_again};
 use crate::answering::later::Made;
 use crate::answering::outcome::{Left, Outcome, Pull, Stream};
 use crate::answering::reply::Reply;
-use crate::app::Call;
-use crate::board::estate::Trace;
+use crate::app::{Call, MountPoint};
+use crate::board::crash_record::Trace;
 use crate::board::tally::Histogram;
 use crate::client::body::Body;
 use crate::client::output::Flushed;
@@ -248,7 +248,7 @@ impl Driver {
             Errand::Discard(..) => (NO_KEY, What::REST),
         };
         let (id, limits) = (errand.request_id().cloned(), errand.limits());
-        *lock(&self.hand.post.own.task) = Some(Task::new((home, key), begun_us / 1000, what, id, limits));
+        *lock(&self.hand.post.own.task) = Some(Task::new(home, key, begun_us / 1000, what, id, limits));
         let date = crate::answering::date::date_now();
         match errand {
             Errand::Ask(mut exchange) => {
@@ -320,7 +320,7 @@ impl Driver {
         let (key, home) = (*key, &self.shared.homes[self.home]);
         let request = head.of(bytes);
         let is_chunked = head.framing() == Framing::Chunked;
-        let mount = site.as_ref().map_or((&b""[..], 0), |site| site.mount(*route, request.path()));
+        let mount = site.as_ref().map_or_else(MountPoint::default, |site| site.mount(*route, request.path()));
         let mut call = Call { request, mount, is_chunked, body, listener, peer, reply, key, home };
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.

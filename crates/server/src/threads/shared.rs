@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 
 use adyton_compress::Room;
-use adyton_crew::{Crew, Duties, Post, Spot};
+use adyton_crew::{Crew, Duties, Post, Size, Spot};
 use adyton_spawn::Spawner;
 use adyton_sys::clock;
 use adyton_sys::tid::Tid;
@@ -16,7 +16,7 @@ use adyton_sys::wake::Wake;
 use crate::answering::errand::Job;
 use crate::answering::refusals::Refusals;
 use crate::app::Host;
-use crate::board::estate::LinePages;
+use crate::board::crash_record::LinePages;
 use crate::board::tally::{Cell, Tally};
 use crate::cache::store::Cache;
 use crate::cgi::Places;
@@ -132,8 +132,13 @@ impl Shared {
         let host = host.filter(|_| plan.has_app());
         // Beside the driver of each loop one more thread is kept fresh, to take over when a driver is late.
         let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
-        let queue = (config.queue_max, config.queue_timeout_ms);
-        let crew = Crew::new((loops, config.threads, reserve), queue);
+        let crew = Crew::new(Size {
+            loops,
+            slots: config.threads,
+            reserve,
+            queue_max: config.queue_max,
+            queue_timeout_ms: config.queue_timeout_ms,
+        });
         let inboxes: Vec<Arc<Inbox>> = wakes.into_iter().map(|wake| Arc::new(Inbox::new(wake))).collect();
         let pages = tally.pages();
         let (spawner, places) =

@@ -50,7 +50,8 @@ pub(crate) enum Limit {
 
 impl Task {
     pub(crate) fn new(
-        (home, key): (usize, usize),
+        home: usize,
+        key: usize,
         since_ms: u64,
         what: What,
         id: Option<RequestId>,

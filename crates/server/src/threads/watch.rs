@@ -6,7 +6,7 @@
 //! for one to two milliseconds, and only until its endpoint is known to be slow.
 //!
 //! A call may last because other processes have the CPU. Another thread would not get it either, and handing the loop
-//! over costs time, so such a call is excused for a while.
+//! over costs time, so such a call gets some grace.
 //!
 //! A thread that gets the interpreter after a long wait also runs the requests that have queued meanwhile; if its own
 //! request takes long, the watch calls up other threads for them.
@@ -38,8 +38,8 @@ const TICKS_ALERT: u32 = 1_000;
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
 const TICKS_AWAKE: u32 = 20;
 
-/// Times in a row that a call is excused: a thread that gets no CPU for so many ticks may have a lower priority.
-const EXCUSES_MAX: u32 = 20;
+/// Times in a row that a call gets grace: a thread that gets no CPU for so many ticks may have a lower priority.
+const GRACES_MAX: u32 = 20;
 
 /// The share of a CPU from which on a call computes, as a divisor: a quarter.
 const COMPUTES_SHARE: u64 = 4;
@@ -71,23 +71,23 @@ impl Unsent {
     }
 }
 
-/// The excuse of a call that lasts, and is not taken for slow.
+/// The grace of a call that lasts, and is not taken for slow.
 #[derive(Default)]
-struct Excuse {
-    /// The CPU time of its thread when the call was last excused, and when that was.
+struct Grace {
+    /// The CPU time of its thread when the call last got grace, and when that was.
     given: Option<(u64, u64)>,
-    /// Excuses in a row.
+    /// How often it got grace in a row.
     times: u32,
 }
 
-impl Excuse {
+impl Grace {
     /// Whether a call lasts because it waits for something or computes, and not because its thread waits for a CPU.
     fn is_slow(&mut self, own: &Own) -> bool {
         let (used_us, now_us) = (own.tid.cpu_us(), clock::monotonic_us());
         let computes = self.given.is_some_and(|(before_us, then_us)| {
             used_us.saturating_sub(before_us) * COMPUTES_SHARE >= now_us - then_us
         });
-        if computes || self.times >= EXCUSES_MAX || !own.tid.is_runnable() {
+        if computes || self.times >= GRACES_MAX || !own.tid.is_runnable() {
             *self = Self::default();
             return true;
         }
@@ -113,7 +113,7 @@ pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandl
 }
 
 fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
-    let mut seen: Vec<(Look, Excuse)> = (0..loops).map(|_| Default::default()).collect();
+    let mut seen: Vec<(Look, Grace)> = (0..loops).map(|_| Default::default()).collect();
     let (mut idle_ticks, mut alert) = (0, 0_u32);
     let (mut unsent, mut left) = (Unsent::default(), false);
     #[cfg(debug_assertions)]
@@ -126,17 +126,17 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
             shared.crew.call_up_rest(clock::monotonic_ms());
         }
         in_doubt |= left;
-        for (home, (look, excuse)) in seen.iter_mut().enumerate() {
-            if let Some((mut driven, post)) = shared.crew.look(home, look, |own| excuse.is_slow(own)) {
+        for (home, (look, grace)) in seen.iter_mut().enumerate() {
+            if let Some((mut driven, post)) = shared.crew.look(home, look, |own| grace.is_slow(own)) {
                 driven.relieve(&post);
                 shared.crew.offer(driven);
                 alert = TICKS_ALERT;
             }
             if look.moved {
-                *excuse = Excuse::default();
+                *grace = Grace::default();
             }
             moved |= look.moved;
-            in_doubt |= excuse.given.is_some();
+            in_doubt |= grace.given.is_some();
         }
         #[cfg(debug_assertions)]
         {

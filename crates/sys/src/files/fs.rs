@@ -91,7 +91,7 @@ struct Folder {
 
 /// Result of comparing the path of a root with the folder that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum HeldRoot {
     /// The held folder is still at the path.
     Same,
     /// Another folder is at the path, and is held from now on.
@@ -156,20 +156,20 @@ impl Root {
     /// Opens the folder again if another one is at its path now: one stat(2) if none is.
     ///
     /// A folder that is gone stays open: a deployment may swap it by two renames.
-    pub fn follow(&mut self) -> Whereabouts {
+    pub fn follow(&mut self) -> HeldRoot {
         let Ok(now) = rustix::fs::statat(CWD, &self.path, AtFlags::empty()) else {
-            return Whereabouts::Gone;
+            return HeldRoot::Gone;
         };
         let is_held = |held: &Folder| (now.st_dev, now.st_ino) == (held.device, held.inode);
         if self.folder.as_ref().is_some_and(is_held) {
-            return Whereabouts::Same;
+            return HeldRoot::Same;
         }
         match Folder::open(&self.path) {
             Ok(folder) => {
                 self.folder = Some(folder);
-                Whereabouts::Replaced
+                HeldRoot::Replaced
             }
-            Err(_) => Whereabouts::Gone,
+            Err(_) => HeldRoot::Gone,
         }
     }
 
@@ -718,18 +718,18 @@ mod tests {
         let after = root.stat(&file, Symlinks::Refuse).unwrap();
         assert_ne!(before, after);
 
-        assert_eq!(Whereabouts::Same, root.follow());
+        assert_eq!(HeldRoot::Same, root.follow());
         fs::rename(place.root(), place.0.join("old")).unwrap();
-        assert_eq!(Whereabouts::Gone, root.follow());
+        assert_eq!(HeldRoot::Gone, root.follow());
         assert!(root.stat(&file, Symlinks::Refuse).is_err());
         assert_eq!(after, root.stat_held(&file, Symlinks::Refuse).unwrap(), "the old one is held");
         fs::create_dir(place.root()).unwrap();
 
-        assert_eq!(Whereabouts::Replaced, root.follow());
+        assert_eq!(HeldRoot::Replaced, root.follow());
         assert!(root.stat_held(&file, Symlinks::Refuse).is_err(), "the new one is empty");
         fs::remove_dir(place.root()).unwrap();
         fs::write(place.root(), "a file").unwrap();
-        assert_eq!(Whereabouts::Gone, root.follow());
+        assert_eq!(HeldRoot::Gone, root.follow());
     }
 
     #[test]
@@ -738,14 +738,14 @@ mod tests {
         let path = place.0.join("no/where");
         let [mut resolving, mut walking] = [Root::open(&path), Root::open_to_walk(&path)].map(Result::unwrap);
         for root in [&mut resolving, &mut walking] {
-            assert_eq!(Whereabouts::Gone, root.follow());
+            assert_eq!(HeldRoot::Gone, root.follow());
             assert_eq!(Err(Fault::Absent), open(root, c"file", Symlinks::Follow));
             assert_eq!(Err(Fault::Absent), open(root, c".", Symlinks::Refuse));
         }
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("file"), "").unwrap();
         for root in [&mut resolving, &mut walking] {
-            assert_eq!(Whereabouts::Replaced, root.follow());
+            assert_eq!(HeldRoot::Replaced, root.follow());
             assert_eq!(Ok(Kind::File), open(root, c"file", Symlinks::Refuse));
         }
         assert!(Root::open(&path.join("file")).is_err(), "a file is no folder");

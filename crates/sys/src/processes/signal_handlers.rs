@@ -106,7 +106,15 @@ pub fn raise(signal: i32) -> io::Result<()> {
 pub struct Handlers {
     former: [libc::sigaction; SIGNALS.len()],
     // The wakes stay open for as long as the handler may write to them.
-    _wakes: (Arc<Wake>, Option<Arc<Wake>>),
+    _wakes: Wakes,
+}
+
+/// The wakes of a server.
+struct Wakes {
+    /// The wake of a signal that asks for a stop.
+    stop: Arc<Wake>,
+    /// The wake of SIGUSR1.
+    user1: Option<Arc<Wake>>,
 }
 
 impl Handlers {
@@ -116,7 +124,7 @@ impl Handlers {
     ///
     /// Errors of sigaction(2); or `ResourceBusy` if another server of this process holds the signals.
     pub fn install(stop: Arc<Wake>, user1: Option<Arc<Wake>>) -> io::Result<Self> {
-        Self::put((stop, user1), |_| Some(on_signal))
+        Self::put(Wakes { stop, user1 }, |_| Some(on_signal))
     }
 
     /// Takes over signals like [`Self::install`], in a worker: SIGTERM alone wakes `stop`, SIGINT has no effect, and
@@ -126,18 +134,15 @@ impl Handlers {
     ///
     /// Errors of [`Self::install`].
     pub fn install_in_worker(stop: Arc<Wake>) -> io::Result<Self> {
-        Self::put((stop, None), |signal| match signal {
+        Self::put(Wakes { stop, user1: None }, |signal| match signal {
             libc::SIGTERM => Some(on_signal),
             libc::SIGINT => Some(on_passing),
             _ => None,
         })
     }
 
-    fn put(
-        wakes: (Arc<Wake>, Option<Arc<Wake>>),
-        handler_of: impl Fn(libc::c_int) -> Option<Handler>,
-    ) -> io::Result<Self> {
-        let (stop, user1) = &wakes;
+    fn put(wakes: Wakes, handler_of: impl Fn(libc::c_int) -> Option<Handler>) -> io::Result<Self> {
+        let Wakes { stop, user1 } = &wakes;
         if STOP_WAKE.compare_exchange(-1, stop.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a server already runs in this process"));
         }

@@ -126,7 +126,7 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
     let said = [document.server.said, site.given.said].concat();
     let mut given = Given { said: allowed(said, may, &mut mistakes), unread: Vec::new() };
     for route in site.routes {
-        imported(route, (&mut folder, &mut given), may, &mut mistakes);
+        imported(route, &mut folder, &mut given, may, &mut mistakes);
     }
     folder.settings = with(&unsaid(), &given, &|_| SaidAt::default());
     mistakes
@@ -137,7 +137,8 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
 /// Takes over a route that the importer has made of an `.htaccess`.
 fn imported(
     route: RouteTable,
-    (folder, given): (&mut FolderSettings, &mut Given),
+    folder: &mut FolderSettings,
+    given: &mut Given,
     may: MaySet,
     mistakes: &mut Vec<String>,
 ) {

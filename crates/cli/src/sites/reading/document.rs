@@ -376,7 +376,7 @@ impl Reader<'_> {
             if !table.iter().any(|(key, _)| key.get_ref() == "path") {
                 draft.paths = vec![PathPattern::Prefix(Box::default())];
             }
-            let places = self.check_action(at, table, (&draft, &mut given));
+            let places = self.check_action(at, table, &draft, &mut given);
             if !given.is_unread(&["path"]) {
                 self.check_mount(table, &draft);
             }
@@ -433,7 +433,7 @@ impl Reader<'_> {
                 given.said.push(Said { row: index, values });
                 ROWS[index].name
             } else {
-                let Unknown { what, meant } = unknown((name, value.get_ref()), keys, rows);
+                let Unknown { what, meant } = unknown(name, value.get_ref(), keys, rows);
                 self.note(key.span(), what);
                 given.unread.extend(meant);
                 continue;
@@ -498,7 +498,8 @@ impl Reader<'_> {
         &mut self,
         at: usize,
         table: &DeTable<'_>,
-        (draft, given): (&RouteDraft, &mut Given),
+        draft: &RouteDraft,
+        given: &mut Given,
     ) -> ActionPlaces {
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let actions: Vec<_> = ACTIONS.iter().filter_map(|name| find(name)).collect();
@@ -511,7 +512,7 @@ impl Reader<'_> {
                 let all = ACTIONS.join(", ");
                 self.note(at..at, format!("this route does not say what answers; it is one of {all}"));
             }
-            (Some((_, value)), _) => self.check_tried(value.span(), &actions, (&draft.tried, &*given)),
+            (Some((_, value)), _) => self.check_tried(value.span(), &actions, &draft.tried, given),
             (None, [_]) => {}
             (None, _) if may_have(&["try"]) => {}
             (None, [(first, _), (second, _), ..]) => {
@@ -555,7 +556,8 @@ impl Reader<'_> {
         &mut self,
         span: Range<usize>,
         actions: &[(&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)],
-        (tried, given): (&[&str], &Given),
+        tried: &[&str],
+        given: &Given,
     ) {
         for name in tried {
             if !actions.iter().any(|(key, _)| key.get_ref() == name) && !given.is_unread(&[*name]) {

@@ -56,12 +56,13 @@ fn is_table(value: &DeValue<'_>) -> bool {
 
 /// Makes the message about a key that a table does not have.
 pub(crate) fn unknown<S>(
-    (name, value): (&str, &DeValue<'_>),
+    name: &str,
+    value: &DeValue<'_>,
     keys: &Keys<'_, '_>,
     rows: &'static [Row<S>],
 ) -> Unknown {
     if let Place::Folder(may) = keys.place {
-        return unknown_in_folder(name, may, (keys.name, rows));
+        return unknown_in_folder(name, may, keys.name, rows);
     }
     let child = nearest(name, keys.children.iter().copied()).filter(|_| is_table(value));
     let Hint { text, meant } = match child {
@@ -120,7 +121,7 @@ fn foreign(name: &str, is_own: impl Fn(&str) -> bool) -> Option<Hint> {
 }
 
 /// Makes the message about a key that the file of a folder does not have.
-fn unknown_in_folder<S>(name: &str, may: MaySet, (table, rows): (&str, &'static [Row<S>])) -> Unknown {
+fn unknown_in_folder<S>(name: &str, may: MaySet, table: &str, rows: &'static [Row<S>]) -> Unknown {
     // A table inside the folder's file cannot have the folder's keys.
     let forbidden = MaySet::word_of(name).filter(|_| table == FOLDER);
     if let Some((word, key)) = forbidden {

@@ -3,22 +3,22 @@
 use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Keys, Site};
-use crate::rules::believed::Believed;
+use crate::rules::proxy_trust::ProxyTrust;
 
 /// Header fields with an address that are known here.
 const FIELDS: [&str; 3] = ["X-Forwarded-For", "X-Client-IP", "X-Real-IP"];
 
 /// Reads the trust in proxies from the main server, or from the only virtual host.
-pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> Believed {
+pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> ProxyTrust {
     let says = |name: &str| lines.iter().rfind(|line| line.name == name);
-    let lost = |line: &Line, why| Believed::Lost(line.place.clone(), line.text.clone(), why);
+    let lost = |line: &Line, why| ProxyTrust::Lost(line.place.clone(), line.text.clone(), why);
     if let Some(line) = says("remoteipproxyprotocol").filter(|line| !line.says(0, "off")) {
         return lost(
             line,
             "whom it is believed of is not said there; write proxy-protocol = true and trusted-proxies, in [server]",
         );
     }
-    let Some(header) = says("remoteipheader") else { return Believed::Unsaid };
+    let Some(header) = says("remoteipheader") else { return ProxyTrust::Unsaid };
     let Some(field) = FIELDS.into_iter().find(|field| header.says(0, field)) else {
         return lost(header, "this field is not one of trusted-fields");
     };
@@ -40,7 +40,7 @@ pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> Believed {
         );
     }
     if let Some(key) = keys.get("trusted-proxies") {
-        return Believed::Lost(
+        return ProxyTrust::Lost(
             key.place.clone(),
             header.text.clone(),
             "whom WSGITrustedProxies names is believed",
@@ -51,13 +51,13 @@ pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> Believed {
     }
     keys.add("trusted-fields", field, &header.place);
     match says("remoteiptrustedproxy") {
-        Some(line) => Believed::Less {
+        Some(line) => ProxyTrust::Less {
             place: line.place.clone(),
             what: line.text.clone(),
             why: "it is not believed there in addresses of private networks, and here it is",
             is_of_private: true,
         },
-        None => Believed::Carried,
+        None => ProxyTrust::Carried,
     }
 }
 
@@ -67,6 +67,6 @@ pub(crate) fn of_one(lines: &[Line], site: &mut Site, draft: &mut Draft) {
         lines.iter().find(|line| matches!(line.name.as_str(), "remoteipheader" | "remoteipproxyprotocol"))
     {
         let why = "whose word counts is said once, by trusted-proxies in [server]";
-        Believed::Lost(line.place.clone(), line.text.clone(), why).guard(site, draft);
+        ProxyTrust::Lost(line.place.clone(), line.text.clone(), why).guard(site, draft);
     }
 }

@@ -276,7 +276,7 @@ impl Reader<'_, '_, '_> {
             }
             "ifdefine" => Some(self.defined.contains_key(name) != negated),
             // The files are taken to be for releases from 2.4 on.
-            "ifversion" => Some(section.arg(0).starts_with('>') && is_before(section.arg(1), (2, 5))),
+            "ifversion" => Some(section.arg(0).starts_with('>') && is_before(section.arg(1), 2, 5)),
             // Sections of this kind cannot be decided; if something in one denies some clients, a message tells it.
             "iffile" | "ifdirective" | "ifsection" | "macro" => Some(false),
             _ => None,
@@ -418,17 +418,17 @@ fn lets_in(section: &Line) -> bool {
 /// Whether a section is for releases before 2.4 alone.
 fn is_of_old_release(section: &Line) -> bool {
     match section.args.as_slice() {
-        [sign, release] if sign.starts_with('<') => is_before(release, (2, 5)),
-        [sign, release] if sign == "=" || sign == "==" => is_before(release, (2, 4)),
-        [release] => is_before(release, (2, 4)),
+        [sign, release] if sign.starts_with('<') => is_before(release, 2, 5),
+        [sign, release] if sign == "=" || sign == "==" => is_before(release, 2, 4),
+        [release] => is_before(release, 2, 4),
         _ => false,
     }
 }
 
-/// Whether a release comes before another, as `2.4.10` before 2.5.
-fn is_before(release: &str, other: (u32, u32)) -> bool {
+/// Whether a release comes before `major.minor`, as `2.4.10` before 2.5.
+fn is_before(release: &str, major: u32, minor: u32) -> bool {
     let mut parts = release.split('.').map(|part| part.parse().unwrap_or(u32::MAX));
-    (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(0)) < other
+    (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(0)) < (major, minor)
 }
 
 /// Joins lines that go on behind a backslash; leaves out blank ones and comments.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_cache::status::{self, Forward};
+use adyton_cache::status::{self, Forward, Hit};
 use adyton_cache::{Answer, Entry, Rules, judge};
 use adyton_compress::Coding;
 use adyton_files::{Outcome, Validators, evaluate, is_conditional};
@@ -92,10 +92,10 @@ impl Reply<'_> {
         self.answer.asker.get_or_insert_default().stripped |= CONDITIONS;
     }
 
-    /// Notes how the answer may be kept in the cache.
+    /// Notes how the answer to a request that has waited for no other one may be kept in the cache.
     pub(crate) fn expect_kept(
         &mut self,
-        (forward, is_collapsed): (Forward, bool),
+        forward: Forward,
         rules: Rules,
         found: Option<(Filling, Option<Arc<Entry>>)>,
     ) {
@@ -103,7 +103,7 @@ impl Reply<'_> {
         let (filling, stale) = found.map_or((None, None), |(filling, stale)| (Some(filling), stale));
         let changes = None;
         self.answer.keeping =
-            Some(Box::new(Keeping { cache, forward, is_collapsed, rules, filling, stale, changes }));
+            Some(Box::new(Keeping { cache, forward, is_collapsed: false, rules, filling, stale, changes }));
     }
 
     /// Notes that the request changes the page that is kept under this key, unless the request fails.
@@ -127,7 +127,7 @@ impl Reply<'_> {
         self.answer.keeping = None;
         self.answer.changes = None;
         self.settle_connection();
-        self.write_kept(&kept, kept.answer.status, (now_ms, false));
+        self.write_kept(&kept, kept.answer.status, now_ms, false);
         true
     }
 
@@ -238,12 +238,13 @@ impl Reply<'_> {
         }
     }
 
-    /// Answers a request with a kept answer.
+    /// Answers a request with a kept answer; `is_collapsed`: the request has waited for another one.
     pub(crate) fn give_kept(
         &mut self,
         request: Request<'_>,
         kept: &Arc<Entry>,
-        (now_ms, is_collapsed): (u64, bool),
+        now_ms: u64,
+        is_collapsed: bool,
     ) {
         self.answer.changes = None;
         let Answer { status, etag, modified_s, .. } = &kept.answer;
@@ -259,12 +260,12 @@ impl Reply<'_> {
             }
         }
         self.settle_connection();
-        self.write_kept(kept, status, (now_ms, is_collapsed));
+        self.write_kept(kept, status, now_ms, is_collapsed);
     }
 
     /// Writes a kept answer, or that it has not changed.
     #[inline]
-    fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, (now_ms, is_collapsed): (u64, bool)) {
+    fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, now_ms: u64, is_collapsed: bool) {
         let Answer { head, body, etag, .. } = &kept.answer;
         let asked = self.answer.asked;
         let has_body = !asked.is_head && status != 304;
@@ -277,7 +278,7 @@ impl Reply<'_> {
         } else {
             tail.extend_from_slice(head);
         }
-        status::hit(tail, (kept.age_ms(now_ms), kept.fresh_ms()), is_collapsed);
+        status::hit(tail, Hit { age_ms: kept.age_ms(now_ms), fresh_ms: kept.fresh_ms(), is_collapsed });
         tail.extend_from_slice(&lines);
         tail.extend_from_slice(match (asked.keep_alive, asked.version) {
             (false, _) => b"Connection: close\r\n\r\n",

@@ -115,10 +115,12 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 impl Live {
     /// Makes a body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
     pub(crate) fn new(
-        (transport, reading): (Transport, Reading),
+        transport: Transport,
+        reading: Reading,
         framing: Framing,
         limits: &SiteLimits,
-        (early, awaited): (&[u8], bool),
+        early: &[u8],
+        awaited: bool,
     ) -> Self {
         Self {
             transport,

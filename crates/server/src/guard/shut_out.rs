@@ -4,7 +4,7 @@ use std::path::Path;
 
 use adyton_auth::{DigestPasswords, Groups, Passwords, Realm};
 
-use super::books::Secrets;
+use super::files::Secrets;
 use super::{Guard, GuardRules};
 use crate::lock::lock;
 
@@ -12,15 +12,15 @@ impl Guard {
     /// Returns a sentence about each user and group of the rules that this guard was opened with who cannot come in,
     /// and about each user of its file who cannot come in with some clients.
     pub fn shut_out(&self, rules: &GuardRules) -> Vec<String> {
-        let books = lock(&self.books);
+        let files = lock(&self.files);
         let file = rules.scheme.file().map(|file| file.display().to_string()).unwrap_or_default();
-        let mut all = match &books.secrets {
+        let mut all = match &files.secrets {
             Secrets::Basic(passwords) => of_basic(passwords, &file, &rules.users),
-            Secrets::Digest(digests) => of_digest(digests, &file, (&self.realm, &rules.users)),
+            Secrets::Digest(digests) => of_digest(digests, &file, &self.realm, &rules.users),
             Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => Vec::new(),
         };
         if let Some(place) = &rules.group_file {
-            all.extend(of_groups(&books.groups, place, &rules.groups));
+            all.extend(of_groups(&files.groups, place, &rules.groups));
         }
         all
     }
@@ -34,7 +34,7 @@ fn of_basic(passwords: &Passwords, file: &str, users: &[String]) -> Vec<String> 
     absent.map(|user| format!("auth-users names {user:?}, who is not in {file}")).collect()
 }
 
-fn of_digest(digests: &DigestPasswords, file: &str, (realm, users): (&Realm, &[String])) -> Vec<String> {
+fn of_digest(digests: &DigestPasswords, file: &str, realm: &Realm, users: &[String]) -> Vec<String> {
     let name = realm.as_str();
     if digests.algorithms(realm).is_empty() {
         let realms = digests.realms();

@@ -1,4 +1,4 @@
-//! The estate of a worker that dies: lines of the access log and entries of the error log that it has not written yet,
+//! The record that a worker leaves on its board when it dies: lines of the access log and entries of the error log that it has not written yet,
 //! and the requests that were inside the application.
 //!
 //! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Writing each
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use adyton_log::Leaves;
+use adyton_log::EntryStore;
 use adyton_log::request::{GIVEN_BYTES_MAX, RequestId};
 use adyton_sys::board::Board;
 
 use crate::threads::task::What;
 
-/// Cells of the whole estate.
+/// Cells of the whole record.
 pub(crate) const CELLS: usize = TRACES_START + TRACES * TRACE_CELLS;
 
 /// Pages for lines of access logs. Only used pages take memory. Lines beyond these pages are not on the board.
@@ -73,7 +73,7 @@ pub(crate) struct LinePages {
 }
 
 impl LinePages {
-    /// The pages of an estate that begins at `start`.
+    /// The pages of a record that begins at `start`.
     pub(crate) fn new(board: Arc<Board>, start: usize) -> Self {
         let taken = Arc::new(std::array::from_fn(|_| AtomicBool::new(false)));
         Self { board, start, taken }
@@ -149,7 +149,7 @@ impl UnwrittenLines {
         Self { board, start, filled: 0 }
     }
 
-    /// Returns the place for entries of the error log in an estate that begins at `start`.
+    /// Returns the place for entries of the error log in a record that begins at `start`.
     pub(crate) fn of_entries(board: Arc<Board>, start: usize) -> Self {
         Self::new(board, start + ENTRIES_START)
     }
@@ -173,7 +173,7 @@ impl UnwrittenLines {
     }
 }
 
-impl Leaves for UnwrittenLines {
+impl EntryStore for UnwrittenLines {
     fn push(&mut self, entry: &[u8]) {
         // Entries for which there is no room are not on the board.
         Self::push(self, entry);
@@ -193,7 +193,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Takes a free trace of the estate that begins at `start`; `None` when too many threads have one.
+    /// Takes a free trace of the record that begins at `start`; `None` when too many threads have one.
     pub(crate) fn take(board: &Arc<Board>, start: usize) -> Option<Self> {
         let starts = (0..TRACES).map(|number| start + TRACES_START + number * TRACE_CELLS);
         let is_free = |&start: &usize| {
@@ -299,7 +299,7 @@ mod tests {
     use adyton_sys::board::Board;
 
     use super::{
-        CELLS, LINES_BYTES_MAX, Leaves, LinePages, PAGES, PAGES_OF_LOG, PagesOfLog, TRACES, Trace,
+        CELLS, EntryStore, LINES_BYTES_MAX, LinePages, PAGES, PAGES_OF_LOG, PagesOfLog, TRACES, Trace,
         UnwrittenLines, entries, inside, lines,
     };
 
@@ -362,13 +362,13 @@ mod tests {
     fn entries_left() -> io::Result<()> {
         let board = board()?;
         let mut noted = UnwrittenLines::of_entries(Arc::clone(&board), 1);
-        Leaves::push(&mut noted, b"an entry\nof two lines\n");
-        Leaves::push(&mut noted, b"another\n");
+        EntryStore::push(&mut noted, b"an entry\nof two lines\n");
+        EntryStore::push(&mut noted, b"another\n");
 
         assert_eq!(b"an entry\nof two lines\nanother\n", &entries(&board.cells()[1..])[..]);
         assert!(lines(&board.cells()[1..]).is_empty() && inside(&board.cells()[1..]).is_empty());
 
-        Leaves::clear(&mut noted);
+        EntryStore::clear(&mut noted);
 
         assert!(entries(&board.cells()[1..]).is_empty());
         Ok(())

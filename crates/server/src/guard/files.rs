@@ -67,7 +67,7 @@ pub(super) enum Secrets {
 type Stamp = (u64, u64, u64, i64, i64);
 
 /// The files of a guard.
-pub(super) struct Books {
+pub(super) struct GuardFiles {
     scheme: Scheme,
     group_file: Option<PathBuf>,
     stamps: Vec<Option<Stamp>>,
@@ -76,17 +76,17 @@ pub(super) struct Books {
     pub(super) groups: Arc<Groups>,
 }
 
-impl Books {
+impl GuardFiles {
     /// Reads the files.
     pub(super) fn open(
         scheme: Scheme,
         group_file: Option<PathBuf>,
         now_ms: u64,
-    ) -> Result<Books, GuardError> {
+    ) -> Result<GuardFiles, GuardError> {
         let stamps = stamps(&scheme, group_file.as_deref());
         let secrets = read_secrets(&scheme)?;
         let groups = read_groups(group_file.as_deref())?;
-        Ok(Books { scheme, group_file, stamps, looked_ms: now_ms, secrets, groups })
+        Ok(GuardFiles { scheme, group_file, stamps, looked_ms: now_ms, secrets, groups })
     }
 
     /// Reads the files again if they have changed, and says whether they have. If they have mistakes, the former

@@ -1,4 +1,4 @@
-//! The remains of workers that are gone: their counts, the causes of their ends, and lines that they had not logged.
+//! Workers that have ended: their counts, the causes of their ends, and lines that they had not logged.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::workers::cause::Cause;
 /// leave 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
-/// The remains of all workers that are gone.
-pub(crate) struct Past {
+/// The counts and lines of all workers that have ended.
+pub(crate) struct EndedWorkers {
     counted: Sample,
     deaths: BTreeMap<Cause, u64>,
     /// The logs that have got such lines, by the keys of their destinations.
@@ -34,8 +34,8 @@ fn lost(cause: Cause, sample: &Sample, tally: &Tally) -> u64 {
     sample.get(Cell::Asking).max(inside) + others.iter().sum::<u64>()
 }
 
-impl Past {
-    /// Makes the past of a server from which no worker is gone. Lines go to these access logs; at most
+impl EndedWorkers {
+    /// Begins for a server from which no worker is gone. Lines go to these access logs; at most
     /// `queue_bytes_max` bytes wait for each.
     pub(crate) fn new(access_logs: Vec<Destination>, queue_bytes_max: usize) -> Self {
         Self {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// State of all scripts: `V` is a loaded version, `F` a version that could not be loaded.
-pub(super) struct Book<V, F> {
+pub(super) struct Registry<V, F> {
     pages: Mutex<Pages<V, F>>,
     changed: Condvar,
 }
@@ -35,19 +35,19 @@ impl<V, F> Default for Page<V, F> {
     }
 }
 
-impl<V, F> Default for Book<V, F> {
+impl<V, F> Default for Registry<V, F> {
     fn default() -> Self {
-        Book { pages: Mutex::default(), changed: Condvar::new() }
+        Registry { pages: Mutex::default(), changed: Condvar::new() }
     }
 }
 
 /// The right to load a script. When it is dropped, another thread may load it.
 pub(super) struct Turn<'b, V, F> {
-    book: &'b Book<V, F>,
+    registry: &'b Registry<V, F>,
     file: Box<[u8]>,
 }
 
-impl<V, F> Book<V, F> {
+impl<V, F> Registry<V, F> {
     fn pages(&self) -> MutexGuard<'_, Pages<V, F>> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,7 +69,7 @@ impl<V, F> Book<V, F> {
         if std::mem::replace(&mut page.is_loading, true) {
             return None;
         }
-        Some(Turn { book: self, file: file.into() })
+        Some(Turn { registry: self, file: file.into() })
     }
 
     /// Waits until nobody loads the script, or until `patience` has passed.
@@ -93,7 +93,7 @@ impl<V, F> Turn<'_, V, F> {
     /// Installs the version that answers from now on. Returns the state before, which nobody may drop while holding a
     /// lock.
     pub(super) fn succeed(self, version: Arc<V>) -> Page<V, F> {
-        let mut pages = self.book.pages();
+        let mut pages = self.registry.pages();
         let page = pages.entry(self.file.clone()).or_default();
         let now = Page { current: Some(version), failed: None, is_loading: true };
         std::mem::replace(page, now)
@@ -101,17 +101,17 @@ impl<V, F> Turn<'_, V, F> {
 
     /// Records a failed version; the version before goes on answering.
     pub(super) fn fail(self, failure: F) {
-        let mut pages = self.book.pages();
+        let mut pages = self.registry.pages();
         pages.entry(self.file.clone()).or_default().failed = Some(Arc::new(failure));
     }
 }
 
 impl<V, F> Drop for Turn<'_, V, F> {
     fn drop(&mut self) {
-        if let Some(page) = self.book.pages().get_mut(&self.file) {
+        if let Some(page) = self.registry.pages().get_mut(&self.file) {
             page.is_loading = false;
         }
-        self.book.changed.notify_all();
+        self.registry.changed.notify_all();
     }
 }
 
@@ -121,43 +121,43 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::Book;
+    use super::Registry;
 
     /// Only one thread loads at a time. The version before answers until a newer one is loaded, also after a failed
     /// one.
     #[test]
     fn versions() {
-        let book = Book::<u8, u8>::default();
-        let turn = book.begin(b"a.py").expect("nobody loads it");
-        assert!(book.begin(b"a.py").is_none());
-        assert!(book.begin(b"b.py").is_some(), "another one is loaded meanwhile");
-        assert_eq!(None, book.current(b"a.py"));
+        let registry = Registry::<u8, u8>::default();
+        let turn = registry.begin(b"a.py").expect("nobody loads it");
+        assert!(registry.begin(b"a.py").is_none());
+        assert!(registry.begin(b"b.py").is_some(), "another one is loaded meanwhile");
+        assert_eq!(None, registry.current(b"a.py"));
         turn.succeed(Arc::new(1));
-        assert_eq!(Some(1), book.current(b"a.py").as_deref().copied());
+        assert_eq!(Some(1), registry.current(b"a.py").as_deref().copied());
 
-        let turn = book.begin(b"a.py").expect("it was loaded");
-        assert_eq!(Some(1), book.current(b"a.py").as_deref().copied());
+        let turn = registry.begin(b"a.py").expect("it was loaded");
+        assert_eq!(Some(1), registry.current(b"a.py").as_deref().copied());
         turn.fail(2);
-        let page = book.page(b"a.py");
+        let page = registry.page(b"a.py");
         assert_eq!((Some(1), Some(2)), (page.current.as_deref().copied(), page.failed.as_deref().copied()));
 
-        book.begin(b"a.py").expect("it has failed").succeed(Arc::new(3));
-        assert_eq!(None, book.page(b"a.py").failed);
-        assert_eq!(Some(3), book.forget(b"a.py").as_deref().copied());
-        assert_eq!(None, book.current(b"a.py"));
+        registry.begin(b"a.py").expect("it has failed").succeed(Arc::new(3));
+        assert_eq!(None, registry.page(b"a.py").failed);
+        assert_eq!(Some(3), registry.forget(b"a.py").as_deref().copied());
+        assert_eq!(None, registry.current(b"a.py"));
     }
 
     /// Waiting threads go on when the turn is over, however it has ended; a script that is being loaded is not
     /// forgotten.
     #[test]
     fn waiting() {
-        let book = Book::<u8, u8>::default();
-        let turn = book.begin(b"a.py").expect("nobody loads it");
-        assert_eq!(None, book.forget(b"a.py"));
+        let registry = Registry::<u8, u8>::default();
+        let turn = registry.begin(b"a.py").expect("nobody loads it");
+        assert_eq!(None, registry.forget(b"a.py"));
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| {
-                while book.begin(b"a.py").is_none() {
-                    book.wait(b"a.py", Duration::from_secs(60));
+                while registry.begin(b"a.py").is_none() {
+                    registry.wait(b"a.py", Duration::from_secs(60));
                 }
             });
             drop(turn);

@@ -10,7 +10,7 @@ use crate::workers::action::{Action, Recipient};
 use crate::workers::backoff::backoff_ms;
 use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
-use crate::workers::staff::LAST_WORDS_MS;
+use crate::workers::worker_process::LAST_WORDS_MS;
 
 /// How long no other prototype is started after the first that could not import the application.
 const PAUSE_MS: u64 = 1_000;
@@ -47,7 +47,7 @@ pub(crate) struct Loss {
 
 /// All prototypes.
 #[derive(Debug)]
-pub(crate) struct Nursery {
+pub(crate) struct Prototypes {
     /// Whether workers are forked at all.
     is_used: bool,
     limits: Limits,
@@ -60,8 +60,8 @@ pub(crate) struct Nursery {
     not_before_ms: u64,
 }
 
-impl Nursery {
-    /// Makes a nursery without a prototype.
+impl Prototypes {
+    /// Begins without a prototype.
     pub(crate) fn new(is_used: bool, limits: Limits) -> Self {
         let (prototypes, dismissed) = (Vec::new(), Vec::new());
         Self { is_used, limits, prototypes, dismissed, failures: 0, not_before_ms: 0 }
@@ -229,7 +229,7 @@ impl Nursery {
 mod tests {
     use adyton_sys::child::Exit;
 
-    use super::Nursery;
+    use super::Prototypes;
     use crate::workers::action::lines;
     use crate::workers::limits::Limits;
 
@@ -259,28 +259,30 @@ mod tests {
     /// Plays a table of events and the expected actions.
     fn plays(table: &[(Event, &[&str])]) {
         let limits = Limits { startup_timeout_ms: 60_000, ..Limits::default() };
-        let (mut nursery, mut now_ms) = (Nursery::new(true, limits), 1_000_000);
+        let (mut prototypes, mut now_ms) = (Prototypes::new(true, limits), 1_000_000);
         for (at, (event, expected)) in table.iter().enumerate() {
             let (mut out, mut seen) = (Vec::new(), Vec::new());
             match *event {
                 Pass(ms) => now_ms += ms,
                 Look(newest, proven) | LookInVain(newest, proven) => {
-                    nursery.look([newest, proven], now_ms, &mut out);
-                    if nursery.wants_one(newest, true, now_ms) {
+                    prototypes.look([newest, proven], now_ms, &mut out);
+                    if prototypes.wants_one(newest, true, now_ms) {
                         seen.push(format!("start {newest}"));
                         match event {
-                            Look(..) => nursery.note_started(newest, newest, now_ms),
-                            _ => nursery.note_not_started(now_ms),
+                            Look(..) => prototypes.note_started(newest, newest, now_ms),
+                            _ => prototypes.note_not_started(now_ms),
                         }
                     }
                 }
-                Ready(pid) => nursery.note_ready(pid),
-                Doom(generation) => nursery.doom(generation, now_ms),
-                Reload => nursery.reload(now_ms),
-                DismissAll => nursery.dismiss_all(now_ms, &mut out),
-                Ends(pid, ..) if nursery.note_dismissed_end(pid) => seen.push("it was dismissed".to_owned()),
+                Ready(pid) => prototypes.note_ready(pid),
+                Doom(generation) => prototypes.doom(generation, now_ms),
+                Reload => prototypes.reload(now_ms),
+                DismissAll => prototypes.dismiss_all(now_ms, &mut out),
+                Ends(pid, ..) if prototypes.note_dismissed_end(pid) => {
+                    seen.push("it was dismissed".to_owned())
+                }
                 Ends(pid, exit, newest) => {
-                    let loss = nursery.note_end(pid, exit, false, newest, now_ms);
+                    let loss = prototypes.note_end(pid, exit, false, newest, now_ms);
                     seen.push(
                         loss.map_or_else(String::new, |loss| loss.words.unwrap_or("unneeded".to_owned())),
                     );
@@ -407,8 +409,8 @@ mod tests {
     /// Without forks there is no prototype.
     #[test]
     fn unused() {
-        let nursery = Nursery::new(false, Limits::default());
+        let prototypes = Prototypes::new(false, Limits::default());
 
-        assert!(nursery.may_fork(1) && !nursery.wants_one(1, true, u64::MAX) && nursery.is_empty());
+        assert!(prototypes.may_fork(1) && !prototypes.wants_one(1, true, u64::MAX) && prototypes.is_empty());
     }
 }

@@ -14,22 +14,22 @@ static ANSWERED: AtomicI32 = AtomicI32::new(-1);
 /// The former handler of the signal, a `fn(c_int)`; 0 if there was none.
 static FORMER: AtomicUsize = AtomicUsize::new(0);
 
-/// A signal to single threads. When [`Knock::send`] returns, the former handler has run to its end in the thread.
+/// A signal to single threads. When [`ThreadSignal::send`] returns, the former handler has run to its end in the thread.
 #[derive(Debug)]
-pub struct Knock {
+pub struct ThreadSignal {
     signal: i32,
     answered: Wake,
 }
 
-impl Knock {
+impl ThreadSignal {
     /// Puts a handler over the present one of a signal, which must be a plain one (without `SA_SIGINFO`). The handler
     /// stays as long as the process lives. System calls that it interrupts are restarted where possible (`SA_RESTART`),
     /// whatever flags the former handler was registered with.
     ///
     /// # Errors
     ///
-    /// `ResourceBusy` if this process already has a knock; else errors of sigaction(2).
-    pub fn over(signal: i32) -> io::Result<Knock> {
+    /// `ResourceBusy` if this process already has such a signal; else errors of sigaction(2).
+    pub fn over(signal: i32) -> io::Result<ThreadSignal> {
         let answered = Wake::new()?;
         if ANSWERED.compare_exchange(-1, answered.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
             return Err(io::ErrorKind::ResourceBusy.into());
@@ -39,7 +39,7 @@ impl Knock {
         if is_plain && ![libc::SIG_DFL, libc::SIG_IGN].contains(&former.sa_sigaction) {
             FORMER.store(former.sa_sigaction, Ordering::SeqCst);
         }
-        Ok(Knock { signal, answered })
+        Ok(ThreadSignal { signal, answered })
     }
 
     /// Sends a thread the signal, and waits until its handlers have run: `false` if that takes longer than `patience`.
@@ -89,7 +89,7 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use super::Knock;
+    use super::ThreadSignal;
 
     static COUNTED: AtomicU32 = AtomicU32::new(0);
 
@@ -104,7 +104,7 @@ mod tests {
         let count: extern "C" fn(libc::c_int) = count;
         // SAFETY: the handler does nothing but count.
         unsafe { libc::signal(signal, count as libc::sighandler_t) };
-        let knock = Knock::over(signal).expect("no other test takes one");
+        let thread_signal = ThreadSignal::over(signal).expect("no other test takes one");
         let (ended, end) = mpsc::channel::<()>();
         let (said, says) = mpsc::channel();
         let waiting = thread::spawn(move || {
@@ -115,11 +115,11 @@ mod tests {
         let id = says.recv().expect("it says who it is");
         for number in 1..=100 {
             // SAFETY: the thread is joined below.
-            assert!(unsafe { knock.send(id, Duration::from_secs(60)) }.expect("it lives"));
+            assert!(unsafe { thread_signal.send(id, Duration::from_secs(60)) }.expect("it lives"));
             assert_eq!(number, COUNTED.load(Ordering::SeqCst), "what handled it before has run");
         }
         drop(ended);
         assert!(waiting.join().expect("it ends well"));
-        assert!(Knock::over(signal).is_err(), "there is one");
+        assert!(ThreadSignal::over(signal).is_err(), "there is one");
     }
 }

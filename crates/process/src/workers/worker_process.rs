@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::workers::action::{Action, Id, Recipient};
 use crate::workers::cause::{Cause, Known, Reason, cause};
 use crate::workers::limits::Limits;
-use crate::workers::pulse::Pulse;
+use crate::workers::pulse::{Heart, Pulse};
 
 /// How much longer a worker that does not end in time gets, to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
@@ -437,10 +437,10 @@ impl WorkerProcess {
         }
     }
 
-    /// Takes note of the worker's signs of life: how many there were, and its ailment.
+    /// Takes note of the worker's signs of life.
     pub(crate) fn hear_pulse(
         &mut self,
-        (beats, ailment): (u64, Ailment),
+        heart: Heart,
         elapsed_ms: u64,
         limits: &Limits,
         now_ms: u64,
@@ -449,8 +449,8 @@ impl WorkerProcess {
         if self.state != State::Serving {
             return;
         }
-        let changed = self.pulse.look(beats, elapsed_ms, limits);
-        let (number, process, ailment) = (self.number, self.process(), in_words(ailment));
+        let changed = self.pulse.look(heart.beats, elapsed_ms, limits);
+        let (number, process, ailment) = (self.number, self.process(), in_words(heart.ailment));
         let seconds = self.pulse.silent_ms / 1000;
         match (changed, self.pulse.is_silent) {
             (true, true) => out.push(Action::Log(

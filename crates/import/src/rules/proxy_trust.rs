@@ -4,7 +4,7 @@ use crate::model::{Draft, Place, Route, Site, shown};
 
 /// The result for trust in proxies, for sites with rules about addresses.
 #[derive(Clone, Debug)]
-pub(crate) enum Believed {
+pub(crate) enum ProxyTrust {
     /// The source does not mention it.
     Unsaid,
     /// Proxies are trusted as in the source.
@@ -21,13 +21,13 @@ pub(crate) enum Believed {
     Lost(Place, String, &'static str),
 }
 
-impl Believed {
+impl ProxyTrust {
     /// Has a route refuse everybody if its rules would see other addresses than in the source.
     pub(crate) fn guard(&self, site: &mut Site, draft: &mut Draft) {
         let (place, what, why, is_all) = match self {
-            Believed::Unsaid | Believed::Carried => return,
-            Believed::Lost(place, what, why) => (place, what, *why, true),
-            Believed::Less { place, what, why, is_of_private } => (place, what, *why, !is_of_private),
+            ProxyTrust::Unsaid | ProxyTrust::Carried => return,
+            ProxyTrust::Lost(place, what, why) => (place, what, *why, true),
+            ProxyTrust::Less { place, what, why, is_of_private } => (place, what, *why, !is_of_private),
         };
         let mut opens = false;
         for route in site.routes.iter_mut().filter(|route| sees(route, is_all)) {
@@ -36,7 +36,7 @@ impl Believed {
         }
         if opens {
             draft.open(place, what, &format!("{why}; allow and deny would see another address"));
-        } else if matches!(self, Believed::Lost(..)) {
+        } else if matches!(self, ProxyTrust::Lost(..)) {
             draft.lose(place, what, why);
         }
     }
