@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::settings::around::everybody;
+use crate::rows::access::everybody;
 use crate::settings::may_set::MaySet;
 use crate::settings::said::{Fault, SaidAt};
 use crate::settings::typed::{Auth, Settings, SiteAction, SiteRoute, Sites};

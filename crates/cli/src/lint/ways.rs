@@ -3,7 +3,7 @@
 
 use adyton_route::{PathPattern, When};
 
-use crate::settings::around::everybody;
+use crate::rows::access::everybody;
 use crate::settings::said::Fault;
 use crate::settings::typed::{Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::{ACTIONS, MATCHING, conditions, written};

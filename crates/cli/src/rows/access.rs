@@ -1,7 +1,8 @@
 //! Clients that may use a site: names and passwords, and addresses.
 
+use adyton_route::Networks;
+
 use crate::rows::files::field_value;
-use crate::settings::around::{allowed, denied};
 use crate::settings::row::{Kind, Row, Scope};
 use crate::settings::typed::Auth;
 use crate::settings::units::Unit;
@@ -237,4 +238,43 @@ fn names(text: &str) -> Result<Vec<String>, String> {
     } else {
         Ok(names)
     }
+}
+
+/// Returns the networks of every client, wherever it comes from.
+pub(crate) fn everybody() -> Networks {
+    let mut networks = Networks::default();
+    for range in EVERYBODY {
+        let added = networks.add(range);
+        debug_assert_eq!(Ok(()), added, "a range is right");
+    }
+    networks
+}
+
+/// Networks of every client; an IPv4 address counts as an IPv6 address, too.
+const EVERYBODY: [&str; 2] = ["::/0", "unix"];
+
+/// Reads a range of clients that are let in.
+fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of clients that are kept out.
+fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" if networks.is_empty() => Ok(()),
+        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of addresses into others.
+pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
+    networks.add(text).map_err(|error| error.to_string())
 }

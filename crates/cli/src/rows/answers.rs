@@ -1,6 +1,7 @@
 //! Changes to answers, whatever action gives them.
 
-use crate::settings::around::{changed_field, put_field};
+use adyton_route::HeadEdits;
+
 use crate::settings::row::{Kind, Row, Scope};
 
 const GROUP: Row = Row { group: "Answers", scope: Scope::Route, ..Row::EMPTY };
@@ -109,3 +110,16 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
 ];
+
+/// Reads `NAME=VALUE`, a field that an answer may be given.
+fn put_field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, or a table of them")?;
+    HeadEdits::default().add(name, value)?;
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Reads the name of a field that may be taken out of an answer.
+fn changed_field(name: &str) -> Result<String, String> {
+    HeadEdits::default().remove(name)?;
+    Ok(name.to_owned())
+}

@@ -1,6 +1,6 @@
 //! The table of all settings, one file for each group.
 
-mod access;
+pub(crate) mod access;
 mod answers;
 mod application;
 mod caching;

@@ -2,6 +2,7 @@
 
 use adyton_route::{Admission, HeadEdits, Networks};
 
+use crate::rows::access::everybody;
 use crate::settings::may_set::MaySet;
 use crate::settings::typed::Settings;
 
@@ -87,56 +88,4 @@ const CACHE_CONTROL: &str = "Cache-Control";
 
 fn is_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
-}
-
-/// Returns the networks of every client, wherever it comes from.
-pub(crate) fn everybody() -> Networks {
-    let mut networks = Networks::default();
-    for range in EVERYBODY {
-        let added = networks.add(range);
-        debug_assert_eq!(Ok(()), added, "a range is right");
-    }
-    networks
-}
-
-/// Networks of every client; an IPv4 address counts as an IPv6 address, too.
-const EVERYBODY: [&str; 2] = ["::/0", "unix"];
-
-/// Reads a range of clients that are let in.
-pub(crate) fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
-    match text {
-        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
-        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
-        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
-        _ => network(networks, text),
-    }
-}
-
-/// Reads a range of clients that are kept out.
-pub(crate) fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
-    match text {
-        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
-        "none" if networks.is_empty() => Ok(()),
-        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
-        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
-        _ => network(networks, text),
-    }
-}
-
-/// Reads a range of addresses into others.
-pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
-    networks.add(text).map_err(|error| error.to_string())
-}
-
-/// Reads `NAME=VALUE`, a field that an answer may be given.
-pub(crate) fn put_field(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, or a table of them")?;
-    HeadEdits::default().add(name, value)?;
-    Ok((name.to_owned(), value.trim().to_owned()))
-}
-
-/// Reads the name of a field that may be taken out of an answer.
-pub(crate) fn changed_field(name: &str) -> Result<String, String> {
-    HeadEdits::default().remove(name)?;
-    Ok(name.to_owned())
 }

@@ -5,7 +5,7 @@ use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, Wa
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
-use crate::settings::around::network;
+use crate::rows::access::network;
 use crate::settings::bind::Bind;
 use crate::settings::row::{Kind, Row, switch};
 use crate::settings::typed::Mount;
