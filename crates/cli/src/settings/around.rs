@@ -10,11 +10,11 @@ impl Settings {
     /// Returns which clients are let in.
     pub fn admission(&self) -> Admission {
         // An `allow` of everybody needs no comparison, unless addresses may replace a password.
-        let is_all = !self.auth_satisfy_any && self.allow == everybody();
+        let is_all = !self.access.auth_satisfy_any && self.access.allow == everybody();
         Admission {
-            allow: if is_all { Networks::default() } else { self.allow.clone() },
-            deny: self.deny.clone(),
-            replaces_password: self.auth_satisfy_any,
+            allow: if is_all { Networks::default() } else { self.access.allow.clone() },
+            deny: self.access.deny.clone(),
+            replaces_password: self.access.auth_satisfy_any,
         }
     }
 
@@ -22,14 +22,19 @@ impl Settings {
     pub fn head_edits(&self) -> HeadEdits {
         let mut edits = HeadEdits::default();
         let last = |(at, (name, _)): &(usize, &(String, String))| {
-            !self.headers[at + 1..].iter().any(|(other, _)| is_name(other, name))
+            !self.answers.headers[at + 1..].iter().any(|(other, _)| is_name(other, name))
         };
-        let cache_control = self.cache_control.as_deref().map(|value| (CACHE_CONTROL, value));
-        let replaced =
-            self.headers.iter().enumerate().filter(last).map(|(_, (name, value))| (&**name, &**value));
+        let cache_control = self.answers.cache_control.as_deref().map(|value| (CACHE_CONTROL, value));
+        let replaced = self
+            .answers
+            .headers
+            .iter()
+            .enumerate()
+            .filter(last)
+            .map(|(_, (name, value))| (&**name, &**value));
         let replaced: Vec<(&str, &str)> = replaced.chain(cache_control).collect();
-        let added = self.add_headers.iter().map(|(name, value)| (&**name, &**value));
-        let removed = self.remove_headers.iter().map(String::as_str);
+        let added = self.answers.add_headers.iter().map(|(name, value)| (&**name, &**value));
+        let removed = self.answers.remove_headers.iter().map(String::as_str);
         let mut changes: Vec<Result<(), &str>> =
             removed.chain(replaced.iter().map(|(name, _)| *name)).map(|name| edits.remove(name)).collect();
         changes.extend(replaced.iter().copied().chain(added).map(|(name, value)| edits.add(name, value)));
@@ -40,26 +45,24 @@ impl Settings {
     /// Returns these settings for a table inside that mentions the keys `names`, without the values that the table
     /// replaces.
     pub(crate) fn for_table(&self, names: &[&str]) -> Settings {
-        let mut inside = Settings {
-            headers: Vec::new(),
-            add_headers: Vec::new(),
-            remove_headers: Vec::new(),
-            ..self.clone()
-        };
+        let mut inside = self.clone();
+        inside.answers.headers = Vec::new();
+        inside.answers.add_headers = Vec::new();
+        inside.answers.remove_headers = Vec::new();
         if names.contains(&"allow") {
-            inside.allow = Networks::default();
+            inside.access.allow = Networks::default();
         }
         if names.contains(&"deny") {
-            inside.deny = Networks::default();
+            inside.access.deny = Networks::default();
         }
         if names.contains(&"may-set") {
-            inside.may_set = MaySet::default();
+            inside.files.may_set = MaySet::default();
         }
         if names.contains(&"htaccess") {
-            inside.htaccess = MaySet::default();
+            inside.files.htaccess = MaySet::default();
         }
         if names.contains(&"htaccess-names") {
-            inside.htaccess_names = Vec::new();
+            inside.files.htaccess_names = Vec::new();
         }
         inside
     }
@@ -68,19 +71,19 @@ impl Settings {
     pub(crate) fn end_table(&mut self, around: &Settings, names: &[&str]) {
         let sets_caching = names.contains(&"cache-control");
         let says = |name: &str| {
-            self.headers.iter().any(|(own, _)| is_name(own, name))
-                || self.remove_headers.iter().any(|own| is_name(own, name))
+            self.answers.headers.iter().any(|(own, _)| is_name(own, name))
+                || self.answers.remove_headers.iter().any(|own| is_name(own, name))
                 || sets_caching && is_name(name, CACHE_CONTROL)
         };
         let is_left = |field: &&(String, String)| !says(&field.0);
-        let headers: Vec<_> = around.headers.iter().filter(is_left).cloned().collect();
-        let added: Vec<_> = around.add_headers.iter().filter(is_left).cloned().collect();
+        let headers: Vec<_> = around.answers.headers.iter().filter(is_left).cloned().collect();
+        let added: Vec<_> = around.answers.add_headers.iter().filter(is_left).cloned().collect();
         if !sets_caching && says(CACHE_CONTROL) {
-            self.cache_control = None;
+            self.answers.cache_control = None;
         }
-        self.headers.splice(0..0, headers);
-        self.add_headers.splice(0..0, added);
-        self.remove_headers.splice(0..0, around.remove_headers.iter().cloned());
+        self.answers.headers.splice(0..0, headers);
+        self.answers.add_headers.splice(0..0, added);
+        self.answers.remove_headers.splice(0..0, around.answers.remove_headers.iter().cloned());
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::settings::typed::Settings;
 use crate::settings::units::Unit;
 
 /// One setting: everything that the command line, the environment, the help, the reference page and the tests know
 /// about it. `S` is where the value is stored: the settings of the server, or of another command.
 #[derive(Debug)]
-pub struct Row<S: 'static = Settings> {
+pub struct Row<S: 'static> {
     /// The name, in lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
     pub name: &'static str,
     /// The letter of the short flag, for the few that are typed every day.
@@ -33,6 +32,19 @@ pub struct Row<S: 'static = Settings> {
     pub detail: &'static str,
 }
 
+/// A struct of settings that belong together, and their rows. A file of `rows/` holds all about its settings: fields, rows,
+/// and the types of values. `S` has the section as a part.
+pub(crate) trait Section<S: 'static> {
+    /// The heading in the help and in the reference.
+    const HEADING: &'static str;
+    /// The scope of rows that do not say theirs.
+    const SCOPE: Scope = Scope::Server;
+    /// The row whose fields others leave out.
+    const ROW: Row<S> = Row { group: Self::HEADING, scope: Self::SCOPE, ..Row::EMPTY };
+    /// The rows, in the order of the help.
+    const ROWS: &'static [Row<S>];
+}
+
 /// Tables of a file of sites that may have a setting: this kind of table, and those around it, for all that is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -46,7 +58,7 @@ pub enum Scope {
 
 /// How a value is written and checked; each kind holds the setter of a field.
 #[derive(Debug)]
-pub enum Kind<S: 'static = Settings> {
+pub enum Kind<S: 'static> {
     /// A number with a unit, in a range that includes both ends.
     Number {
         /// How the number is written.
