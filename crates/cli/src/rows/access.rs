@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use adyton_route::Networks;
 
 use crate::rows::files::field_value;
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Clients that may use a site.
@@ -35,7 +35,7 @@ pub struct Access {
     pub auth_satisfy_any: bool,
 }
 
-impl<S: AsMut<Access> + 'static> Section<S> for Access {
+impl<S: Has<Access>> Section<S> for Access {
     const HEADING: &'static str = "Access";
     const SCOPE: Scope = Scope::Route;
 
@@ -159,6 +159,7 @@ impl<S: AsMut<Access> + 'static> Section<S> for Access {
             detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
                      file, the list of a route counts in place of that of its site, and that one in place of the server's; `all` lets \
                      all in again.",
+            clear: Some(|settings| settings.as_mut().allow = Networks::default()),
             ..Self::ROW
         },
         Row {
@@ -172,6 +173,7 @@ impl<S: AsMut<Access> + 'static> Section<S> for Access {
             help: "addresses of clients that are not",
             detail: "They are answered 403, even if `allow` has them. `all` are all clients. In a file, the list of a route counts in \
                      place of that of its site, as with `allow`; `none` keeps nobody out.",
+            clear: Some(|settings| settings.as_mut().deny = Networks::default()),
             ..Self::ROW
         },
         Row {

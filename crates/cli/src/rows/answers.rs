@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use adyton_route::HeadEdits;
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 
 /// Changes to answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Answers {
     pub internal_redirects: bool,
 }
 
-impl<S: AsMut<Answers> + 'static> Section<S> for Answers {
+impl<S: Has<Answers>> Section<S> for Answers {
     const HEADING: &'static str = "Answers";
     const SCOPE: Scope = Scope::Route;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 
 /// The application, and what surrounds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Application {
     pub env: Vec<(String, String)>,
 }
 
-impl<S: AsMut<Application> + 'static> Section<S> for Application {
+impl<S: Has<Application>> Section<S> for Application {
     const HEADING: &'static str = "Application";
 
     const ROWS: &'static [Row<S>] = &[

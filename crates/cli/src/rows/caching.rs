@@ -1,6 +1,6 @@
 //! Which answers are kept for other clients, and for how long.
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// The longest time; more than a year is a mistake.
@@ -16,7 +16,7 @@ pub struct Caching {
     pub cache_memory_max: u64,
 }
 
-impl<S: AsMut<Caching> + 'static> Section<S> for Caching {
+impl<S: Has<Caching>> Section<S> for Caching {
     const HEADING: &'static str = "Cache";
 
     const ROWS: &'static [Row<S>] = &[

@@ -2,7 +2,7 @@
 
 use adyton_compress::{CODINGS, Coding};
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Answers that are compressed on their way.
@@ -16,7 +16,7 @@ pub struct Compression {
     pub compress_memory_max: u64,
 }
 
-impl<S: AsMut<Compression> + 'static> Section<S> for Compression {
+impl<S: Has<Compression>> Section<S> for Compression {
     const HEADING: &'static str = "Compression";
 
     const ROWS: &'static [Row<S>] = &[

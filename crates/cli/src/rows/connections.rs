@@ -1,6 +1,6 @@
 //! How many connections there may be, and how long each is used.
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// How many connections there may be, and how long each is used.
@@ -17,7 +17,7 @@ pub struct Connections {
     pub drain_bytes_max: u64,
 }
 
-impl<S: AsMut<Connections> + 'static> Section<S> for Connections {
+impl<S: Has<Connections>> Section<S> for Connections {
     const HEADING: &'static str = "Connections";
 
     const ROWS: &'static [Row<S>] = &[

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::settings::may_set::MaySet;
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Static files.
@@ -31,7 +31,7 @@ pub struct Files {
     pub static_cache_file_bytes_max: u64,
 }
 
-impl<S: AsMut<Files> + 'static> Section<S> for Files {
+impl<S: Has<Files>> Section<S> for Files {
     const HEADING: &'static str = "Static files";
 
     const ROWS: &'static [Row<S>] = &[
@@ -148,6 +148,7 @@ impl<S: AsMut<Files> + 'static> Section<S> for Files {
                      all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
                      are not followed. In a file, the list of a route counts in place of that of its site; `none` lets folders say nothing.",
             scope: Scope::Route,
+            clear: Some(|settings| settings.as_mut().may_set = MaySet::default()),
             ..Self::ROW
         },
         Row {
@@ -159,6 +160,7 @@ impl<S: AsMut<Files> + 'static> Section<S> for Files {
             detail: "As `may-set`, with the same words, for files as Apache reads them. What keeps somebody out and cannot be carried \
                      over has all beneath the folder answered 500; what keeps nobody out is told in the log.",
             scope: Scope::Route,
+            clear: Some(|settings| settings.as_mut().htaccess = MaySet::default()),
             ..Self::ROW
         },
         Row {
@@ -176,6 +178,7 @@ impl<S: AsMut<Files> + 'static> Section<S> for Files {
                      in Apache. They begin with a dot, so that they are never served. In a file, the list of a route counts in place of that \
                      of its site.",
             scope: Scope::Route,
+            clear: Some(|settings| settings.as_mut().htaccess_names = Vec::new()),
             ..Self::ROW
         },
         Row {

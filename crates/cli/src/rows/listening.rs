@@ -4,7 +4,7 @@ use adyton_proxied::Trust;
 use adyton_route::Networks;
 
 use crate::settings::bind::{Bind, parse_host, parse_port};
-use crate::settings::row::{Kind, Row, Section};
+use crate::settings::row::{Has, Kind, Row, Section};
 use crate::settings::units::{Unit, octal};
 
 /// Where the server listens, and which proxies it believes.
@@ -25,7 +25,7 @@ pub struct Listening {
     pub proxy_protocol: bool,
 }
 
-impl<S: AsMut<Listening> + 'static> Section<S> for Listening {
+impl<S: Has<Listening>> Section<S> for Listening {
     const HEADING: &'static str = "Listening";
 
     const ROWS: &'static [Row<S>] = &[
@@ -45,6 +45,7 @@ impl<S: AsMut<Listening> + 'static> Section<S> for Listening {
                      namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
                      service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
                      unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
+            held: Some(|one, other| one.as_ref().bind == other.as_ref().bind),
             ..Self::ROW
         },
         Row {
@@ -91,6 +92,7 @@ impl<S: AsMut<Listening> + 'static> Section<S> for Listening {
                      of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
                      and `--control`, nor for sockets that the server has not opened itself. With `unix:@NAME`, which has no \
                      rights, it is refused.",
+            held: Some(|one, other| one.as_ref().socket_mode == other.as_ref().socket_mode),
             ..Self::ROW
         },
         Row {
@@ -107,6 +109,7 @@ impl<S: AsMut<Listening> + 'static> Section<S> for Listening {
             help: "connections that the kernel keeps waiting",
             detail: "What listen(2) is given. The kernel cuts it to `net.core.somaxconn`, which is 4096 since Linux \
                      5.4; a burst beyond it makes clients wait a second for their next try.",
+            held: Some(|one, other| one.as_ref().backlog == other.as_ref().backlog),
             ..Self::ROW
         },
         Row {

@@ -4,7 +4,7 @@ use adyton_log::Level;
 use adyton_log::sink::{Destination, SyslogAddress};
 
 use crate::settings::bind::parse_port;
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Logs.
@@ -23,7 +23,7 @@ pub struct Logging {
     pub request_id_header: Option<String>,
 }
 
-impl<S: AsMut<Logging> + 'static> Section<S> for Logging {
+impl<S: Has<Logging>> Section<S> for Logging {
     const HEADING: &'static str = "Logging";
 
     const ROWS: &'static [Row<S>] = &[
@@ -85,6 +85,7 @@ impl<S: AsMut<Logging> + 'static> Section<S> for Logging {
             detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
                      and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
                      SIGUSR1 to the server opens it again.",
+            held: Some(|one, other| one.as_ref().error_log == other.as_ref().error_log),
             ..Self::ROW
         },
         Row {
@@ -101,6 +102,7 @@ impl<S: AsMut<Logging> + 'static> Section<S> for Logging {
             detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
                      waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
                      told when the log takes lines again. 1 MiB is some 6,000 lines.",
+            held: Some(|one, other| one.as_ref().log_queue_bytes_max == other.as_ref().log_queue_bytes_max),
             ..Self::ROW
         },
         Row {
@@ -182,9 +184,9 @@ impl<S: AsMut<Logging> + 'static> Section<S> for Logging {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum AccessLogFormat {
     /// The common log format.
-    #[default]
     Common,
     /// `Common` with the referrer and the user agent.
+    #[default]
     Combined,
     /// One JSON object a line.
     Json,

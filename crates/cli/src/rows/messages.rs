@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::files::field_value;
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Limits of requests, and what is done to them and to answers.
@@ -26,7 +26,7 @@ pub struct Messages {
     pub server_header: Option<String>,
 }
 
-impl<S: AsMut<Messages> + 'static> Section<S> for Messages {
+impl<S: Has<Messages>> Section<S> for Messages {
     const HEADING: &'static str = "Requests and answers";
 
     const ROWS: &'static [Row<S>] = &[

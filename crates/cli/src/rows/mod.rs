@@ -86,3 +86,25 @@ const fn joined<const N: usize>() -> [SettingRow; N] {
     }
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+    use crate::settings::row::Kind;
+    use crate::settings::typed::Settings;
+
+    /// The type of a value of a few words says no other default than the row.
+    #[test]
+    fn words_have_one_default() {
+        const FORMS: [&str; 4] = ["access-log-format", "compress", "control", "processes"];
+        for row in ROWS {
+            if !matches!(row.kind, Kind::Choice { .. }) && !FORMS.contains(&row.name) {
+                continue;
+            }
+            let mut settings = Settings::blank();
+
+            assert_eq!(Ok(()), row.apply(&mut settings, row.default), "{}", row.name);
+            assert_eq!(Settings::blank(), settings, "{}", row.name);
+        }
+    }
+}

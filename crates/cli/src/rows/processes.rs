@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::settings::bind::Bind;
-use crate::settings::row::{Kind, Row, Section};
+use crate::settings::row::{Has, Kind, Row, Section};
 use crate::settings::units::{Unit, digits, octal};
 
 /// The longest life, a week: a longer one is for ever.
@@ -48,7 +48,7 @@ pub struct Processes {
     pub admin_hosts: Vec<String>,
 }
 
-impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
+impl<S: Has<Processes>> Section<S> for Processes {
     const HEADING: &'static str = "Processes";
 
     const ROWS: &'static [Row<S>] = &[
@@ -68,6 +68,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
                      how many, and why. A supervisor, which runs no application code, keeps the sockets and replaces \
                      workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` counts when nothing \
                      of ours is given. On a free-threaded interpreter `auto` is 1: one process uses all CPUs.",
+            held: Some(|one, other| one.as_ref().processes == other.as_ref().processes),
             ..Self::ROW
         },
         Row {
@@ -78,6 +79,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "workers at least, when little is asked; 0: all",
             detail: "One less when for a minute one less would have been enough: by its CPU time, and by its threads. With 0 \
                      there are never fewer than `--processes` says.",
+            held: Some(|one, other| one.as_ref().min_processes == other.as_ref().min_processes),
             ..Self::ROW
         },
         Row {
@@ -88,6 +90,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "workers at most, when requests wait; 0: all",
             detail: "One more when requests have waited for a thread for three seconds. With 0 there are never more than \
                      `--processes` says.",
+            held: Some(|one, other| one.as_ref().max_processes == other.as_ref().max_processes),
             ..Self::ROW
         },
         Row {
@@ -98,6 +101,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "import once, fork workers from that",
             detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
                      threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
+            held: Some(|one, other| one.as_ref().preload == other.as_ref().preload),
             ..Self::ROW
         },
         Row {
@@ -108,6 +112,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "in development: reload when a file changes",
             detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
                      development only: it is refused where other machines could connect.",
+            held: Some(|one, other| one.as_ref().reload == other.as_ref().reload),
             ..Self::ROW
         },
         Row {
@@ -119,6 +124,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             example: "reload.txt",
             help: "file whose change is a reload",
             detail: "Looked at once a second; it need not be there. For deployments that end with `touch FILE`.",
+            held: Some(|one, other| one.as_ref().touch_reload == other.as_ref().touch_reload),
             ..Self::ROW
         },
         Row {
@@ -132,6 +138,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "workers that reload at the same time",
             detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
                      others together, which is quicker and for a moment takes twice the memory; `one` does not.",
+            held: Some(|one, other| one.as_ref().reload_pace == other.as_ref().reload_pace),
             ..Self::ROW
         },
         Row {
@@ -143,6 +150,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
                      end together. It is looked at once a second, and the old worker serves on until its successor does, so \
                      it answers what comes in that time as well.",
+            held: Some(|one, other| one.as_ref().max_requests == other.as_ref().max_requests),
             ..Self::ROW
         },
         Row {
@@ -152,6 +160,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             example: "12h",
             help: "time until a worker is replaced; 0: any",
             detail: "Up to a tenth more, at random.",
+            held: Some(|one, other| one.as_ref().max_lifetime_ms == other.as_ref().max_lifetime_ms),
             ..Self::ROW
         },
         Row {
@@ -162,6 +171,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "memory of a worker that is replaced; 0: any",
             detail: "Resident memory, looked at once a second. The worker finishes what it does; `--memory-limit` is for \
                      what must not wait.",
+            held: Some(|one, other| one.as_ref().max_rss_bytes == other.as_ref().max_rss_bytes),
             ..Self::ROW
         },
         Row {
@@ -182,6 +192,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             example: "1h",
             help: "CPU time until a worker is replaced; 0: any",
             detail: "Looked at once a second.",
+            held: Some(|one, other| one.as_ref().cpu_limit_ms == other.as_ref().cpu_limit_ms),
             ..Self::ROW
         },
         Row {
@@ -245,6 +256,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             example: "5m",
             help: "until a new worker serves; 0: any",
             detail: "A worker that takes longer is made to log where it is, and ended.",
+            held: Some(|one, other| one.as_ref().startup_timeout_ms == other.as_ref().startup_timeout_ms),
             ..Self::ROW
         },
         Row {
@@ -258,6 +270,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
                      as silent, and not counted as ready. After all of this it is replaced, \
                      told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
                      0 to stop a worker with a debugger.",
+            held: Some(|one, other| one.as_ref().heartbeat_timeout_ms == other.as_ref().heartbeat_timeout_ms),
             ..Self::ROW
         },
         Row {
@@ -268,6 +281,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "from SIGTERM to the end of accepting",
             detail: "`/readyz` fails at once, and everything is served until this has passed: the time that a load balancer \
                      needs to take notice.",
+            held: Some(|one, other| one.as_ref().drain_delay_ms == other.as_ref().drain_delay_ms),
             ..Self::ROW
         },
         Row {
@@ -290,6 +304,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
                      `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users. \
                      Where it cannot be made, the server says so and serves without it.",
+            held: Some(|one, other| one.as_ref().control == other.as_ref().control),
             ..Self::ROW
         },
         Row {
@@ -306,6 +321,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "where /livez, /readyz and /metrics are",
             detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
                      address that other machines can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
+            held: Some(|one, other| one.as_ref().admin == other.as_ref().admin),
             ..Self::ROW
         },
         Row {
@@ -319,6 +335,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
                      digits and signs, such as `openssl rand -hex 16` makes. On the command line other users of this machine see it: \
                      give it as a variable.",
+            held: Some(|one, other| one.as_ref().admin_token == other.as_ref().admin_token),
             ..Self::ROW
         },
         Row {
@@ -334,6 +351,7 @@ impl<S: AsMut<Processes> + 'static> Section<S> for Processes {
             help: "further names under which --admin may be asked",
             detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in `Host`, so that no page \
                      that a browser on this machine shows can ask by a name of its own (DNS rebinding). Probes are answered by any.",
+            held: Some(|one, other| one.as_ref().admin_hosts == other.as_ref().admin_hosts),
             ..Self::ROW
         },
     ];
@@ -365,9 +383,9 @@ pub enum Pace {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Control {
     /// Nowhere.
-    #[default]
     Off,
     /// At a path that is made of the process's number.
+    #[default]
     Auto,
     /// At this path.
     Path(PathBuf),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// CGI scripts.
@@ -22,7 +22,7 @@ pub struct CgiScripts {
     pub cgi_interpreters: Vec<PathBuf>,
 }
 
-impl<S: AsMut<CgiScripts> + 'static> Section<S> for CgiScripts {
+impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
     const HEADING: &'static str = "CGI scripts";
 
     const ROWS: &'static [Row<S>] = &[

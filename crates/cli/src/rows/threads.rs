@@ -1,6 +1,6 @@
 //! Threads inside the application, and what happens when there are too few.
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// Threads inside the application, and what happens when there are too few.
@@ -21,7 +21,7 @@ pub struct Threads {
     pub output_bytes_max: u64,
 }
 
-impl<S: AsMut<Threads> + 'static> Section<S> for Threads {
+impl<S: Has<Threads>> Section<S> for Threads {
     const HEADING: &'static str = "Threads and overload";
 
     const ROWS: &'static [Row<S>] = &[

@@ -1,6 +1,6 @@
 //! Timeouts: how long the server waits, and for what.
 
-use crate::settings::row::{Kind, Row, Scope, Section};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
 /// The longest wait; a longer one is a mistake in the unit.
@@ -27,7 +27,7 @@ pub struct Timeouts {
     pub graceful_timeout_ms: u64,
 }
 
-impl<S: AsMut<Timeouts> + 'static> Section<S> for Timeouts {
+impl<S: Has<Timeouts>> Section<S> for Timeouts {
     const HEADING: &'static str = "Timeouts";
 
     const ROWS: &'static [Row<S>] = &[
@@ -142,6 +142,7 @@ impl<S: AsMut<Timeouts> + 'static> Section<S> for Timeouts {
             help: "for running requests when told to stop",
             detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; what is left \
                      after this is cut. A second signal does not wait.",
+            held: Some(|one, other| one.as_ref().graceful_timeout_ms == other.as_ref().graceful_timeout_ms),
             ..Self::ROW
         },
     ];

@@ -2,8 +2,8 @@
 
 use adyton_route::{Admission, HeadEdits, Networks};
 
+use crate::rows::ROWS;
 use crate::rows::access::everybody;
-use crate::settings::may_set::MaySet;
 use crate::settings::typed::Settings;
 
 impl Settings {
@@ -49,20 +49,10 @@ impl Settings {
         inside.answers.headers = Vec::new();
         inside.answers.add_headers = Vec::new();
         inside.answers.remove_headers = Vec::new();
-        if names.contains(&"allow") {
-            inside.access.allow = Networks::default();
-        }
-        if names.contains(&"deny") {
-            inside.access.deny = Networks::default();
-        }
-        if names.contains(&"may-set") {
-            inside.files.may_set = MaySet::default();
-        }
-        if names.contains(&"htaccess") {
-            inside.files.htaccess = MaySet::default();
-        }
-        if names.contains(&"htaccess-names") {
-            inside.files.htaccess_names = Vec::new();
+        for row in ROWS.iter().filter(|row| names.contains(&row.name)) {
+            if let Some(clear) = row.clear {
+                clear(&mut inside);
+            }
         }
         inside
     }

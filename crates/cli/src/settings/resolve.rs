@@ -113,7 +113,7 @@ pub(crate) fn resolve(
 ) -> Result<Settings, Failure> {
     let file = target.filter(|target| sites::is_file(target));
     let file = file.map(|file| SitesFile::read(&given, file, environment, handed)).transpose()?;
-    let mut settings = Settings::default();
+    let mut settings = Settings::blank();
     let server = file.as_ref().map(|file| &file.document.server);
     let mut chosen = choose(given, environment, server)?;
     if let Some(file) = &file {
@@ -517,42 +517,8 @@ pub fn absent_folders(settings: &Settings) -> Vec<String> {
 
 /// Returns the settings that differ, and that count only when the supervisor's program is started anew.
 pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
-    type Look = fn(&Settings, &Settings) -> bool;
-    const HELD: &[(&str, Look)] = &[
-        ("bind", |one, other| one.listening.bind == other.listening.bind),
-        ("socket-mode", |one, other| one.listening.socket_mode == other.listening.socket_mode),
-        ("backlog", |one, other| one.listening.backlog == other.listening.backlog),
-        ("processes", |one, other| one.processes.processes == other.processes.processes),
-        ("min-processes", |one, other| one.processes.min_processes == other.processes.min_processes),
-        ("max-processes", |one, other| one.processes.max_processes == other.processes.max_processes),
-        ("preload", |one, other| one.processes.preload == other.processes.preload),
-        ("reload", |one, other| one.processes.reload == other.processes.reload),
-        ("touch-reload", |one, other| one.processes.touch_reload == other.processes.touch_reload),
-        ("reload-pace", |one, other| one.processes.reload_pace == other.processes.reload_pace),
-        ("max-requests", |one, other| one.processes.max_requests == other.processes.max_requests),
-        ("max-lifetime", |one, other| one.processes.max_lifetime_ms == other.processes.max_lifetime_ms),
-        ("max-rss", |one, other| one.processes.max_rss_bytes == other.processes.max_rss_bytes),
-        ("cpu-limit", |one, other| one.processes.cpu_limit_ms == other.processes.cpu_limit_ms),
-        ("startup-timeout", |one, other| {
-            one.processes.startup_timeout_ms == other.processes.startup_timeout_ms
-        }),
-        ("heartbeat-timeout", |one, other| {
-            one.processes.heartbeat_timeout_ms == other.processes.heartbeat_timeout_ms
-        }),
-        ("graceful-timeout", |one, other| {
-            one.timeouts.graceful_timeout_ms == other.timeouts.graceful_timeout_ms
-        }),
-        ("drain-delay", |one, other| one.processes.drain_delay_ms == other.processes.drain_delay_ms),
-        ("control", |one, other| one.processes.control == other.processes.control),
-        ("admin", |one, other| one.processes.admin == other.processes.admin),
-        ("admin-token", |one, other| one.processes.admin_token == other.processes.admin_token),
-        ("admin-hosts", |one, other| one.processes.admin_hosts == other.processes.admin_hosts),
-        ("error-log", |one, other| one.logging.error_log == other.logging.error_log),
-        ("log-queue-bytes-max", |one, other| {
-            one.logging.log_queue_bytes_max == other.logging.log_queue_bytes_max
-        }),
-    ];
-    HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
+    let differs = |row: &&SettingRow| row.held.is_some_and(|is_same| !is_same(before, now));
+    ROWS.iter().filter(differs).map(|row| row.name).collect()
 }
 
 /// Checks that a page for missing files exists in one of the folders at least.

@@ -26,14 +26,23 @@ pub struct Row<S: 'static> {
     pub ambient: Option<&'static str>,
     /// The narrowest table of a file of sites that it may stand in.
     pub scope: Scope,
+    /// For a setting that counts only when the supervisor's program is started anew: whether both have the same value.
+    pub held: Option<fn(&S, &S) -> bool>,
+    /// For a list that a table of a file has in the place of that of the table around: empties it.
+    pub clear: Option<fn(&mut S)>,
     /// One line without a full stop, so short that its line of the short help fits into 100 columns.
     pub help: &'static str,
     /// The purpose, the cost, and the reason for the default.
     pub detail: &'static str,
 }
 
+/// Settings that have a section as a part.
+pub(crate) trait Has<P>: AsRef<P> + AsMut<P> + 'static {}
+
+impl<S: AsRef<P> + AsMut<P> + 'static, P> Has<P> for S {}
+
 /// A struct of settings that belong together, and their rows. A file of `rows/` holds all about its settings: fields, rows,
-/// and the types of values. `S` has the section as a part.
+/// and the types of values. `S` has the section as a part; a section's own `Default` is blank.
 pub(crate) trait Section<S: 'static> {
     /// The heading in the help and in the reference.
     const HEADING: &'static str;
@@ -130,6 +139,8 @@ impl<S> Row<S> {
         repeatable: false,
         ambient: None,
         scope: Scope::Server,
+        held: None,
+        clear: None,
         help: "",
         detail: "",
     };

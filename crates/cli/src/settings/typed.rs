@@ -27,9 +27,9 @@ use crate::settings::said::{SaidAt, Sayings};
 /// Every setting, checked: a section for each file of rows.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
-/// the name; `_max` and `_min` include the value itself. `Settings::default()` is only the start that the rows then
-/// fill: its values are never used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and each
+/// row fills its field.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The target, as typed; `None` when a program hands over its application, or only files are served.
     pub target: Option<String>,
@@ -72,10 +72,29 @@ pub struct Settings {
     pub timeouts: Timeouts,
 }
 
-/// Lets the rows of each section find it.
+/// Makes blank settings, and lets the rows of each section find it.
 macro_rules! sections {
     ($($name:ident: $section:ty,)*) => {
-        $(impl AsMut<$section> for Settings {
+        impl Settings {
+            /// Returns settings in which every field is empty, before a row has filled it.
+            pub(crate) fn blank() -> Settings {
+                Settings {
+                    target: None,
+                    located: None,
+                    sites: None,
+                    sayings: Sayings::default(),
+                    processes_source: String::new(),
+                    $($name: <$section>::default(),)*
+                }
+            }
+        }
+        $(impl AsRef<$section> for Settings {
+            fn as_ref(&self) -> &$section {
+                &self.$name
+            }
+        }
+
+        impl AsMut<$section> for Settings {
             fn as_mut(&mut self) -> &mut $section {
                 &mut self.$name
             }
