@@ -11,7 +11,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use adyton_cli::{AccessLogFormat, Bind, Settings, StaticMount, Unit};
+use adyton_cli::{AccessLogFormat, Bind, Messages, StaticMount, Unit};
 use adyton_log::sink::{Destination, SyslogAddress};
 use common::{refusal, serve};
 
@@ -143,7 +143,7 @@ fn numbers_are_shown_as_they_are_read() {
 
 #[test]
 fn switches_have_many_words_and_stand_alone() {
-    let is_on = |flag: &str| serve(&[flag], &[]).unwrap().factory;
+    let is_on = |flag: &str| serve(&[flag], &[]).unwrap().application.factory;
     for word in ["on", "ON", "true", "True", "yes", "1"] {
         assert!(is_on(&format!("--factory={word}")), "{word}");
     }
@@ -200,7 +200,7 @@ fn texts_are_checked_where_they_are_used_as_they_are() {
 
 #[test]
 fn logs_have_names_and_atoms() {
-    let log = |value: &str| serve(&["--access-log", value], &[]).unwrap().access_log;
+    let log = |value: &str| serve(&["--access-log", value], &[]).unwrap().logging.access_log;
     assert_eq!(log("off"), None);
     assert_eq!(log("-"), Some(Destination::Standard));
     assert_eq!(log("./off"), Some(Destination::File("./off".into())));
@@ -211,7 +211,7 @@ fn logs_have_names_and_atoms() {
         Some(Destination::Syslog(SyslogAddress::Remote("[::1]:514".to_owned())))
     );
 
-    let format = |value: &str| serve(&["--access-log-format", value], &[]).unwrap().access_log_format;
+    let format = |value: &str| serve(&["--access-log-format", value], &[]).unwrap().logging.access_log_format;
     assert_eq!(format("json").atoms(), None);
     assert!(format("combined").atoms().unwrap().starts_with(format("common").atoms().unwrap()));
     assert_eq!(format("%h %D"), AccessLogFormat::Atoms("%h %D".to_owned()));
@@ -219,11 +219,11 @@ fn logs_have_names_and_atoms() {
 
 #[test]
 fn the_defaults_are_those_of_the_rules() {
-    let Settings { request_line_bytes_max, header_bytes_max, header_fields_max, body_bytes_max, .. } =
-        serve(&[], &[]).unwrap();
+    let Messages { request_line_bytes_max, header_bytes_max, header_fields_max, body_bytes_max, .. } =
+        serve(&[], &[]).unwrap().messages;
 
     assert_eq!((request_line_bytes_max, header_bytes_max, header_fields_max), (8192, 65536, 100));
     assert_eq!(body_bytes_max, 104_857_600);
-    assert_eq!(serve(&[], &[]).unwrap().server_header.as_deref(), Some("adyton"));
-    assert_eq!(serve(&["--server-header", "off"], &[]).unwrap().server_header, None);
+    assert_eq!(serve(&[], &[]).unwrap().messages.server_header.as_deref(), Some("adyton"));
+    assert_eq!(serve(&["--server-header", "off"], &[]).unwrap().messages.server_header, None);
 }

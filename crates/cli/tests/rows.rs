@@ -11,7 +11,7 @@ mod common;
 
 use std::collections::{BTreeMap, HashSet};
 
-use adyton_cli::{Kind, ROWS, Row, Settings};
+use adyton_cli::{Kind, ROWS, SettingRow, Settings};
 use common::{keywords, refusal, serve};
 
 #[test]
@@ -130,7 +130,7 @@ fn defaults() -> Settings {
     serve(&[], &[]).unwrap()
 }
 
-fn with_flag(row: &Row) -> Settings {
+fn with_flag(row: &SettingRow) -> Settings {
     if row.is_switch() {
         return serve(&[&format!("{}={}", row.flag(), row.example)], &[]).unwrap();
     }
@@ -142,8 +142,8 @@ fn fields(settings: &Settings) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     let mut name = String::new();
     for line in format!("{settings:#?}").lines() {
-        let field =
-            line.strip_prefix("    ").filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+        let in_section = line.strip_prefix("    ").map(|rest| rest.strip_prefix("    ").unwrap_or(rest));
+        let field = in_section.filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
         let value = match field.and_then(|rest| rest.split_once(": ")) {
             Some((field, value)) => {
                 field.clone_into(&mut name);

@@ -616,9 +616,9 @@ fn settings_are_inherited() {
     let sites = read(text).expect("it is right").sites;
     let (first, second) = (&sites[0], &sites[1]);
 
-    assert_eq!([1024, 5], [first.settings.body_bytes_max, second.settings.body_bytes_max]);
-    assert_eq!([true, false], [0, 1].map(|route| first.routes[route].settings.static_listing));
-    assert_eq!([3, 3], [first, second].map(|site| site.settings.threads));
+    assert_eq!([1024, 5], [first.settings.messages.body_bytes_max, second.settings.messages.body_bytes_max]);
+    assert_eq!([true, false], [0, 1].map(|route| first.routes[route].settings.files.static_listing));
+    assert_eq!([3, 3], [first, second].map(|site| site.settings.threads.threads));
     assert_eq!([5, 12], [first, second].map(|site| site.line));
 }
 
@@ -662,8 +662,9 @@ fn one_is_tried_before_another() {
     let text = "[[sites]]\n[[sites.routes]]\npath = \"/a/\"\nmethods = \"GET\"\nfiles = \"src\"\nrespond = 204\n\
                 try = [\"files\", \"respond\"]\n[[sites.routes]]\nfiles = \"tests\"\ntry = \"files\"\n";
     let routes = read(text).expect("it is right").sites.remove(0).routes;
-    let found =
-        routes.iter().map(|route| (route.line, route.action.clone(), route.settings.static_fall_through));
+    let found = routes
+        .iter()
+        .map(|route| (route.line, route.action.clone(), route.settings.files.static_fall_through));
 
     assert_eq!(
         vec![

@@ -14,7 +14,8 @@ use common::{keywords, refusal, run, serve};
 
 #[test]
 fn the_flag_counts_before_the_variable_before_the_default() {
-    let backlog = |flags: &[&str], variables: &[(&str, &str)]| serve(flags, variables).unwrap().backlog;
+    let backlog =
+        |flags: &[&str], variables: &[(&str, &str)]| serve(flags, variables).unwrap().listening.backlog;
     let variable = [("ADYTON_BACKLOG", "10")];
 
     assert_eq!(backlog(&[], &[]), 4096);
@@ -22,15 +23,15 @@ fn the_flag_counts_before_the_variable_before_the_default() {
     assert_eq!(backlog(&["--backlog", "20"], &variable), 20);
     assert_eq!(backlog(&["--backlog", "20", "--backlog=30"], &variable), 30);
     assert_eq!(backlog(&[], &[("ADYTON_BACKLOG", "")]), 4096);
-    assert_eq!(keywords(&[("backlog", &["20"])], &variable).unwrap().backlog, 20);
-    assert_eq!(keywords(&[("backlog", &[])], &variable).unwrap().backlog, 10);
+    assert_eq!(keywords(&[("backlog", &["20"])], &variable).unwrap().listening.backlog, 20);
+    assert_eq!(keywords(&[("backlog", &[])], &variable).unwrap().listening.backlog, 10);
 }
 
 #[test]
 fn lists_replace_the_weaker_list() {
     let paths = |flags: &[&str]| {
         let settings = serve(flags, &[("ADYTON_PYTHON_PATH", "a,b,")]).unwrap();
-        settings.python_path.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        settings.application.python_path.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
     };
 
     assert_eq!(paths(&[]), ["a", "b"]);
@@ -58,7 +59,7 @@ fn the_address_has_one_source() {
     ];
     for (flags, variables, expected) in cases {
         let settings = serve(flags, variables).unwrap();
-        let addresses: Vec<String> = settings.bind.iter().map(ToString::to_string).collect();
+        let addresses: Vec<String> = settings.listening.bind.iter().map(ToString::to_string).collect();
         assert_eq!(addresses, expected, "{flags:?} {variables:?}");
     }
 }
@@ -79,7 +80,7 @@ fn two_addresses_of_equal_weight_are_refused() {
 
 #[test]
 fn platform_variables_are_honoured_below_ours() {
-    let temp_dir = |variables: &[(&str, &str)]| serve(&[], variables).unwrap().temp_dir;
+    let temp_dir = |variables: &[(&str, &str)]| serve(&[], variables).unwrap().messages.temp_dir;
 
     assert_eq!(temp_dir(&[]).to_str(), Some("/tmp"));
     assert_eq!(temp_dir(&[("TMPDIR", "/a")]).to_str(), Some("/a"));

@@ -146,7 +146,7 @@ fn paths_are_relative_to_chdir_and_kept_as_typed() {
 
     assert_eq!(settings.target.as_deref(), Some("hello.py"));
     assert_eq!(settings.located, Some(Target::File { path: "hello.py".into(), attribute: None }));
-    assert_eq!(settings.statics[0].dir, PathBuf::from("public"));
+    assert_eq!(settings.files.statics[0].dir, PathBuf::from("public"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use adyton_cli::{Client, Command, Handed, Interface, Processes, To};
+use adyton_cli::{Client, Command, Handed, Interface, ProcessCount, To};
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use adyton_sys::stdio;
@@ -67,7 +67,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
     let done = match adyton_cli::parse(&args, &environment(), color, handed) {
         Ok(Command::Done(text)) => print(&text),
         Ok(Command::Init(file, text)) => init(&file, &text),
-        Ok(Command::Serve(settings)) if settings.processes == Processes::None => {
+        Ok(Command::Serve(settings)) if settings.processes.processes == ProcessCount::None => {
             serving::serve(py, &settings).map(|done| end(py, done))
         }
         Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args, Life::First) {
@@ -228,7 +228,7 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
     }
     let settings = adyton_cli::from_keywords(&keywords, &environment())
         .map_err(|failure| PyValueError::new_err(failure.sentences().collect::<Vec<_>>().join("\n")))?;
-    let application = app.map(|object| examine(py, object, settings.interface)).transpose()?;
+    let application = app.map(|object| examine(py, object, settings.application.interface)).transpose()?;
     serving::serve_application(py, &settings, application.into_iter().collect()).map(|_| ()).map_err(
         |failure| match failure {
             Failure::Mistakes(sentences, 1) => PyOSError::new_err(sentences.join("\n")),

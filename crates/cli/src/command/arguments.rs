@@ -13,7 +13,7 @@ use crate::command::help::{self, Ink};
 use crate::command::nearest::nearest;
 use crate::command::orders::{ORDERS, Order};
 use crate::projects::init::{FILE, first_file};
-use crate::rows::ROWS;
+use crate::rows::{ROWS, SettingRow};
 use crate::settings::reference::{bench_reference, reference, sites_reference};
 use crate::settings::resolve::{Given, Handed, Source, resolve, unknown};
 use crate::settings::row::{Kind, Row};
@@ -222,7 +222,7 @@ fn serve(
     }
     let target = matches.get_one::<String>(TARGET).map(String::as_str);
     let settings = resolve(given(&matches), target, environment, handed)?;
-    if target.is_none() && (command == "check" || settings.statics.is_empty()) {
+    if target.is_none() && (command == "check" || settings.files.statics.is_empty()) {
         let message = format!(
             "nothing to {command}: give a target, such as mysite.wsgi:application, hello.py or ./public"
         );
@@ -495,7 +495,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 /// reload` and `--reload`; `chdir` of the server and of a group. With hyphens in front it is the setting alone.
 fn about_one(topic: &str, ink: Ink) -> Option<String> {
     let order = Order::find(topic).map(|order| help::order(order, ink));
-    let setting = Row::find(topic.trim_start_matches('-')).map(|row| help::one(row, ink));
+    let setting = SettingRow::find(topic.trim_start_matches('-')).map(|row| help::one(row, ink));
     let texts: Vec<String> = order.into_iter().chain(setting).chain(help::keys(topic, ink)).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }

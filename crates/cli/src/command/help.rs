@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::bench;
 use crate::command::orders::{ORDERS, Order};
-use crate::rows::ROWS;
+use crate::rows::{ROWS, SettingRow};
 use crate::settings::row::Row;
 use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS};
 
@@ -115,7 +115,7 @@ pub(super) fn long(command: &str, ink: Ink) -> String {
 }
 
 /// Returns the text of `adyton help SETTING`.
-pub(super) fn one(row: &Row, ink: Ink) -> String {
+pub(super) fn one(row: &SettingRow, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::settings::around::everybody;
+use crate::rows::access::{Access, Auth, everybody};
 use crate::settings::may_set::MaySet;
 use crate::settings::said::{Fault, SaidAt};
-use crate::settings::typed::{Auth, Settings, SiteAction, SiteRoute, Sites};
+use crate::settings::typed::{Settings, SiteAction, SiteRoute, Sites};
 use crate::sites::ACTIONS;
 
 /// A key that does something only beside another one.
@@ -28,50 +28,50 @@ const NO_GROUP: &str =
 const PARTS: [Part; 7] = [
     Part {
         name: "auth-realm",
-        is_said: |settings| settings.auth_realm != "protected",
-        works: |settings| settings.auth.is_some(),
+        is_said: |settings| settings.access.auth_realm != "protected",
+        works: |settings| settings.access.auth.is_some(),
         needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-users",
-        is_said: |settings| !settings.auth_users.is_empty(),
-        works: |settings| settings.auth.is_some(),
+        is_said: |settings| !settings.access.auth_users.is_empty(),
+        works: |settings| settings.access.auth.is_some(),
         needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-groups",
-        is_said: |settings| !settings.auth_groups.is_empty(),
-        works: |settings| settings.auth.is_some(),
+        is_said: |settings| !settings.access.auth_groups.is_empty(),
+        works: |settings| settings.access.auth.is_some(),
         needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-satisfy",
-        is_said: |settings| settings.auth_satisfy_any,
-        works: |settings| settings.auth.is_some(),
+        is_said: |settings| settings.access.auth_satisfy_any,
+        works: |settings| settings.access.auth.is_some(),
         needs: &["auth"],
         why: UNASKED,
     },
     Part {
         name: "auth-group-file",
-        is_said: |settings| settings.auth_group_file.is_some(),
-        works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        is_said: |settings| settings.access.auth_group_file.is_some(),
+        works: |settings| settings.access.auth.is_some() && !settings.access.auth_groups.is_empty(),
         needs: &["auth", "auth-groups"],
         why: NO_GROUP,
     },
     Part {
         name: "auth-group-python",
-        is_said: |settings| settings.auth_group_python.is_some(),
-        works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        is_said: |settings| settings.access.auth_group_python.is_some(),
+        works: |settings| settings.access.auth.is_some() && !settings.access.auth_groups.is_empty(),
         needs: &["auth", "auth-groups"],
         why: NO_GROUP,
     },
     Part {
         name: "rate-burst",
-        is_said: |settings| settings.rate_burst != 20,
-        works: |settings| settings.rate_limit.is_some(),
+        is_said: |settings| settings.access.rate_burst != 20,
+        works: |settings| settings.access.rate_limit.is_some(),
         needs: &["rate-limit"],
         why: "requests are not limited; rate-limit, as 10/s, limits them",
     },
@@ -128,14 +128,14 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     let why = "all clients need a password, because no allow says who needs none; add allow";
     let has_effect = |route: &SiteRoute| {
-        let Settings { auth_satisfy_any, allow, auth, .. } = &route.settings;
+        let Access { auth_satisfy_any, allow, auth, .. } = &route.settings.access;
         let is_unread = route.settings.is_any_unread(&["allow", "auth", "auth-satisfy"]);
         !auth_satisfy_any || !allow.is_empty() || auth.is_none() || is_unread
     };
     let mut all = idle(sites, "auth-satisfy", why, has_effect);
     let why = "it has no effect on a file of passwords; use it with auth = \"basic-python:MODULE\"";
     all.extend(idle(sites, "auth-remember", why, |route| {
-        matches!(route.settings.auth, Some(Auth::BasicPython(_))) || route.settings.is_unread("auth")
+        matches!(route.settings.access.auth, Some(Auth::BasicPython(_))) || route.settings.is_unread("auth")
     }));
     once(all)
 }
@@ -155,10 +155,14 @@ fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool
 
 /// Finds settings that undo each other, or let nobody in.
 fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
-    let Settings { auth, auth_groups, auth_group_file, auth_group_python, .. } = settings;
+    let Access { auth, auth_groups, auth_group_file, auth_group_python, .. } = &settings.access;
     let mut all = Vec::new();
     let is_unread = |name: &str| settings.is_unread(name);
-    if settings.auth_satisfy_any && auth.is_some() && settings.allow == everybody() && !is_unread("allow") {
+    if settings.access.auth_satisfy_any
+        && auth.is_some()
+        && settings.access.allow == everybody()
+        && !is_unread("allow")
+    {
         let why =
             "with any, whoever allow has needs no password, and it has everybody; leave one of them out";
         all.push(("auth-satisfy", why));

@@ -44,7 +44,7 @@ fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
 
 /// Whether answers of a route have this field, as far as the file was understood.
 fn may_have_field(route: &SiteRoute, name: &str) -> bool {
-    let mut fields = route.settings.headers.iter().chain(&route.settings.add_headers);
+    let mut fields = route.settings.answers.headers.iter().chain(&route.settings.answers.add_headers);
     fields.any(|(other, _)| other.eq_ignore_ascii_case(name))
         || route.settings.is_any_unread(&["headers", "add-headers", "redirect"])
 }

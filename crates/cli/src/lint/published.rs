@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use adyton_log::sink::Destination;
 use adyton_route::{PathPattern, When};
 
+use crate::rows::access::Auth;
 use crate::settings::said::{Fault, SaidAt};
-use crate::settings::typed::{Auth, Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::settings::typed::{Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::MATCHING;
 
 /// A file that a setting names, and where it is named.
@@ -24,12 +25,13 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let folders = Folders::of(sites);
     let mut kept: Vec<Kept> = Vec::new();
     for settings in sites.routes().map(|route| &route.settings) {
-        let secret = match &settings.auth {
+        let secret = match &settings.access.auth {
             Some(Auth::Basic(path) | Auth::Digest(path)) => Some(("auth", path)),
             _ => None,
         };
-        for (name, path) in
-            secret.into_iter().chain(settings.auth_group_file.iter().map(|path| ("auth-group-file", path)))
+        for (name, path) in secret
+            .into_iter()
+            .chain(settings.access.auth_group_file.iter().map(|path| ("auth-group-file", path)))
         {
             let at = settings.said_at(name);
             if !kept.iter().any(|one| one.name == name && one.at.is_same(&at)) {
@@ -48,9 +50,10 @@ pub(super) fn warnings(settings: &Settings, sites: &Sites) -> Vec<Fault> {
     let groups = sites.groups.iter().map(|group| &group.settings);
     let mut kept: Vec<Kept> = Vec::new();
     for settings in std::iter::once(settings).chain(of_sites).chain(groups) {
-        for (name, log) in
-            [("access-log", settings.access_log.as_ref()), ("error-log", Some(&settings.error_log))]
-        {
+        for (name, log) in [
+            ("access-log", settings.logging.access_log.as_ref()),
+            ("error-log", Some(&settings.logging.error_log)),
+        ] {
             let Some(Destination::File(path)) = log else { continue };
             let (shown, path) = (path.clone(), settings.place(path));
             if !kept.iter().any(|one| one.path == path) {

@@ -3,7 +3,7 @@
 
 use adyton_route::{PathPattern, When};
 
-use crate::settings::around::everybody;
+use crate::rows::access::everybody;
 use crate::settings::said::Fault;
 use crate::settings::typed::{Settings, Site, SiteAction, SiteRoute, Sites};
 use crate::sites::{ACTIONS, MATCHING, conditions, written};
@@ -74,13 +74,13 @@ fn is_guarded(route: &SiteRoute) -> bool {
 
 /// Whether clients have to authenticate, or Python lets them in.
 fn asks(settings: &Settings) -> bool {
-    settings.auth.is_some() || settings.allow_python.is_some()
+    settings.access.auth.is_some() || settings.access.allow_python.is_some()
 }
 
 /// Whether some addresses are kept out.
 fn is_closed(settings: &Settings) -> bool {
-    let is_all = settings.allow == everybody();
-    !settings.deny.is_empty() || !(settings.allow.is_empty() || is_all)
+    let is_all = settings.access.allow == everybody();
+    !settings.access.deny.is_empty() || !(settings.access.allow.is_empty() || is_all)
 }
 
 /// Whether requests that `guarded` is not for get past its guard, to `other`.

@@ -1,187 +1,249 @@
 //! Clients that may use a site: names and passwords, and addresses.
 
+use std::path::PathBuf;
+
+use adyton_route::Networks;
+
 use crate::rows::files::field_value;
-use crate::settings::around::{allowed, denied};
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::Auth;
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Access", scope: Scope::Route, ..Row::EMPTY };
+/// Clients that may use a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Access {
+    /// How clients authenticate; `None`: they need no password.
+    pub auth: Option<Auth>,
+    pub auth_realm: String,
+    /// Users that are let in; empty, as are `auth_groups`: all users of the file.
+    pub auth_users: Vec<String>,
+    pub auth_groups: Vec<String>,
+    pub auth_group_file: Option<PathBuf>,
+    /// The Python that knows the groups, in the place of a file.
+    pub auth_group_python: Option<String>,
+    /// How long a password that Python has accepted is not asked about again; 0: Python is asked each time.
+    pub auth_remember_ms: u64,
+    /// Clients that are let in; if there are none, all that `deny` does not name.
+    pub allow: Networks,
+    pub deny: Networks,
+    /// The Python that says which requests are let in.
+    pub allow_python: Option<String>,
+    /// The time between two requests of a client that are sent evenly, in µs; `None`: no limit.
+    pub rate_limit: Option<u64>,
+    pub rate_burst: u32,
+    /// Whether clients of `allow` need no password, and others are let in with one.
+    pub auth_satisfy_any: bool,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "auth",
-        kind: Kind::Form {
-            shape: "SCHEME:WHERE",
-            set: |settings, text| auth(text).map(|auth| settings.auth = auth),
-        },
-        default: "off",
-        example: "basic:staff.htpasswd",
-        help: "ask clients for a name and a password",
-        detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: bcrypt; argon2, \
-                 crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). `digest:FILE` with those of \
-                 `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks `check_password(environ, user, password)` of a \
-                 module or a file of Python, `digest-python:TARGET` its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` \
-                 has them; `TARGET:NAME` is a function of another name. `off` asks for none. A file that changes counts within a second. \
-                 Others are answered 401; after ten wrong passwords an address waits, longer each time (429). The application \
-                 finds the name in `REMOTE_USER`, and does not see `Authorization`. Passwords travel readably with `basic`: \
-                 something in front of the server has to encrypt the connection.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-realm",
-        kind: Kind::Form {
-            shape: "TEXT",
-            set: |settings, text| field_value(text).map(|realm| settings.auth_realm = realm),
-        },
-        default: "protected",
-        example: "Staff",
-        help: "what the password is for",
-        detail: "Browsers show it. With `digest` it is the realm that the file was made for.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-users",
-        kind: Kind::Form {
-            shape: "NAMES",
-            set: |settings, text| names(text).map(|names| settings.auth_users = names),
-        },
-        example: "ann,bob",
-        help: "users of the file that are let in",
-        detail: "Names with commas between them. Without this and `auth-groups` all are, with both those that either names.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-groups",
-        kind: Kind::Form {
-            shape: "NAMES",
-            set: |settings, text| names(text).map(|names| settings.auth_groups = names),
-        },
-        example: "editors",
-        help: "groups whose members are let in",
-        detail: "Names with commas between them, of groups in `auth-group-file`, or of those that `auth-group-python` knows.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-group-python",
-        kind: Kind::Form {
-            shape: "TARGET",
-            set: |settings, text| target(text).map(|target| settings.auth_group_python = Some(target)),
-        },
-        example: "site_auth.py",
-        help: "Python that says who is in which group",
-        detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a function of another \
-                 name. It returns the names of the groups of a user. Where `auth` names Python and there is no `auth-group-file`, \
-                 it is the same module unless it is given.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-group-file",
-        kind: Kind::Path { shape: "FILE", set: |settings, path| settings.auth_group_file = Some(path) },
-        example: "staff.groups",
-        help: "file that says who is in which group",
-        detail: "A line for each group, as Apache's `AuthGroupFile` has them: `editors: ann bob`.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-remember",
-        kind: Kind::Number {
-            unit: Unit::Duration,
-            least: 0,
-            most: 60 * 60 * 1_000,
-            set: |settings, ms| settings.auth_remember_ms = ms,
-        },
-        default: "0",
-        example: "1m",
-        help: "how long Python is not asked again",
-        detail: "About a name and a password with which `basic-python` has let a client in; `groups_for_user` is not asked either. For so \
-                 long a user who is locked out may still come in, in each process by itself. A function that gives clients other \
-                 names is always asked, and so is `allow-python`. Passwords of files are remembered for an hour anyway, or until the file changes.",
-        ..GROUP
-    },
-    Row {
-        name: "auth-satisfy",
-        kind: Kind::Choice {
-            words: &["all", "any"],
-            set: |settings, index| settings.auth_satisfy_any = index == 1,
-        },
-        default: "all",
-        example: "any",
-        help: "whether clients of `allow` need a password",
-        detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
-        ..GROUP
-    },
-    Row {
-        name: "allow",
-        kind: Kind::Form { shape: "NETWORK", set: |settings, text| allowed(&mut settings.allow, text) },
-        example: "10.0.0.0/8",
-        repeatable: true,
-        help: "addresses of clients that are let in",
-        detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
-                 file, the list of a route counts in place of that of its site, and that one in place of the server's; `all` lets \
-                 all in again.",
-        ..GROUP
-    },
-    Row {
-        name: "deny",
-        kind: Kind::Form { shape: "NETWORK", set: |settings, text| denied(&mut settings.deny, text) },
-        example: "192.0.2.0/24",
-        repeatable: true,
-        help: "addresses of clients that are not",
-        detail: "They are answered 403, even if `allow` has them. `all` are all clients. In a file, the list of a route counts in \
-                 place of that of its site, as with `allow`; `none` keeps nobody out.",
-        ..GROUP
-    },
-    Row {
-        name: "allow-python",
-        kind: Kind::Form {
-            shape: "TARGET",
-            set: |settings, text| {
-                if text == "off" {
-                    settings.allow_python = None;
-                    return Ok(());
-                }
-                target(text).map(|target| settings.allow_python = Some(target))
+impl<S: Has<Access>> Section<S> for Access {
+    const HEADING: &'static str = "Access";
+    const SCOPE: Scope = Scope::Route;
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "auth",
+            kind: Kind::Form {
+                shape: "SCHEME:WHERE",
+                set: |settings, text| auth(text).map(|auth| settings.as_mut().auth = auth),
             },
+            default: "off",
+            example: "basic:staff.htpasswd",
+            help: "ask clients for a name and a password",
+            detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: bcrypt; argon2, \
+                     crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). `digest:FILE` with those of \
+                     `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks `check_password(environ, user, password)` of a \
+                     module or a file of Python, `digest-python:TARGET` its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` \
+                     has them; `TARGET:NAME` is a function of another name. `off` asks for none. A file that changes counts within a second. \
+                     Others are answered 401; after ten wrong passwords an address waits, longer each time (429). The application \
+                     finds the name in `REMOTE_USER`, and does not see `Authorization`. Passwords travel readably with `basic`: \
+                     something in front of the server has to encrypt the connection.",
+            ..Self::ROW
         },
-        default: "off",
-        example: "site_auth.py",
-        help: "Python that says which requests are let in",
-        detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, as `mod_wsgi` has \
-                 it; `TARGET:NAME` is a function of another name. With `False` the request is answered 403. `True` and `None` let \
-                 it go on to what else the route asks for: `allow` and `deny` count before it, `auth` behind it. It is asked of each request.",
-        ..GROUP
-    },
-    Row {
-        name: "rate-limit",
-        kind: Kind::Form {
-            shape: "N/TIME",
-            set: |settings, text| rate(text).map(|interval_us| settings.rate_limit = interval_us),
+        Row {
+            name: "auth-realm",
+            kind: Kind::Form {
+                shape: "TEXT",
+                set: |settings, text| field_value(text).map(|realm| settings.as_mut().auth_realm = realm),
+            },
+            default: "protected",
+            example: "Staff",
+            help: "what the password is for",
+            detail: "Browsers show it. With `digest` it is the realm that the file was made for.",
+            ..Self::ROW
         },
-        default: "off",
-        example: "10/s",
-        help: "requests that a client may send in a time",
-        detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Others are answered 429, with \
-                 `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 address; those of unix sockets are not \
-                 counted. Routes of a site with the same limit count together. Each worker counts for itself: with four \
-                 processes, a client that uses many connections may get up to four times as much.",
-        ..GROUP
-    },
-    Row {
-        name: "rate-burst",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 1,
-            most: 1_000_000,
-            set: |settings, number| settings.rate_burst = u32::try_from(number).unwrap_or(u32::MAX),
+        Row {
+            name: "auth-users",
+            kind: Kind::Form {
+                shape: "NAMES",
+                set: |settings, text| names(text).map(|names| settings.as_mut().auth_users = names),
+            },
+            example: "ann,bob",
+            help: "users of the file that are let in",
+            detail: "Names with commas between them. Without this and `auth-groups` all are, with both those that either names.",
+            ..Self::ROW
         },
-        default: "20",
-        example: "50",
-        help: "how many of them may come at once",
-        detail: "After a pause. A browser asks for a page and all that is on it within a second.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "auth-groups",
+            kind: Kind::Form {
+                shape: "NAMES",
+                set: |settings, text| names(text).map(|names| settings.as_mut().auth_groups = names),
+            },
+            example: "editors",
+            help: "groups whose members are let in",
+            detail: "Names with commas between them, of groups in `auth-group-file`, or of those that `auth-group-python` knows.",
+            ..Self::ROW
+        },
+        Row {
+            name: "auth-group-python",
+            kind: Kind::Form {
+                shape: "TARGET",
+                set: |settings, text| {
+                    target(text).map(|target| settings.as_mut().auth_group_python = Some(target))
+                },
+            },
+            example: "site_auth.py",
+            help: "Python that says who is in which group",
+            detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a function of another \
+                     name. It returns the names of the groups of a user. Where `auth` names Python and there is no `auth-group-file`, \
+                     it is the same module unless it is given.",
+            ..Self::ROW
+        },
+        Row {
+            name: "auth-group-file",
+            kind: Kind::Path {
+                shape: "FILE",
+                set: |settings, path| settings.as_mut().auth_group_file = Some(path),
+            },
+            example: "staff.groups",
+            help: "file that says who is in which group",
+            detail: "A line for each group, as Apache's `AuthGroupFile` has them: `editors: ann bob`.",
+            ..Self::ROW
+        },
+        Row {
+            name: "auth-remember",
+            kind: Kind::Number {
+                unit: Unit::Duration,
+                least: 0,
+                most: 60 * 60 * 1_000,
+                set: |settings, ms| settings.as_mut().auth_remember_ms = ms,
+            },
+            default: "0",
+            example: "1m",
+            help: "how long Python is not asked again",
+            detail: "About a name and a password with which `basic-python` has let a client in; `groups_for_user` is not asked either. For so \
+                     long a user who is locked out may still come in, in each process by itself. A function that gives clients other \
+                     names is always asked, and so is `allow-python`. Passwords of files are remembered for an hour anyway, or until the file changes.",
+            ..Self::ROW
+        },
+        Row {
+            name: "auth-satisfy",
+            kind: Kind::Choice {
+                words: &["all", "any"],
+                set: |settings, index| settings.as_mut().auth_satisfy_any = index == 1,
+            },
+            default: "all",
+            example: "any",
+            help: "whether clients of `allow` need a password",
+            detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
+            ..Self::ROW
+        },
+        Row {
+            name: "allow",
+            kind: Kind::Form {
+                shape: "NETWORK",
+                set: |settings, text| allowed(&mut settings.as_mut().allow, text),
+            },
+            example: "10.0.0.0/8",
+            repeatable: true,
+            help: "addresses of clients that are let in",
+            detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
+                     file, the list of a route counts in place of that of its site, and that one in place of the server's; `all` lets \
+                     all in again.",
+            clear: Some(|settings| settings.as_mut().allow = Networks::default()),
+            ..Self::ROW
+        },
+        Row {
+            name: "deny",
+            kind: Kind::Form {
+                shape: "NETWORK",
+                set: |settings, text| denied(&mut settings.as_mut().deny, text),
+            },
+            example: "192.0.2.0/24",
+            repeatable: true,
+            help: "addresses of clients that are not",
+            detail: "They are answered 403, even if `allow` has them. `all` are all clients. In a file, the list of a route counts in \
+                     place of that of its site, as with `allow`; `none` keeps nobody out.",
+            clear: Some(|settings| settings.as_mut().deny = Networks::default()),
+            ..Self::ROW
+        },
+        Row {
+            name: "allow-python",
+            kind: Kind::Form {
+                shape: "TARGET",
+                set: |settings, text| {
+                    if text == "off" {
+                        settings.as_mut().allow_python = None;
+                        return Ok(());
+                    }
+                    target(text).map(|target| settings.as_mut().allow_python = Some(target))
+                },
+            },
+            default: "off",
+            example: "site_auth.py",
+            help: "Python that says which requests are let in",
+            detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, as `mod_wsgi` has \
+                     it; `TARGET:NAME` is a function of another name. With `False` the request is answered 403. `True` and `None` let \
+                     it go on to what else the route asks for: `allow` and `deny` count before it, `auth` behind it. It is asked of each request.",
+            ..Self::ROW
+        },
+        Row {
+            name: "rate-limit",
+            kind: Kind::Form {
+                shape: "N/TIME",
+                set: |settings, text| {
+                    rate(text).map(|interval_us| settings.as_mut().rate_limit = interval_us)
+                },
+            },
+            default: "off",
+            example: "10/s",
+            help: "requests that a client may send in a time",
+            detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Others are answered 429, with \
+                     `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 address; those of unix sockets are not \
+                     counted. Routes of a site with the same limit count together. Each worker counts for itself: with four \
+                     processes, a client that uses many connections may get up to four times as much.",
+            ..Self::ROW
+        },
+        Row {
+            name: "rate-burst",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 1,
+                most: 1_000_000,
+                set: |settings, number| {
+                    settings.as_mut().rate_burst = u32::try_from(number).unwrap_or(u32::MAX);
+                },
+            },
+            default: "20",
+            example: "50",
+            help: "how many of them may come at once",
+            detail: "After a pause. A browser asks for a page and all that is on it within a second.",
+            ..Self::ROW
+        },
+    ];
+}
+
+/// How clients authenticate, with the file of users, relative to `chdir`, or the Python that knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// With the password itself (RFC 7617).
+    Basic(PathBuf),
+    /// With a digest of the password (RFC 7616).
+    Digest(PathBuf),
+    /// With the password itself, which a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
+    BasicPython(String),
+    /// With a digest of the password, which a function knows.
+    DigestPython(String),
+}
 
 fn auth(text: &str) -> Result<Option<Auth>, String> {
     match text.split_once(':') {
@@ -237,4 +299,43 @@ fn names(text: &str) -> Result<Vec<String>, String> {
     } else {
         Ok(names)
     }
+}
+
+/// Returns the networks of every client, wherever it comes from.
+pub(crate) fn everybody() -> Networks {
+    let mut networks = Networks::default();
+    for range in EVERYBODY {
+        let added = networks.add(range);
+        debug_assert_eq!(Ok(()), added, "a range is right");
+    }
+    networks
+}
+
+/// Networks of every client; an IPv4 address counts as an IPv6 address, too.
+const EVERYBODY: [&str; 2] = ["::/0", "unix"];
+
+/// Reads a range of clients that are let in.
+fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of clients that are kept out.
+fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" if networks.is_empty() => Ok(()),
+        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of addresses into others.
+pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
+    networks.add(text).map_err(|error| error.to_string())
 }

@@ -1,111 +1,147 @@
 //! Changes to answers, whatever action gives them.
 
-use crate::settings::around::{changed_field, put_field};
-use crate::settings::row::{Kind, Row, Scope};
+use std::path::PathBuf;
 
-const GROUP: Row = Row { group: "Answers", scope: Scope::Route, ..Row::EMPTY };
+use adyton_route::HeadEdits;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "headers",
-        kind: Kind::Form {
-            shape: "NAME=VALUE",
-            set: |settings, text| put_field(text).map(|field| settings.headers.push(field)),
-        },
-        example: "X-Frame-Options=DENY",
-        repeatable: true,
-        help: "fields to put into answers",
-        detail: "In place of others of that name. Of all answers, whatever their status; of two with a name the last counts. In a \
-                 file, those of a site count for its routes, too, but for names that the route has in `headers` or \
-                 `remove-headers`.",
-        ..GROUP
-    },
-    Row {
-        name: "add-headers",
-        kind: Kind::Form {
-            shape: "NAME=VALUE",
-            set: |settings, text| put_field(text).map(|field| settings.add_headers.push(field)),
-        },
-        example: "Link=</style.css>; rel=preload",
-        repeatable: true,
-        help: "fields to add to answers",
-        detail: "Beside others of that name. Of all answers, whatever their status.",
-        ..GROUP
-    },
-    Row {
-        name: "remove-headers",
-        kind: Kind::Form {
-            shape: "NAME",
-            set: |settings, text| changed_field(text).map(|name| settings.remove_headers.push(name)),
-        },
-        example: "X-Powered-By",
-        repeatable: true,
-        help: "fields to leave out of answers",
-        detail: "What the application or the server itself says there is left out. `Server` is a setting.",
-        ..GROUP
-    },
-    Row {
-        name: "cache-control",
-        kind: Kind::Form {
-            shape: "TEXT",
-            set: |settings, text| {
-                if text.trim().is_empty() {
-                    return Err("write what the field says, as no-store or max-age=3600".to_owned());
-                }
-                put_field(&format!("Cache-Control={text}"))
-                    .map(|(_, value)| settings.cache_control = Some(value))
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
+
+/// Changes to answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Answers {
+    /// Names and values of header fields; of two with the same name the last counts.
+    pub headers: Vec<(String, String)>,
+    pub add_headers: Vec<(String, String)>,
+    pub remove_headers: Vec<String>,
+    pub cache_control: Option<String>,
+    pub intercept_errors: bool,
+    /// The folder beneath which applications may have files sent; relative to `chdir`.
+    pub x_sendfile: Option<PathBuf>,
+    pub internal_redirects: bool,
+}
+
+impl<S: Has<Answers>> Section<S> for Answers {
+    const HEADING: &'static str = "Answers";
+    const SCOPE: Scope = Scope::Route;
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "headers",
+            kind: Kind::Form {
+                shape: "NAME=VALUE",
+                set: |settings, text| put_field(text).map(|field| settings.as_mut().headers.push(field)),
             },
+            example: "X-Frame-Options=DENY",
+            repeatable: true,
+            help: "fields to put into answers",
+            detail: "In place of others of that name. Of all answers, whatever their status; of two with a name the last counts. In a \
+                     file, those of a site count for its routes, too, but for names that the route has in `headers` or \
+                     `remove-headers`.",
+            ..Self::ROW
         },
-        example: "max-age=31536000, immutable",
-        help: "Cache-Control field of answers",
-        detail: "In place of what the application says. For files alone there is `static-cache-control`.",
-        ..GROUP
-    },
-    Row {
-        name: "intercept-errors",
-        kind: Kind::Switch { set: |settings, on| settings.intercept_errors = on },
-        default: "off",
-        example: "on",
-        help: "error-pages for errors of applications, too",
-        detail: "Off, what an application answers stays as it is. On, an answer of its own whose status has one of `error-pages` is \
-                 sent with that page; its fields stay, but for those about the body, as `Content-Type` and `ETag`.",
-        ..GROUP
-    },
-    Row {
-        name: "x-sendfile",
-        kind: Kind::Form {
-            shape: "DIR",
-            set: |settings, text| match text {
-                "" => Err("write off, or a folder".to_owned()),
-                "off" => {
-                    settings.x_sendfile = None;
-                    Ok(())
-                }
-                folder => {
-                    settings.x_sendfile = Some(folder.into());
-                    Ok(())
-                }
+        Row {
+            name: "add-headers",
+            kind: Kind::Form {
+                shape: "NAME=VALUE",
+                set: |settings, text| put_field(text).map(|field| settings.as_mut().add_headers.push(field)),
             },
+            example: "Link=</style.css>; rel=preload",
+            repeatable: true,
+            help: "fields to add to answers",
+            detail: "Beside others of that name. Of all answers, whatever their status.",
+            ..Self::ROW
         },
-        default: "off",
-        example: "/srv/shop/downloads",
-        help: "folder of files that applications may send",
-        detail: "An answer with the field `X-Sendfile` has that file as its body, as if it had been asked for: ranges and \
-                 conditions count, and the kernel sends it. Its path is absolute, or relative to this folder, and not escaped; it \
-                 must lie beneath the folder. The application's fields stay, but for those about the body that the file has of its \
-                 own, as `ETag`; the field itself never reaches a client. What a folder of files never serves is not sent, either.",
-        ..GROUP
-    },
-    Row {
-        name: "internal-redirects",
-        kind: Kind::Switch { set: |settings, on| settings.internal_redirects = on },
-        default: "off",
-        example: "on",
-        help: "let applications choose another route",
-        detail: "By an answer with `X-Accel-Redirect: /path`, or, as in CGI, by one with the status 200 and `Location: /path`: \
-                 the route of that path in the same site answers, as GET and without the body, up to ten times in turn. \
-                 Whatever guards that route guards it then, too. The fields of the application's answer stay, as with \
-                 `x-sendfile`.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "remove-headers",
+            kind: Kind::Form {
+                shape: "NAME",
+                set: |settings, text| {
+                    changed_field(text).map(|name| settings.as_mut().remove_headers.push(name))
+                },
+            },
+            example: "X-Powered-By",
+            repeatable: true,
+            help: "fields to leave out of answers",
+            detail: "What the application or the server itself says there is left out. `Server` is a setting.",
+            ..Self::ROW
+        },
+        Row {
+            name: "cache-control",
+            kind: Kind::Form {
+                shape: "TEXT",
+                set: |settings, text| {
+                    if text.trim().is_empty() {
+                        return Err("write what the field says, as no-store or max-age=3600".to_owned());
+                    }
+                    put_field(&format!("Cache-Control={text}"))
+                        .map(|(_, value)| settings.as_mut().cache_control = Some(value))
+                },
+            },
+            example: "max-age=31536000, immutable",
+            help: "Cache-Control field of answers",
+            detail: "In place of what the application says. For files alone there is `static-cache-control`.",
+            ..Self::ROW
+        },
+        Row {
+            name: "intercept-errors",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().intercept_errors = on },
+            default: "off",
+            example: "on",
+            help: "error-pages for errors of applications, too",
+            detail: "Off, what an application answers stays as it is. On, an answer of its own whose status has one of `error-pages` is \
+                     sent with that page; its fields stay, but for those about the body, as `Content-Type` and `ETag`.",
+            ..Self::ROW
+        },
+        Row {
+            name: "x-sendfile",
+            kind: Kind::Form {
+                shape: "DIR",
+                set: |settings, text| match text {
+                    "" => Err("write off, or a folder".to_owned()),
+                    "off" => {
+                        settings.as_mut().x_sendfile = None;
+                        Ok(())
+                    }
+                    folder => {
+                        settings.as_mut().x_sendfile = Some(folder.into());
+                        Ok(())
+                    }
+                },
+            },
+            default: "off",
+            example: "/srv/shop/downloads",
+            help: "folder of files that applications may send",
+            detail: "An answer with the field `X-Sendfile` has that file as its body, as if it had been asked for: ranges and \
+                     conditions count, and the kernel sends it. Its path is absolute, or relative to this folder, and not escaped; it \
+                     must lie beneath the folder. The application's fields stay, but for those about the body that the file has of its \
+                     own, as `ETag`; the field itself never reaches a client. What a folder of files never serves is not sent, either.",
+            ..Self::ROW
+        },
+        Row {
+            name: "internal-redirects",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().internal_redirects = on },
+            default: "off",
+            example: "on",
+            help: "let applications choose another route",
+            detail: "By an answer with `X-Accel-Redirect: /path`, or, as in CGI, by one with the status 200 and `Location: /path`: \
+                     the route of that path in the same site answers, as GET and without the body, up to ten times in turn. \
+                     Whatever guards that route guards it then, too. The fields of the application's answer stay, as with \
+                     `x-sendfile`.",
+            ..Self::ROW
+        },
+    ];
+}
+
+/// Reads `NAME=VALUE`, a field that an answer may be given.
+fn put_field(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, or a table of them")?;
+    HeadEdits::default().add(name, value)?;
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+/// Reads the name of a field that may be taken out of an answer.
+fn changed_field(name: &str) -> Result<String, String> {
+    HeadEdits::default().remove(name)?;
+    Ok(name.to_owned())
+}

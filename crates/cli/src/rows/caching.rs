@@ -1,59 +1,71 @@
 //! Which answers are kept for other clients, and for how long.
 
-use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
-
-const GROUP: Row = Row { group: "Cache", ..Row::EMPTY };
 
 /// The longest time; more than a year is a mistake.
 const FRESH_MS_MAX: u64 = 366 * 24 * 3_600_000;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "cache",
-        kind: Kind::Form {
-            shape: "TIME",
-            set: |settings, text| fresh_ms(text).map(|fresh_ms| settings.cache_ms = fresh_ms),
+/// Answers that are kept for other clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Caching {
+    /// How long answers that do not say it themselves are kept for other clients; `None`: they are not kept.
+    pub cache_ms: Option<u64>,
+    pub cache_cookies: bool,
+    pub cache_memory_max: u64,
+}
+
+impl<S: Has<Caching>> Section<S> for Caching {
+    const HEADING: &'static str = "Cache";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "cache",
+            kind: Kind::Form {
+                shape: "TIME",
+                set: |settings, text| fresh_ms(text).map(|fresh_ms| settings.as_mut().cache_ms = fresh_ms),
+            },
+            default: "off",
+            example: "1s",
+            scope: Scope::Route,
+            help: "keep answers for other clients",
+            detail: "A time, for answers that do not say themselves how long they are fresh (`Cache-Control` with `s-maxage` or \
+                     `max-age`, `Expires`); `0s` keeps only those that do; or `off`. Requests for the same page that come while one \
+                     is in the application wait for its answer. Only answers to GET are kept, and none with `Set-Cookie`, \
+                     `no-store`, `no-cache` or `private`, and none of requests with `Authorization`. Routes with `auth` keep nothing. \
+                     Answers say in `Cache-Status` what the cache has done. Off, because an application may answer by what it \
+                     knows of a client without saying so in `Vary`.",
+            ..Self::ROW
         },
-        default: "off",
-        example: "1s",
-        scope: Scope::Route,
-        help: "keep answers for other clients",
-        detail: "A time, for answers that do not say themselves how long they are fresh (`Cache-Control` with `s-maxage` or \
-                 `max-age`, `Expires`); `0s` keeps only those that do; or `off`. Requests for the same page that come while one \
-                 is in the application wait for its answer. Only answers to GET are kept, and none with `Set-Cookie`, \
-                 `no-store`, `no-cache` or `private`, and none of requests with `Authorization`. Routes with `auth` keep nothing. \
-                 Answers say in `Cache-Status` what the cache has done. Off, because an application may answer by what it \
-                 knows of a client without saying so in `Vary`.",
-        ..GROUP
-    },
-    Row {
-        name: "cache-cookies",
-        kind: Kind::Switch { set: |settings, on| settings.cache_cookies = on },
-        default: "off",
-        example: "on",
-        scope: Scope::Route,
-        help: "keep them for clients with cookies, too",
-        detail: "Answers that do not say themselves that they may be kept are not kept if their request has a cookie, nor used \
-                 for such requests: a cookie may be the name of a user. Switch it on where pages are the same for everybody.",
-        ..GROUP
-    },
-    Row {
-        name: "cache-memory-max",
-        kind: Kind::Number {
-            unit: Unit::Bytes,
-            least: 0,
-            most: 1 << 40,
-            set: |settings, number| settings.cache_memory_max = number,
+        Row {
+            name: "cache-cookies",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().cache_cookies = on },
+            default: "off",
+            example: "on",
+            scope: Scope::Route,
+            help: "keep them for clients with cookies, too",
+            detail: "Answers that do not say themselves that they may be kept are not kept if their request has a cookie, nor used \
+                     for such requests: a cookie may be the name of a user. Switch it on where pages are the same for everybody.",
+            ..Self::ROW
         },
-        default: "64m",
-        example: "256m",
-        help: "memory of the answers that a process keeps",
-        detail: "With all that belongs to them. Those used least recently go first; none that takes more than a sixteenth of it is \
-                 kept. Each process keeps its own.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "cache-memory-max",
+            kind: Kind::Number {
+                unit: Unit::Bytes,
+                least: 0,
+                most: 1 << 40,
+                set: |settings, number| settings.as_mut().cache_memory_max = number,
+            },
+            default: "64m",
+            example: "256m",
+            help: "memory of the answers that a process keeps",
+            detail: "With all that belongs to them. Those used least recently go first; none that takes more than a sixteenth of it is \
+                     kept. Each process keeps its own.",
+            ..Self::ROW
+        },
+    ];
+}
 
 fn fresh_ms(text: &str) -> Result<Option<u64>, String> {
     if text == "off" {

@@ -2,79 +2,103 @@
 
 use adyton_compress::{CODINGS, Coding};
 
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::Compress;
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Compression", ..Row::EMPTY };
+/// Answers that are compressed on their way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Compression {
+    pub compress: Compress,
+    pub compress_bytes_min: u64,
+    pub compress_file_bytes_max: u64,
+    pub compress_cookies: bool,
+    pub compress_memory_max: u64,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "compress",
-        kind: Kind::Form {
-            shape: "CODING,CODING",
-            set: |settings, text| compress(text).map(|compress| settings.compress = compress),
+impl<S: Has<Compression>> Section<S> for Compression {
+    const HEADING: &'static str = "Compression";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "compress",
+            kind: Kind::Form {
+                shape: "CODING,CODING",
+                set: |settings, text| compress(text).map(|compress| settings.as_mut().compress = compress),
+            },
+            default: "off",
+            example: "br,gzip",
+            scope: Scope::Route,
+            help: "compress answers for clients that take it",
+            detail: "`on`, `off`, or codings with commas between them, of `br`, `zstd` and `gzip`; of several that a client likes \
+                     equally the first is used. `on` has the quickest first for answers of applications (`zstd`, `br`, `gzip`), and the \
+                     smallest for static files (`br`, `zstd`, `gzip`), which are compressed once and kept. \
+                     Types that gain are compressed (text, JSON, JavaScript, XML, SVG, WebAssembly, but no event streams), unless \
+                     the answer has a `Content-Encoding`, a `Set-Cookie`, `Cache-Control: no-transform` or a digest, or is a part \
+                     (206). Each piece that an application yields is sent at once. Such answers have `Vary: Accept-Encoding` and a \
+                     weak ETag; files an ETag of their own for each coding. Off, because a page that holds a secret and echoes what others send can lose it through its \
+                     length (BREACH).",
+            ..Self::ROW
         },
-        default: "off",
-        example: "br,gzip",
-        scope: Scope::Route,
-        help: "compress answers for clients that take it",
-        detail: "`on`, `off`, or codings with commas between them, of `br`, `zstd` and `gzip`; of several that a client likes \
-                 equally the first is used. `on` has the quickest first for answers of applications (`zstd`, `br`, `gzip`), and the \
-                 smallest for static files (`br`, `zstd`, `gzip`), which are compressed once and kept. \
-                 Types that gain are compressed (text, JSON, JavaScript, XML, SVG, WebAssembly, but no event streams), unless \
-                 the answer has a `Content-Encoding`, a `Set-Cookie`, `Cache-Control: no-transform` or a digest, or is a part \
-                 (206). Each piece that an application yields is sent at once. Such answers have `Vary: Accept-Encoding` and a \
-                 weak ETag; files an ETag of their own for each coding. Off, because a page that holds a secret and echoes what others send can lose it through its \
-                 length (BREACH).",
-        ..GROUP
-    },
-    Row {
-        name: "compress-bytes-min",
-        kind: bytes(1 << 30, |settings, number| settings.compress_bytes_min = number),
-        default: "1k",
-        example: "256",
-        scope: Scope::Route,
-        help: "shortest answer that is compressed",
-        detail: "Where the length is known. What fits into one packet arrives no sooner for being shorter.",
-        ..GROUP
-    },
-    Row {
-        name: "compress-file-bytes-max",
-        kind: bytes(1 << 30, |settings, number| settings.compress_file_bytes_max = number),
-        default: "512k",
-        example: "64k",
-        scope: Scope::Route,
-        help: "longest file that is compressed",
-        detail: "The first time that a client takes it, while other requests of the process wait: 512 KiB take from 8 to 25 ms. \
-                 What comes of it is kept in the cache of static files until the file changes; files for which there is no room \
-                 are sent as they are. Longer ones are best compressed beforehand, with a `.br`, `.zst` or `.gz` beside them.",
-        ..GROUP
-    },
-    Row {
-        name: "compress-cookies",
-        kind: Kind::Switch { set: |settings, on| settings.compress_cookies = on },
-        default: "off",
-        example: "on",
-        scope: Scope::Route,
-        help: "compress answers that set a cookie, too",
-        detail: "Such an answer is of one user, and likely to hold what nobody else may know. Switch it on where pages \
-                 do not repeat what a link or a form of another site can put into a request.",
-        ..GROUP
-    },
-    Row {
-        name: "compress-memory-max",
-        kind: bytes(1 << 40, |settings, number| settings.compress_memory_max = number),
-        default: "64m",
-        example: "256m",
-        help: "memory of all compressors of a process",
-        detail: "A compressor takes from 0.5 to 4 MiB while its answer lasts. Where that is no more to be had, answers are \
-                 sent as they are.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "compress-bytes-min",
+            kind: bytes(1 << 30, |settings, number| settings.as_mut().compress_bytes_min = number),
+            default: "1k",
+            example: "256",
+            scope: Scope::Route,
+            help: "shortest answer that is compressed",
+            detail: "Where the length is known. What fits into one packet arrives no sooner for being shorter.",
+            ..Self::ROW
+        },
+        Row {
+            name: "compress-file-bytes-max",
+            kind: bytes(1 << 30, |settings, number| settings.as_mut().compress_file_bytes_max = number),
+            default: "512k",
+            example: "64k",
+            scope: Scope::Route,
+            help: "longest file that is compressed",
+            detail: "The first time that a client takes it, while other requests of the process wait: 512 KiB take from 8 to 25 ms. \
+                     What comes of it is kept in the cache of static files until the file changes; files for which there is no room \
+                     are sent as they are. Longer ones are best compressed beforehand, with a `.br`, `.zst` or `.gz` beside them.",
+            ..Self::ROW
+        },
+        Row {
+            name: "compress-cookies",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().compress_cookies = on },
+            default: "off",
+            example: "on",
+            scope: Scope::Route,
+            help: "compress answers that set a cookie, too",
+            detail: "Such an answer is of one user, and likely to hold what nobody else may know. Switch it on where pages \
+                     do not repeat what a link or a form of another site can put into a request.",
+            ..Self::ROW
+        },
+        Row {
+            name: "compress-memory-max",
+            kind: bytes(1 << 40, |settings, number| settings.as_mut().compress_memory_max = number),
+            default: "64m",
+            example: "256m",
+            help: "memory of all compressors of a process",
+            detail: "A compressor takes from 0.5 to 4 MiB while its answer lasts. Where that is no more to be had, answers are \
+                     sent as they are.",
+            ..Self::ROW
+        },
+    ];
+}
 
-const fn bytes(most: u64, set: fn(&mut crate::settings::typed::Settings, u64)) -> Kind {
+/// Which codings answers are compressed with.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Compress {
+    /// None.
+    #[default]
+    Off,
+    /// All, in the order that is best for the content.
+    On,
+    /// Some codings; of those that a client likes equally, the first.
+    Only(Vec<Coding>),
+}
+
+const fn bytes<S>(most: u64, set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Bytes, least: 0, most, set }
 }
 

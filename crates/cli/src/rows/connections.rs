@@ -1,90 +1,106 @@
 //! How many connections there may be, and how long each is used.
 
-use crate::settings::row::{Kind, Row, Scope};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Connections", ..Row::EMPTY };
+/// How many connections there may be, and how long each is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Connections {
+    pub crowded_timeout_ms: u64,
+    /// 0: as many as the limit of open files leaves room for.
+    pub connections_max: u64,
+    /// 0: no cap.
+    pub connections_per_address_max: u64,
+    /// 0: no cap.
+    pub keep_alive_requests_max: u32,
+    pub drain_bytes_max: u64,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "connections-per-address-max",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 0,
-            most: 10_000_000,
-            set: |settings, number| settings.connections_per_address_max = number,
-        },
-        default: "0",
-        example: "200",
-        help: "most connections of one client; 0: no cap",
-        detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
-                 many people share one address. Of IPv6 addresses the first 64 bits count: one customer has all of the others. \
-                 Each worker counts for itself.",
-        ..GROUP
-    },
-    Row {
-        name: "connections-max",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 0,
-            most: 10_000_000,
-            set: |settings, number| settings.connections_max = number,
-        },
-        default: "0",
-        example: "10000",
-        help: "most open connections; 0: as files allow",
-        detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less what the server and the application \
-                 need themselves. Beyond it, new connections wait in the backlog.",
-        ..GROUP
-    },
-    Row {
-        name: "crowded-timeout",
-        kind: Kind::Number {
-            unit: Unit::Duration,
-            least: 1,
-            most: 24 * 60 * 60 * 1_000,
-            set: |settings, ms| settings.crowded_timeout_ms = ms,
-        },
-        default: "300ms",
-        example: "2s",
-        help: "longest silence while clients wait for a place",
-        detail: "When there is no descriptor left, or no place, and no connection idles, those whose client has sent nothing of its \
-                 request for this long, or is slower than `--body-rate-min`, are answered 503 and closed.",
-        ..GROUP
-    },
-    Row {
-        name: "keep-alive-requests-max",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 0,
-            most: 1_000_000_000,
-            // The range makes it fit.
-            set: |settings, number| {
-                settings.keep_alive_requests_max = u32::try_from(number).unwrap_or(u32::MAX);
+impl<S: Has<Connections>> Section<S> for Connections {
+    const HEADING: &'static str = "Connections";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "connections-per-address-max",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 0,
+                most: 10_000_000,
+                set: |settings, number| settings.as_mut().connections_per_address_max = number,
             },
+            default: "0",
+            example: "200",
+            help: "most connections of one client; 0: no cap",
+            detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
+                     many people share one address. Of IPv6 addresses the first 64 bits count: one customer has all of the others. \
+                     Each worker counts for itself.",
+            ..Self::ROW
         },
-        default: "0",
-        example: "1000",
-        help: "most requests on one connection; 0: no cap",
-        detail: "A connection costs the same after its millionth request, and closing it loses what the client \
-                 has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
-                 keep-alive off.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "drain-bytes-max",
-        kind: Kind::Number {
-            unit: Unit::Bytes,
-            least: 0,
-            most: 64 << 20,
-            set: |settings, number| settings.drain_bytes_max = number,
+        Row {
+            name: "connections-max",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 0,
+                most: 10_000_000,
+                set: |settings, number| settings.as_mut().connections_max = number,
+            },
+            default: "0",
+            example: "10000",
+            help: "most open connections; 0: as files allow",
+            detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less what the server and the application \
+                     need themselves. Beyond it, new connections wait in the backlog.",
+            ..Self::ROW
         },
-        default: "256k",
-        example: "1m",
-        help: "most of an unread body read to keep alive",
-        detail: "When the answer is there before the body has been read: up to this much is read and thrown \
-                 away so that the connection can go on; with more to come it is closed, lingering.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "crowded-timeout",
+            kind: Kind::Number {
+                unit: Unit::Duration,
+                least: 1,
+                most: 24 * 60 * 60 * 1_000,
+                set: |settings, ms| settings.as_mut().crowded_timeout_ms = ms,
+            },
+            default: "300ms",
+            example: "2s",
+            help: "longest silence while clients wait for a place",
+            detail: "When there is no descriptor left, or no place, and no connection idles, those whose client has sent nothing of its \
+                     request for this long, or is slower than `--body-rate-min`, are answered 503 and closed.",
+            ..Self::ROW
+        },
+        Row {
+            name: "keep-alive-requests-max",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 0,
+                most: 1_000_000_000,
+                // The range makes it fit.
+                set: |settings, number| {
+                    settings.as_mut().keep_alive_requests_max = u32::try_from(number).unwrap_or(u32::MAX);
+                },
+            },
+            default: "0",
+            example: "1000",
+            help: "most requests on one connection; 0: no cap",
+            detail: "A connection costs the same after its millionth request, and closing it loses what the client \
+                     has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
+                     keep-alive off.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "drain-bytes-max",
+            kind: Kind::Number {
+                unit: Unit::Bytes,
+                least: 0,
+                most: 64 << 20,
+                set: |settings, number| settings.as_mut().drain_bytes_max = number,
+            },
+            default: "256k",
+            example: "1m",
+            help: "most of an unread body read to keep alive",
+            detail: "When the answer is there before the body has been read: up to this much is read and thrown \
+                     away so that the connection can go on; with more to come it is closed, lingering.",
+            ..Self::ROW
+        },
+    ];
+}

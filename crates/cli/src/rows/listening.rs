@@ -1,135 +1,165 @@
 //! Where the server listens.
 
 use adyton_proxied::Trust;
+use adyton_route::Networks;
 
-use crate::settings::bind::{parse_host, parse_port};
-use crate::settings::row::{Kind, Row};
+use crate::settings::bind::{Bind, parse_host, parse_port};
+use crate::settings::row::{Has, Kind, Row, Section};
 use crate::settings::units::{Unit, octal};
 
-const GROUP: Row = Row { group: "Listening", ..Row::EMPTY };
+/// Where the server listens, and which proxies it believes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Listening {
+    /// Addresses to listen at; `host` and `port` have gone into them. Empty only if each site has addresses of its own.
+    pub bind: Vec<Bind>,
+    pub host: String,
+    pub port: u16,
+    /// The mode of unix sockets; `None`: as the umask leaves it.
+    pub socket_mode: Option<u32>,
+    pub backlog: u32,
+    /// Proxies that are believed. `trusted_fields` are the header fields that are believed of them; empty: the usual
+    /// ones.
+    pub trusted_proxies: Networks,
+    pub trusted_fields: Vec<String>,
+    pub proxy_protocol: bool,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "bind",
-        short: Some('b'),
-        kind: Kind::Form {
-            shape: "ADDRESS",
-            set: |settings, text| text.parse().map(|bind| settings.bind.push(bind)),
+impl<S: Has<Listening>> Section<S> for Listening {
+    const HEADING: &'static str = "Listening";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "bind",
+            short: Some('b'),
+            kind: Kind::Form {
+                shape: "ADDRESS",
+                set: |settings, text| text.parse().map(|bind| settings.as_mut().bind.push(bind)),
+            },
+            default: "127.0.0.1:8000",
+            example: "unix:/run/adyton/site.sock",
+            repeatable: true,
+            help: "HOST:PORT, unix:PATH, unix:@NAME or fd://N",
+            detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
+                     shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the network \
+                     namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
+                     service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
+                     unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
+            held: Some(|one, other| one.as_ref().bind == other.as_ref().bind),
+            ..Self::ROW
         },
-        default: "127.0.0.1:8000",
-        example: "unix:/run/adyton/site.sock",
-        repeatable: true,
-        help: "HOST:PORT, unix:PATH, unix:@NAME or fd://N",
-        detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
-                 shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the network \
-                 namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
-                 service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
-                 unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
-        ..GROUP
-    },
-    Row {
-        name: "host",
-        kind: Kind::Form {
-            shape: "HOST",
-            set: |settings, text| parse_host(text).map(|host| settings.host = host),
+        Row {
+            name: "host",
+            kind: Kind::Form {
+                shape: "HOST",
+                set: |settings, text| parse_host(text).map(|host| settings.as_mut().host = host),
+            },
+            default: "127.0.0.1",
+            example: "::1",
+            help: "name or address to listen at",
+            detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address \
+                     of both kinds; of IPv6 alone where another `--bind` has the same port of an IPv4 address.",
+            ..Self::ROW
         },
-        default: "127.0.0.1",
-        example: "::1",
-        help: "name or address to listen at",
-        detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address \
-                 of both kinds; of IPv6 alone where another `--bind` has the same port of an IPv4 address.",
-        ..GROUP
-    },
-    Row {
-        name: "port",
-        short: Some('p'),
-        kind: Kind::Form {
-            shape: "PORT",
-            set: |settings, text| parse_port(text).map(|port| settings.port = port),
+        Row {
+            name: "port",
+            short: Some('p'),
+            kind: Kind::Form {
+                shape: "PORT",
+                set: |settings, text| parse_port(text).map(|port| settings.as_mut().port = port),
+            },
+            default: "8000",
+            example: "8080",
+            ambient: Some("PORT"),
+            help: "port to listen at; $PORT is honoured",
+            detail: "Platforms that run containers say in `PORT` where they expect an answer, and they ask from \
+                     outside: a port that comes from there is opened at `0.0.0.0` unless a host is given. It is \
+                     not looked at when a port or an address to bind is given in any other way.",
+            ..Self::ROW
         },
-        default: "8000",
-        example: "8080",
-        ambient: Some("PORT"),
-        help: "port to listen at; $PORT is honoured",
-        detail: "Platforms that run containers say in `PORT` where they expect an answer, and they ask from \
-                 outside: a port that comes from there is opened at `0.0.0.0` unless a host is given. It is \
-                 not looked at when a port or an address to bind is given in any other way.",
-        ..GROUP
-    },
-    Row {
-        name: "socket-mode",
-        kind: Kind::Form {
-            shape: "OCTAL",
-            set: |settings, text| octal(text, "660").map(|bits| settings.socket_mode = Some(bits)),
+        Row {
+            name: "socket-mode",
+            kind: Kind::Form {
+                shape: "OCTAL",
+                set: |settings, text| {
+                    octal(text, "660").map(|bits| settings.as_mut().socket_mode = Some(bits))
+                },
+            },
+            example: "660",
+            help: "who may connect to unix sockets: chmod(1)",
+            detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
+                     who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
+                     of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
+                     and `--control`, nor for sockets that the server has not opened itself. With `unix:@NAME`, which has no \
+                     rights, it is refused.",
+            held: Some(|one, other| one.as_ref().socket_mode == other.as_ref().socket_mode),
+            ..Self::ROW
         },
-        example: "660",
-        help: "who may connect to unix sockets: chmod(1)",
-        detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
-                 who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
-                 of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
-                 and `--control`, nor for sockets that the server has not opened itself. With `unix:@NAME`, which has no \
-                 rights, it is refused.",
-        ..GROUP
-    },
-    Row {
-        name: "backlog",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 1,
-            most: 65_535,
-            // The range makes it fit.
-            set: |settings, number| settings.backlog = u32::try_from(number).unwrap_or(u32::MAX),
+        Row {
+            name: "backlog",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 1,
+                most: 65_535,
+                // The range makes it fit.
+                set: |settings, number| settings.as_mut().backlog = u32::try_from(number).unwrap_or(u32::MAX),
+            },
+            default: "4096",
+            example: "1024",
+            help: "connections that the kernel keeps waiting",
+            detail: "What listen(2) is given. The kernel cuts it to `net.core.somaxconn`, which is 4096 since Linux \
+                     5.4; a burst beyond it makes clients wait a second for their next try.",
+            held: Some(|one, other| one.as_ref().backlog == other.as_ref().backlog),
+            ..Self::ROW
         },
-        default: "4096",
-        example: "1024",
-        help: "connections that the kernel keeps waiting",
-        detail: "What listen(2) is given. The kernel cuts it to `net.core.somaxconn`, which is 4096 since Linux \
-                 5.4; a burst beyond it makes clients wait a second for their next try.",
-        ..GROUP
-    },
-    Row {
-        name: "trusted-proxies",
-        kind: Kind::Form {
-            shape: "NETWORK",
-            set: |settings, text| settings.trusted_proxies.add(text).map_err(|error| error.to_string()),
+        Row {
+            name: "trusted-proxies",
+            kind: Kind::Form {
+                shape: "NETWORK",
+                set: |settings, text| {
+                    settings.as_mut().trusted_proxies.add(text).map_err(|error| error.to_string())
+                },
+            },
+            example: "10.0.0.0/8",
+            repeatable: true,
+            help: "addresses of proxies whose word counts",
+            detail: "What they say in `trusted-fields` takes the place of what is known of their connection: the client's address in \
+                     logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in `HTTP_HOST`. The \
+                     client is the last address in `X-Forwarded-For` that is not one of these; what stands before it is dropped. From \
+                     others the same fields never reach the application. `unix` are clients of unix sockets.",
+            ..Self::ROW
         },
-        example: "10.0.0.0/8",
-        repeatable: true,
-        help: "addresses of proxies whose word counts",
-        detail: "What they say in `trusted-fields` takes the place of what is known of their connection: the client's address in \
-                 logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in `HTTP_HOST`. The \
-                 client is the last address in `X-Forwarded-For` that is not one of these; what stands before it is dropped. From \
-                 others the same fields never reach the application. `unix` are clients of unix sockets.",
-        ..GROUP
-    },
-    Row {
-        name: "trusted-fields",
-        kind: Kind::Form {
-            shape: "FIELD",
-            set: |settings, text| trusted_field(text).map(|field| settings.trusted_fields.push(field)),
+        Row {
+            name: "trusted-fields",
+            kind: Kind::Form {
+                shape: "FIELD",
+                set: |settings, text| {
+                    trusted_field(text).map(|field| settings.as_mut().trusted_fields.push(field))
+                },
+            },
+            example: "X-Real-IP",
+            repeatable: true,
+            help: "fields that are believed of trusted-proxies",
+            detail: "Name what your proxy sets on every request, and nothing else: other fields it hands on as its clients send them. \
+                     Without any, these are `X-Forwarded-For` and `X-Forwarded-Proto`. There are `Forwarded` (RFC 7239); for the \
+                     address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, \
+                     `X-Scheme`, `X-Forwarded-HTTPS`, `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
+                     `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. Of those that say the same \
+                     the first that is named here counts, and the application does not see the others.",
+            ..Self::ROW
         },
-        example: "X-Real-IP",
-        repeatable: true,
-        help: "fields that are believed of trusted-proxies",
-        detail: "Name what your proxy sets on every request, and nothing else: other fields it hands on as its clients send them. \
-                 Without any, these are `X-Forwarded-For` and `X-Forwarded-Proto`. There are `Forwarded` (RFC 7239); for the \
-                 address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, \
-                 `X-Scheme`, `X-Forwarded-HTTPS`, `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
-                 `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. Of those that say the same \
-                 the first that is named here counts, and the application does not see the others.",
-        ..GROUP
-    },
-    Row {
-        name: "proxy-protocol",
-        kind: Kind::Switch { set: |settings, on| settings.proxy_protocol = on },
-        default: "off",
-        example: "on",
-        help: "trusted-proxies begin with a PROXY header",
-        detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. One that begins with \
-                 anything else is refused. Connections of others begin with a request, as ever.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "proxy-protocol",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().proxy_protocol = on },
+            default: "off",
+            example: "on",
+            help: "trusted-proxies begin with a PROXY header",
+            detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. One that begins with \
+                     anything else is refused. Connections of others begin with a request, as ever.",
+            ..Self::ROW
+        },
+    ];
+}
 
 fn trusted_field(text: &str) -> Result<String, String> {
     Trust::read_field(text).map(|field| field.name().to_owned()).map_err(|error| error.to_string())

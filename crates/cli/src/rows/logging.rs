@@ -4,156 +4,229 @@ use adyton_log::Level;
 use adyton_log::sink::{Destination, SyslogAddress};
 
 use crate::settings::bind::parse_port;
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::{AccessLogFormat, CaptureOutput, LogFormat};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Logging", ..Row::EMPTY };
+/// Logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Logging {
+    pub log_queue_bytes_max: u64,
+    /// Where the access log goes; `None`: there is none.
+    pub access_log: Option<Destination>,
+    pub access_log_format: AccessLogFormat,
+    pub error_log: Destination,
+    pub log_format: LogFormat,
+    pub log_level: Level,
+    pub capture_output: CaptureOutput,
+    /// The header field that carries the request's identifier; `None`: no field does.
+    pub request_id_header: Option<String>,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "access-log",
-        kind: Kind::Form {
-            shape: "FILE|-|syslog|off",
-            set: |settings, text| {
-                settings.access_log = match text {
-                    "" => return Err("write the path of a file, -, syslog or off".to_owned()),
-                    "off" => None,
-                    text => Some(destination(text)?),
-                };
-                Ok(())
+impl<S: Has<Logging>> Section<S> for Logging {
+    const HEADING: &'static str = "Logging";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "access-log",
+            kind: Kind::Form {
+                shape: "FILE|-|syslog|off",
+                set: |settings, text| {
+                    settings.as_mut().access_log = match text {
+                        "" => return Err("write the path of a file, -, syslog or off".to_owned()),
+                        "off" => None,
+                        text => Some(destination(text)?),
+                    };
+                    Ok(())
+                },
             },
+            default: "off",
+            example: "-",
+            help: "one line for each request; - is the output",
+            detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
+                     clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
+                     to the server opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
+                     `syslog:HOST:PORT` another machine, by UDP.",
+            scope: Scope::Site,
+            ..Self::ROW
         },
-        default: "off",
-        example: "-",
-        help: "one line for each request; - is the output",
-        detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
-                 clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
-                 to the server opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
-                 `syslog:HOST:PORT` another machine, by UDP.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "access-log-format",
-        kind: Kind::Form {
-            shape: "FORMAT",
-            set: |settings, text| format(text).map(|format| settings.access_log_format = format),
-        },
-        default: "combined",
-        example: r#"%h %t "%r" %>s %b %D"#,
-        help: "common, combined, json, or atoms like %h",
-        detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
-                 Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` \
-                 `%{group}P` `%v` `%L` `%{Name}i` and `%%`; another one is refused.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "error-log",
-        kind: Kind::Form {
-            shape: "FILE|-|syslog",
-            set: |settings, text| {
-                if matches!(text, "" | "off") {
-                    return Err(
-                        "write the path of a file (/dev/null takes everything), - or syslog".to_owned()
-                    );
-                }
-                settings.error_log = destination(text)?;
-                Ok(())
+        Row {
+            name: "access-log-format",
+            kind: Kind::Form {
+                shape: "FORMAT",
+                set: |settings, text| format(text).map(|format| settings.as_mut().access_log_format = format),
             },
+            default: "combined",
+            example: r#"%h %t "%r" %>s %b %D"#,
+            help: "common, combined, json, or atoms like %h",
+            detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
+                     Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` \
+                     `%{group}P` `%v` `%L` `%{Name}i` and `%%`; another one is refused.",
+            scope: Scope::Site,
+            ..Self::ROW
         },
-        default: "-",
-        example: "error.log",
-        help: "where messages go; - is standard error",
-        detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
-                 and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
-                 SIGUSR1 to the server opens it again.",
-        ..GROUP
-    },
-    Row {
-        name: "log-queue-bytes-max",
-        kind: Kind::Number {
-            unit: Unit::Bytes,
-            least: 64 << 10,
-            most: 1 << 30,
-            set: |settings, number| settings.log_queue_bytes_max = number,
-        },
-        default: "1m",
-        example: "8m",
-        help: "what may wait until a log takes it",
-        detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
-                 waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
-                 told when the log takes lines again. 1 MiB is some 6,000 lines.",
-        ..GROUP
-    },
-    Row {
-        name: "log-format",
-        kind: Kind::Choice {
-            words: &["text", "json"],
-            set: |settings, index| settings.log_format = [LogFormat::Text, LogFormat::Json][index],
-        },
-        default: "text",
-        example: "json",
-        help: "how messages are written",
-        detail: "`json` is one object a line, for programs that collect logs; the access log has a format of its own.",
-        ..GROUP
-    },
-    Row {
-        name: "capture-output",
-        kind: Kind::Choice {
-            words: &["auto", "on", "off"],
-            set: |settings, index| {
-                settings.capture_output = [CaptureOutput::Auto, CaptureOutput::On, CaptureOutput::Off][index];
+        Row {
+            name: "error-log",
+            kind: Kind::Form {
+                shape: "FILE|-|syslog",
+                set: |settings, text| {
+                    if matches!(text, "" | "off") {
+                        return Err(
+                            "write the path of a file (/dev/null takes everything), - or syslog".to_owned()
+                        );
+                    }
+                    settings.as_mut().error_log = destination(text)?;
+                    Ok(())
+                },
             },
+            default: "-",
+            example: "error.log",
+            help: "where messages go; - is standard error",
+            detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
+                     and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
+                     SIGUSR1 to the server opens it again.",
+            held: Some(|one, other| one.as_ref().error_log == other.as_ref().error_log),
+            ..Self::ROW
         },
-        default: "auto",
-        example: "off",
-        help: "put what the application prints into the log",
-        detail: "Each line of `sys.stdout`, `sys.stderr` and `wsgi.errors` becomes an entry of the error log, with its worker \
-                 and its request. `auto` leaves them alone on a terminal, where a debugger needs them, and in programs \
-                 that call `adyton.serve()`.",
-        ..GROUP
-    },
-    Row {
-        name: "request-id-header",
-        kind: Kind::Form {
-            shape: "NAME",
-            set: |settings, text| {
-                settings.request_id_header = match text {
-                    "" => None,
-                    name if is_own(name) => return Err("the server needs that field for itself".to_owned()),
-                    name if is_token(name) => Some(name.to_owned()),
-                    _ => return Err("write the name of a field, such as X-Request-ID".to_owned()),
-                };
-                Ok(())
+        Row {
+            name: "log-queue-bytes-max",
+            kind: Kind::Number {
+                unit: Unit::Bytes,
+                least: 64 << 10,
+                most: 1 << 30,
+                set: |settings, number| settings.as_mut().log_queue_bytes_max = number,
             },
+            default: "1m",
+            example: "8m",
+            help: "what may wait until a log takes it",
+            detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
+                     waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
+                     told when the log takes lines again. 1 MiB is some 6,000 lines.",
+            held: Some(|one, other| one.as_ref().log_queue_bytes_max == other.as_ref().log_queue_bytes_max),
+            ..Self::ROW
         },
-        default: "",
-        example: "X-Request-ID",
-        help: "the field that carries a request's id",
-        detail: "What a client or a proxy sends there is what the request is called in all logs (up to 128 letters, digits and \
-                 `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds it in the environ in \
-                 any case, or as `request.id`, and the client in its answer.",
-        ..GROUP
-    },
-    Row {
-        name: "log-level",
-        kind: Kind::Choice {
-            words: &["debug", "info", "warning", "error"],
-            set: |settings, index| {
-                settings.log_level = [Level::Debug, Level::Info, Level::Warning, Level::Error][index];
+        Row {
+            name: "log-format",
+            kind: Kind::Choice {
+                words: &["text", "json"],
+                set: |settings, index| {
+                    settings.as_mut().log_format = [LogFormat::Text, LogFormat::Json][index];
+                },
             },
+            default: "text",
+            example: "json",
+            help: "how messages are written",
+            detail: "`json` is one object a line, for programs that collect logs; the access log has a format of its own.",
+            ..Self::ROW
         },
-        default: "info",
-        example: "warning",
-        help: "the least serious message that is logged",
-        detail: "It counts for what arrives from the application's `logging`, too, and not for what it prints. What its loggers \
-                 leave out never arrives: as long as it sets no level, Python leaves out what is below `warning`. \
-                 `adyton log-level` changes it while the server runs.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "capture-output",
+            kind: Kind::Choice {
+                words: &["auto", "on", "off"],
+                set: |settings, index| {
+                    settings.as_mut().capture_output =
+                        [CaptureOutput::Auto, CaptureOutput::On, CaptureOutput::Off][index];
+                },
+            },
+            default: "auto",
+            example: "off",
+            help: "put what the application prints into the log",
+            detail: "Each line of `sys.stdout`, `sys.stderr` and `wsgi.errors` becomes an entry of the error log, with its worker \
+                     and its request. `auto` leaves them alone on a terminal, where a debugger needs them, and in programs \
+                     that call `adyton.serve()`.",
+            ..Self::ROW
+        },
+        Row {
+            name: "request-id-header",
+            kind: Kind::Form {
+                shape: "NAME",
+                set: |settings, text| {
+                    settings.as_mut().request_id_header = match text {
+                        "" => None,
+                        name if is_own(name) => {
+                            return Err("the server needs that field for itself".to_owned());
+                        }
+                        name if is_token(name) => Some(name.to_owned()),
+                        _ => return Err("write the name of a field, such as X-Request-ID".to_owned()),
+                    };
+                    Ok(())
+                },
+            },
+            default: "",
+            example: "X-Request-ID",
+            help: "the field that carries a request's id",
+            detail: "What a client or a proxy sends there is what the request is called in all logs (up to 128 letters, digits and \
+                     `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds it in the environ in \
+                     any case, or as `request.id`, and the client in its answer.",
+            ..Self::ROW
+        },
+        Row {
+            name: "log-level",
+            kind: Kind::Choice {
+                words: &["debug", "info", "warning", "error"],
+                set: |settings, index| {
+                    settings.as_mut().log_level =
+                        [Level::Debug, Level::Info, Level::Warning, Level::Error][index];
+                },
+            },
+            default: "info",
+            example: "warning",
+            help: "the least serious message that is logged",
+            detail: "It counts for what arrives from the application's `logging`, too, and not for what it prints. What its loggers \
+                     leave out never arrives: as long as it sets no level, Python leaves out what is below `warning`. \
+                     `adyton log-level` changes it while the server runs.",
+            ..Self::ROW
+        },
+    ];
+}
+
+/// How a line of the access log looks.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum AccessLogFormat {
+    /// The common log format.
+    Common,
+    /// `Common` with the referrer and the user agent.
+    #[default]
+    Combined,
+    /// One JSON object a line.
+    Json,
+    /// Atoms in the notation of Apache's `LogFormat`, not yet read.
+    Atoms(String),
+}
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object each.
+    Json,
+}
+
+/// Whether the application's standard streams end in the error log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CaptureOutput {
+    /// Unless standard error is a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl AccessLogFormat {
+    /// Returns the format in Apache's atoms; `None` for JSON.
+    pub fn atoms(&self) -> Option<&str> {
+        match self {
+            AccessLogFormat::Common => Some(r#"%h %l %u %t "%r" %>s %b"#),
+            AccessLogFormat::Combined => Some(r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#),
+            AccessLogFormat::Json => None,
+            AccessLogFormat::Atoms(atoms) => Some(atoms),
+        }
+    }
+}
 
 fn format(text: &str) -> Result<AccessLogFormat, String> {
     match text {

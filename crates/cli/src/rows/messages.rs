@@ -3,156 +3,189 @@
 use std::path::PathBuf;
 
 use super::files::field_value;
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::{Settings, UnderscoreHeaders};
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Requests and answers", ..Row::EMPTY };
+/// Limits of requests, and what is done to them and to answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Messages {
+    /// Pages in the place of the server's own, by status; relative to `chdir`. The last one for a status counts.
+    pub error_pages: Vec<(u16, PathBuf)>,
+    pub request_line_bytes_max: u64,
+    pub header_field_bytes_max: u64,
+    pub header_bytes_max: u64,
+    pub header_fields_max: u64,
+    pub body_bytes_max: u64,
+    pub body_memory_max: u64,
+    pub body_files_bytes_max: u64,
+    pub temp_dir: PathBuf,
+    pub underscore_headers: UnderscoreHeaders,
+    pub merge_slashes: bool,
+    /// The value of the `Server` field; `None`: the field is not sent.
+    pub server_header: Option<String>,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "request-line-bytes-max",
-        kind: bytes(64, 64 << 10, |settings, number| settings.request_line_bytes_max = number),
-        default: "8k",
-        example: "16k",
-        help: "longest request line; a longer one is a 414",
-        detail: "Method, target and version. nginx and Apache have 8 KiB too.",
-        ..GROUP
-    },
-    Row {
-        name: "header-field-bytes-max",
-        kind: bytes(64, 64 << 10, |settings, number| settings.header_field_bytes_max = number),
-        default: "8k",
-        example: "16k",
-        help: "longest header field; a longer one is a 431",
-        detail: "Name and value. Mostly cookies grow that far; nginx and Apache have 8 KiB too.",
-        ..GROUP
-    },
-    Row {
-        name: "header-bytes-max",
-        kind: bytes(256, 1 << 20, |settings, number| settings.header_bytes_max = number),
-        default: "64k",
-        example: "128k",
-        help: "largest request head; a larger one is a 431",
-        detail: "Request line and all fields. A client that sends a head slowly holds at most this much memory.",
-        ..GROUP
-    },
-    Row {
-        name: "header-fields-max",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 1,
-            most: 256,
-            set: |settings, number| settings.header_fields_max = number,
-        },
-        default: "100",
-        example: "200",
-        help: "most header fields; more are a 431",
-        detail: "Apache has 100 too; browsers send some 20.",
-        ..GROUP
-    },
-    Row {
-        name: "body-bytes-max",
-        kind: bytes(0, 1 << 40, |settings, number| settings.body_bytes_max = number),
-        default: "100m",
-        example: "1g",
-        help: "largest request body; a larger one is a 413",
-        detail: "nginx stops at 1 MiB and Unit at 8 MiB, where the first photo or video fails; Apache stops at \
-                 1 GiB, where ten clients fill a small disk. It costs disk, not memory. 0 refuses every body.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "body-memory-max",
-        kind: bytes(0, 1 << 40, |settings, number| settings.body_memory_max = number),
-        default: "96m",
-        example: "1g",
-        help: "memory for all request bodies together",
-        detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
-                 costs up to four times as much CPU time. One of more than 256 KiB waits first, as long as others make room. The \
-                 first 16 KiB of each body are not counted. What an application has read of a body is free for others at once.",
-        ..GROUP
-    },
-    Row {
-        name: "body-files-bytes-max",
-        kind: bytes(0, 1 << 50, |settings, number| settings.body_files_bytes_max = number),
-        default: "4g",
-        example: "20g",
-        help: "disk space for all large bodies together",
-        detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk. \
-                 Answers that clients take slowly may need some, too (`--output-bytes-max`).",
-        ..GROUP
-    },
-    Row {
-        name: "temp-dir",
-        kind: Kind::Path { shape: "DIR", set: |settings, path| settings.temp_dir = path },
-        default: "/tmp",
-        example: "/var/tmp",
-        ambient: Some("TMPDIR"),
-        help: "folder for large bodies; $TMPDIR is honoured",
-        detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice. A folder that is \
-                 named and cannot be written to is refused at the start. Without `/tmp` the server serves, and says that it \
-                 refuses bodies that are too large for memory.",
-        ..GROUP
-    },
-    Row {
-        name: "error-pages",
-        kind: Kind::Form {
-            shape: "STATUS=FILE",
-            set: |settings, text| error_page(text).map(|page| settings.error_pages.push(page)),
-        },
-        example: "503=errors/busy.html",
-        repeatable: true,
-        scope: Scope::Site,
-        help: "page of your own for a status",
-        detail: "For what the server itself answers: no route, no password, a limit, an application that has failed. What an \
-                 application answers stays as it is, unless `intercept-errors` is on, and `static-404` is for files that do not \
-                 exist. The media type follows from the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
-        ..GROUP
-    },
-    Row {
-        name: "underscore-headers",
-        kind: Kind::Choice {
-            words: &["drop", "refuse"],
-            set: |settings, index| {
-                settings.underscore_headers = [UnderscoreHeaders::Drop, UnderscoreHeaders::Refuse][index];
-            },
-        },
-        default: "drop",
-        example: "refuse",
-        help: "fields that have an underscore in their name",
-        detail: "In an environ, `X_Forwarded_For` and `X-Forwarded-For` become one name, so that a client could \
-                 pass the one off as the other. `drop` leaves such a field out, `refuse` answers 400.",
-        ..GROUP
-    },
-    Row {
-        name: "merge-slashes",
-        kind: Kind::Switch { set: |settings, on| settings.merge_slashes = on },
-        default: "off",
-        example: "on",
-        help: "make // in a path one slash",
-        detail: "For the application's `SCRIPT_NAME` and `PATH_INFO`; `REQUEST_URI` stays as it was. Apache and \
-                 nginx do so, uWSGI and gunicorn do not.",
-        ..GROUP
-    },
-    Row {
-        name: "server-header",
-        kind: Kind::Form {
-            shape: "TEXT|off",
-            set: |settings, text| {
-                settings.server_header = if text == "off" { None } else { Some(field_value(text)?) };
-                Ok(())
-            },
-        },
-        default: "adyton",
-        example: "off",
-        help: "Server field of answers",
-        detail: "The default names no version. An application that sets its own `Server` field keeps it.",
-        ..GROUP
-    },
-];
+impl<S: Has<Messages>> Section<S> for Messages {
+    const HEADING: &'static str = "Requests and answers";
 
-const fn bytes(least: u64, most: u64, set: fn(&mut Settings, u64)) -> Kind {
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "request-line-bytes-max",
+            kind: bytes(64, 64 << 10, |settings, number| settings.as_mut().request_line_bytes_max = number),
+            default: "8k",
+            example: "16k",
+            help: "longest request line; a longer one is a 414",
+            detail: "Method, target and version. nginx and Apache have 8 KiB too.",
+            ..Self::ROW
+        },
+        Row {
+            name: "header-field-bytes-max",
+            kind: bytes(64, 64 << 10, |settings, number| settings.as_mut().header_field_bytes_max = number),
+            default: "8k",
+            example: "16k",
+            help: "longest header field; a longer one is a 431",
+            detail: "Name and value. Mostly cookies grow that far; nginx and Apache have 8 KiB too.",
+            ..Self::ROW
+        },
+        Row {
+            name: "header-bytes-max",
+            kind: bytes(256, 1 << 20, |settings, number| settings.as_mut().header_bytes_max = number),
+            default: "64k",
+            example: "128k",
+            help: "largest request head; a larger one is a 431",
+            detail: "Request line and all fields. A client that sends a head slowly holds at most this much memory.",
+            ..Self::ROW
+        },
+        Row {
+            name: "header-fields-max",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 1,
+                most: 256,
+                set: |settings, number| settings.as_mut().header_fields_max = number,
+            },
+            default: "100",
+            example: "200",
+            help: "most header fields; more are a 431",
+            detail: "Apache has 100 too; browsers send some 20.",
+            ..Self::ROW
+        },
+        Row {
+            name: "body-bytes-max",
+            kind: bytes(0, 1 << 40, |settings, number| settings.as_mut().body_bytes_max = number),
+            default: "100m",
+            example: "1g",
+            help: "largest request body; a larger one is a 413",
+            detail: "nginx stops at 1 MiB and Unit at 8 MiB, where the first photo or video fails; Apache stops at \
+                     1 GiB, where ten clients fill a small disk. It costs disk, not memory. 0 refuses every body.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "body-memory-max",
+            kind: bytes(0, 1 << 40, |settings, number| settings.as_mut().body_memory_max = number),
+            default: "96m",
+            example: "1g",
+            help: "memory for all request bodies together",
+            detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
+                     costs up to four times as much CPU time. One of more than 256 KiB waits first, as long as others make room. The \
+                     first 16 KiB of each body are not counted. What an application has read of a body is free for others at once.",
+            ..Self::ROW
+        },
+        Row {
+            name: "body-files-bytes-max",
+            kind: bytes(0, 1 << 50, |settings, number| settings.as_mut().body_files_bytes_max = number),
+            default: "4g",
+            example: "20g",
+            help: "disk space for all large bodies together",
+            detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk. \
+                     Answers that clients take slowly may need some, too (`--output-bytes-max`).",
+            ..Self::ROW
+        },
+        Row {
+            name: "temp-dir",
+            kind: Kind::Path { shape: "DIR", set: |settings, path| settings.as_mut().temp_dir = path },
+            default: "/tmp",
+            example: "/var/tmp",
+            ambient: Some("TMPDIR"),
+            help: "folder for large bodies; $TMPDIR is honoured",
+            detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice. A folder that is \
+                     named and cannot be written to is refused at the start. Without `/tmp` the server serves, and says that it \
+                     refuses bodies that are too large for memory.",
+            ..Self::ROW
+        },
+        Row {
+            name: "error-pages",
+            kind: Kind::Form {
+                shape: "STATUS=FILE",
+                set: |settings, text| error_page(text).map(|page| settings.as_mut().error_pages.push(page)),
+            },
+            example: "503=errors/busy.html",
+            repeatable: true,
+            scope: Scope::Site,
+            help: "page of your own for a status",
+            detail: "For what the server itself answers: no route, no password, a limit, an application that has failed. What an \
+                     application answers stays as it is, unless `intercept-errors` is on, and `static-404` is for files that do not \
+                     exist. The media type follows from the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
+            ..Self::ROW
+        },
+        Row {
+            name: "underscore-headers",
+            kind: Kind::Choice {
+                words: &["drop", "refuse"],
+                set: |settings, index| {
+                    settings.as_mut().underscore_headers =
+                        [UnderscoreHeaders::Drop, UnderscoreHeaders::Refuse][index];
+                },
+            },
+            default: "drop",
+            example: "refuse",
+            help: "fields that have an underscore in their name",
+            detail: "In an environ, `X_Forwarded_For` and `X-Forwarded-For` become one name, so that a client could \
+                     pass the one off as the other. `drop` leaves such a field out, `refuse` answers 400.",
+            ..Self::ROW
+        },
+        Row {
+            name: "merge-slashes",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().merge_slashes = on },
+            default: "off",
+            example: "on",
+            help: "make // in a path one slash",
+            detail: "For the application's `SCRIPT_NAME` and `PATH_INFO`; `REQUEST_URI` stays as it was. Apache and \
+                     nginx do so, uWSGI and gunicorn do not.",
+            ..Self::ROW
+        },
+        Row {
+            name: "server-header",
+            kind: Kind::Form {
+                shape: "TEXT|off",
+                set: |settings, text| {
+                    settings.as_mut().server_header =
+                        if text == "off" { None } else { Some(field_value(text)?) };
+                    Ok(())
+                },
+            },
+            default: "adyton",
+            example: "off",
+            help: "Server field of answers",
+            detail: "The default names no version. An application that sets its own `Server` field keeps it.",
+            ..Self::ROW
+        },
+    ];
+}
+
+/// The treatment of request header fields with an underscore in their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum UnderscoreHeaders {
+    /// The field is left out.
+    #[default]
+    Drop,
+    /// The request is answered 400.
+    Refuse,
+}
+
+const fn bytes<S>(least: u64, most: u64, set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Bytes, least, most, set }
 }
 

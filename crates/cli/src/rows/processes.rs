@@ -1,295 +1,395 @@
 //! The supervisor and its workers.
 
-use crate::settings::row::{Kind, Row};
-use crate::settings::typed::{Control, Pace, Processes, Settings};
-use crate::settings::units::{Unit, digits, octal};
+use std::path::PathBuf;
 
-const GROUP: Row = Row { group: "Processes", ..Row::EMPTY };
+use crate::settings::bind::Bind;
+use crate::settings::row::{Has, Kind, Row, Section};
+use crate::settings::units::{Unit, digits, octal};
 
 /// The longest life, a week: a longer one is for ever.
 const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "processes",
-        kind: Kind::Form {
-            shape: "N|auto",
-            set: |settings, text| processes(text).map(|processes| settings.processes = processes),
-        },
-        default: "auto",
-        example: "4",
-        ambient: Some("WEB_CONCURRENCY"),
-        help: "worker processes; 0: no supervisor",
-        detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner says \
-                 how many, and why. A supervisor, which runs no application code, keeps the sockets and replaces \
-                 workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` counts when nothing \
-                 of ours is given. On a free-threaded interpreter `auto` is 1: one process uses all CPUs.",
-        ..GROUP
-    },
-    Row {
-        name: "min-processes",
-        kind: number(1024, |settings, number| settings.min_processes = number),
-        default: "0",
-        example: "1",
-        help: "workers at least, when little is asked; 0: all",
-        detail: "One less when for a minute one less would have been enough: by its CPU time, and by its threads. With 0 \
-                 there are never fewer than `--processes` says.",
-        ..GROUP
-    },
-    Row {
-        name: "max-processes",
-        kind: number(1024, |settings, number| settings.max_processes = number),
-        default: "0",
-        example: "8",
-        help: "workers at most, when requests wait; 0: all",
-        detail: "One more when requests have waited for a thread for three seconds. With 0 there are never more than \
-                 `--processes` says.",
-        ..GROUP
-    },
-    Row {
-        name: "preload",
-        kind: Kind::Switch { set: |settings, on| settings.preload = on },
-        default: "off",
-        example: "on",
-        help: "import once, fork workers from that",
-        detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
-                 threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
-        ..GROUP
-    },
-    Row {
-        name: "reload",
-        kind: Kind::Switch { set: |settings, on| settings.reload = on },
-        default: "off",
-        example: "on",
-        help: "in development: reload when a file changes",
-        detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
-                 development only: it is refused where other machines could connect.",
-        ..GROUP
-    },
-    Row {
-        name: "touch-reload",
-        kind: Kind::Path { shape: "FILE", set: |settings, path| settings.touch_reload = Some(path) },
-        example: "reload.txt",
-        help: "file whose change is a reload",
-        detail: "Looked at once a second; it need not be there. For deployments that end with `touch FILE`.",
-        ..GROUP
-    },
-    Row {
-        name: "reload-pace",
-        kind: Kind::Choice {
-            words: &["all", "one"],
-            set: |settings, index| settings.reload_pace = [Pace::All, Pace::One][index],
-        },
-        default: "all",
-        example: "one",
-        help: "workers that reload at the same time",
-        detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
-                 others together, which is quicker and for a moment takes twice the memory; `one` does not.",
-        ..GROUP
-    },
-    Row {
-        name: "max-requests",
-        kind: number(1 << 48, |settings, number| settings.max_requests = number),
-        default: "0",
-        example: "10000",
-        help: "requests until a worker is replaced; 0: any",
-        detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
-                 end together. It is looked at once a second, and the old worker serves on until its successor does, so \
-                 it answers what comes in that time as well.",
-        ..GROUP
-    },
-    Row {
-        name: "max-lifetime",
-        kind: wait(LIFE_MS_MAX, |settings, ms| settings.max_lifetime_ms = ms),
-        default: "0s",
-        example: "12h",
-        help: "time until a worker is replaced; 0: any",
-        detail: "Up to a tenth more, at random.",
-        ..GROUP
-    },
-    Row {
-        name: "max-rss",
-        kind: bytes(|settings, bytes| settings.max_rss_bytes = bytes),
-        default: "0",
-        example: "512m",
-        help: "memory of a worker that is replaced; 0: any",
-        detail: "Resident memory, looked at once a second. The worker finishes what it does; `--memory-limit` is for \
-                 what must not wait.",
-        ..GROUP
-    },
-    Row {
-        name: "memory-limit",
-        kind: bytes(|settings, bytes| settings.memory_limit_bytes = bytes),
-        default: "0",
-        example: "1g",
-        help: "data that a worker may allocate; 0: any",
-        detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application. The stacks of threads \
-                 count in full, 8 MiB for each mostly (`ulimit -s`): a limit that leaves no room for all `--threads` is \
-                 refused at the start.",
-        ..GROUP
-    },
-    Row {
-        name: "cpu-limit",
-        kind: wait(LIFE_MS_MAX, |settings, ms| settings.cpu_limit_ms = ms),
-        default: "0s",
-        example: "1h",
-        help: "CPU time until a worker is replaced; 0: any",
-        detail: "Looked at once a second.",
-        ..GROUP
-    },
-    Row {
-        name: "nice",
-        kind: number(19, |settings, steps| settings.nice = u8::try_from(steps).unwrap_or(19)),
-        default: "0",
-        example: "5",
-        help: "how much less CPU workers get: nice(2)",
-        detail: "The supervisor keeps its own priority.",
-        ..GROUP
-    },
-    Row {
-        name: "user",
-        kind: Kind::Form {
-            shape: "NAME|UID",
-            set: |settings, text| name(text).map(|name| settings.user = Some(name)),
-        },
-        example: "www-data",
-        help: "user that workers become",
-        detail: "For a supervisor that root starts: it opens the sockets, and its workers become this user, with \
-                 its groups, before they import anything. A worker that could come back to being root does not start.",
-        ..GROUP
-    },
-    Row {
-        name: "group",
-        kind: Kind::Form {
-            shape: "NAME|GID",
-            set: |settings, text| name(text).map(|name| settings.group = Some(name)),
-        },
-        example: "www-data",
-        help: "group that workers become",
-        detail: "With `--user`; without it the user's own.",
-        ..GROUP
-    },
-    Row {
-        name: "umask",
-        kind: Kind::Form {
-            shape: "OCTAL",
-            set: |settings, text| octal(text, "027").map(|bits| settings.umask = Some(bits)),
-        },
-        example: "027",
-        help: "rights that new files do not get",
-        detail: "For the supervisor and its workers, as umask(2). Unix sockets are files, too; `--socket-mode` is for \
-                 these alone.",
-        ..GROUP
-    },
-    Row {
-        name: "new-privileges",
-        kind: Kind::Switch { set: |settings, on| settings.new_privileges = on },
-        default: "off",
-        example: "on",
-        help: "let workers start setuid programs",
-        detail: "Off, workers that have become another user have `PR_SET_NO_NEW_PRIVS` of prctl(2): no program that they \
-                 start can give them other rights. Some, such as `sendmail`, need them.",
-        ..GROUP
-    },
-    Row {
-        name: "startup-timeout",
-        kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.startup_timeout_ms = ms),
-        default: "60s",
-        example: "5m",
-        help: "until a new worker serves; 0: any",
-        detail: "A worker that takes longer is made to log where it is, and ended.",
-        ..GROUP
-    },
-    Row {
-        name: "heartbeat-timeout",
-        kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.heartbeat_timeout_ms = ms),
-        default: "30s",
-        example: "10s",
-        help: "longest silence of a worker; 0: any",
-        detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
-                 a thread waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
-                 as silent, and not counted as ready. After all of this it is replaced, \
-                 told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
-                 0 to stop a worker with a debugger.",
-        ..GROUP
-    },
-    Row {
-        name: "drain-delay",
-        kind: wait(60 * 60 * 1_000, |settings, ms| settings.drain_delay_ms = ms),
-        default: "0s",
-        example: "5s",
-        help: "from SIGTERM to the end of accepting",
-        detail: "`/readyz` fails at once, and everything is served until this has passed: the time that a load balancer \
-                 needs to take notice.",
-        ..GROUP
-    },
-    Row {
-        name: "control",
-        kind: Kind::Form {
-            shape: "PATH|auto|off",
-            set: |settings, text| {
-                settings.control = match text {
-                    "" => return Err("write the path of a socket, auto or off".to_owned()),
-                    "auto" => Control::Auto,
-                    "off" => Control::Off,
-                    path => Control::Path(path.into()),
-                };
-                Ok(())
+/// The supervisor and its workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Processes {
+    pub processes: ProcessCount,
+    /// 0: as many as `processes`.
+    pub min_processes: u64,
+    /// 0: as many as `processes`.
+    pub max_processes: u64,
+    pub preload: bool,
+    pub reload: bool,
+    pub touch_reload: Option<PathBuf>,
+    pub reload_pace: Pace,
+    /// 0: any number.
+    pub max_requests: u64,
+    /// 0: for ever.
+    pub max_lifetime_ms: u64,
+    /// 0: any.
+    pub max_rss_bytes: u64,
+    /// 0: any.
+    pub memory_limit_bytes: u64,
+    /// 0: any.
+    pub cpu_limit_ms: u64,
+    pub nice: u8,
+    pub user: Option<String>,
+    pub group: Option<String>,
+    pub umask: Option<u32>,
+    pub new_privileges: bool,
+    /// 0: for ever.
+    pub startup_timeout_ms: u64,
+    /// 0: a worker may be silent.
+    pub heartbeat_timeout_ms: u64,
+    pub drain_delay_ms: u64,
+    pub control: Control,
+    pub admin: Option<Bind>,
+    pub admin_token: Option<String>,
+    pub admin_hosts: Vec<String>,
+}
+
+impl<S: Has<Processes>> Section<S> for Processes {
+    const HEADING: &'static str = "Processes";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "processes",
+            kind: Kind::Form {
+                shape: "N|auto",
+                set: |settings, text| {
+                    processes(text).map(|processes| settings.as_mut().processes = processes)
+                },
             },
+            default: "auto",
+            example: "4",
+            ambient: Some("WEB_CONCURRENCY"),
+            help: "worker processes; 0: no supervisor",
+            detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner says \
+                     how many, and why. A supervisor, which runs no application code, keeps the sockets and replaces \
+                     workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` counts when nothing \
+                     of ours is given. On a free-threaded interpreter `auto` is 1: one process uses all CPUs.",
+            held: Some(|one, other| one.as_ref().processes == other.as_ref().processes),
+            ..Self::ROW
         },
-        default: "auto",
-        example: "/run/mysite/control.sock",
-        help: "socket for adyton status, reload and the like",
-        detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users. \
-                 Where it cannot be made, the server says so and serves without it.",
-        ..GROUP
-    },
-    Row {
-        name: "admin",
-        kind: Kind::Form {
-            shape: "ADDRESS|off",
-            set: |settings, text| {
-                settings.admin = if text == "off" { None } else { Some(text.parse()?) };
-                Ok(())
+        Row {
+            name: "min-processes",
+            kind: number(1024, |settings, number| settings.as_mut().min_processes = number),
+            default: "0",
+            example: "1",
+            help: "workers at least, when little is asked; 0: all",
+            detail: "One less when for a minute one less would have been enough: by its CPU time, and by its threads. With 0 \
+                     there are never fewer than `--processes` says.",
+            held: Some(|one, other| one.as_ref().min_processes == other.as_ref().min_processes),
+            ..Self::ROW
+        },
+        Row {
+            name: "max-processes",
+            kind: number(1024, |settings, number| settings.as_mut().max_processes = number),
+            default: "0",
+            example: "8",
+            help: "workers at most, when requests wait; 0: all",
+            detail: "One more when requests have waited for a thread for three seconds. With 0 there are never more than \
+                     `--processes` says.",
+            held: Some(|one, other| one.as_ref().max_processes == other.as_ref().max_processes),
+            ..Self::ROW
+        },
+        Row {
+            name: "preload",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().preload = on },
+            default: "off",
+            example: "on",
+            help: "import once, fork workers from that",
+            detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
+                     threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
+            held: Some(|one, other| one.as_ref().preload == other.as_ref().preload),
+            ..Self::ROW
+        },
+        Row {
+            name: "reload",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().reload = on },
+            default: "off",
+            example: "on",
+            help: "in development: reload when a file changes",
+            detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
+                     development only: it is refused where other machines could connect.",
+            held: Some(|one, other| one.as_ref().reload == other.as_ref().reload),
+            ..Self::ROW
+        },
+        Row {
+            name: "touch-reload",
+            kind: Kind::Path {
+                shape: "FILE",
+                set: |settings, path| settings.as_mut().touch_reload = Some(path),
             },
+            example: "reload.txt",
+            help: "file whose change is a reload",
+            detail: "Looked at once a second; it need not be there. For deployments that end with `touch FILE`.",
+            held: Some(|one, other| one.as_ref().touch_reload == other.as_ref().touch_reload),
+            ..Self::ROW
         },
-        default: "off",
-        example: "127.0.0.1:9090",
-        help: "where /livez, /readyz and /metrics are",
-        detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
-                 address that other machines can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
-        ..GROUP
-    },
-    Row {
-        name: "admin-token",
-        kind: Kind::Form {
-            shape: "TOKEN",
-            set: |settings, text| token(text).map(|token| settings.admin_token = Some(token)),
-        },
-        example: "d41f9c02a7be5530",
-        help: "what monitors show at --admin",
-        detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
-                 digits and signs, such as `openssl rand -hex 16` makes. On the command line other users of this machine see it: \
-                 give it as a variable.",
-        ..GROUP
-    },
-    Row {
-        name: "admin-hosts",
-        kind: Kind::Form {
-            shape: "NAME[,NAME...]",
-            set: |settings, text| {
-                settings.admin_hosts.extend(text.split(',').map(|name| name.trim().to_owned()));
-                Ok(())
+        Row {
+            name: "reload-pace",
+            kind: Kind::Choice {
+                words: &["all", "one"],
+                set: |settings, index| settings.as_mut().reload_pace = [Pace::All, Pace::One][index],
             },
+            default: "all",
+            example: "one",
+            help: "workers that reload at the same time",
+            detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
+                     others together, which is quicker and for a moment takes twice the memory; `one` does not.",
+            held: Some(|one, other| one.as_ref().reload_pace == other.as_ref().reload_pace),
+            ..Self::ROW
         },
-        example: "monitor.example",
-        help: "further names under which --admin may be asked",
-        detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in `Host`, so that no page \
-                 that a browser on this machine shows can ask by a name of its own (DNS rebinding). Probes are answered by any.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "max-requests",
+            kind: number(1 << 48, |settings, number| settings.as_mut().max_requests = number),
+            default: "0",
+            example: "10000",
+            help: "requests until a worker is replaced; 0: any",
+            detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
+                     end together. It is looked at once a second, and the old worker serves on until its successor does, so \
+                     it answers what comes in that time as well.",
+            held: Some(|one, other| one.as_ref().max_requests == other.as_ref().max_requests),
+            ..Self::ROW
+        },
+        Row {
+            name: "max-lifetime",
+            kind: wait(LIFE_MS_MAX, |settings, ms| settings.as_mut().max_lifetime_ms = ms),
+            default: "0s",
+            example: "12h",
+            help: "time until a worker is replaced; 0: any",
+            detail: "Up to a tenth more, at random.",
+            held: Some(|one, other| one.as_ref().max_lifetime_ms == other.as_ref().max_lifetime_ms),
+            ..Self::ROW
+        },
+        Row {
+            name: "max-rss",
+            kind: bytes(|settings, bytes| settings.as_mut().max_rss_bytes = bytes),
+            default: "0",
+            example: "512m",
+            help: "memory of a worker that is replaced; 0: any",
+            detail: "Resident memory, looked at once a second. The worker finishes what it does; `--memory-limit` is for \
+                     what must not wait.",
+            held: Some(|one, other| one.as_ref().max_rss_bytes == other.as_ref().max_rss_bytes),
+            ..Self::ROW
+        },
+        Row {
+            name: "memory-limit",
+            kind: bytes(|settings, bytes| settings.as_mut().memory_limit_bytes = bytes),
+            default: "0",
+            example: "1g",
+            help: "data that a worker may allocate; 0: any",
+            detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application. The stacks of threads \
+                     count in full, 8 MiB for each mostly (`ulimit -s`): a limit that leaves no room for all `--threads` is \
+                     refused at the start.",
+            ..Self::ROW
+        },
+        Row {
+            name: "cpu-limit",
+            kind: wait(LIFE_MS_MAX, |settings, ms| settings.as_mut().cpu_limit_ms = ms),
+            default: "0s",
+            example: "1h",
+            help: "CPU time until a worker is replaced; 0: any",
+            detail: "Looked at once a second.",
+            held: Some(|one, other| one.as_ref().cpu_limit_ms == other.as_ref().cpu_limit_ms),
+            ..Self::ROW
+        },
+        Row {
+            name: "nice",
+            kind: number(19, |settings, steps| settings.as_mut().nice = u8::try_from(steps).unwrap_or(19)),
+            default: "0",
+            example: "5",
+            help: "how much less CPU workers get: nice(2)",
+            detail: "The supervisor keeps its own priority.",
+            ..Self::ROW
+        },
+        Row {
+            name: "user",
+            kind: Kind::Form {
+                shape: "NAME|UID",
+                set: |settings, text| name(text).map(|name| settings.as_mut().user = Some(name)),
+            },
+            example: "www-data",
+            help: "user that workers become",
+            detail: "For a supervisor that root starts: it opens the sockets, and its workers become this user, with \
+                     its groups, before they import anything. A worker that could come back to being root does not start.",
+            ..Self::ROW
+        },
+        Row {
+            name: "group",
+            kind: Kind::Form {
+                shape: "NAME|GID",
+                set: |settings, text| name(text).map(|name| settings.as_mut().group = Some(name)),
+            },
+            example: "www-data",
+            help: "group that workers become",
+            detail: "With `--user`; without it the user's own.",
+            ..Self::ROW
+        },
+        Row {
+            name: "umask",
+            kind: Kind::Form {
+                shape: "OCTAL",
+                set: |settings, text| octal(text, "027").map(|bits| settings.as_mut().umask = Some(bits)),
+            },
+            example: "027",
+            help: "rights that new files do not get",
+            detail: "For the supervisor and its workers, as umask(2). Unix sockets are files, too; `--socket-mode` is for \
+                     these alone.",
+            ..Self::ROW
+        },
+        Row {
+            name: "new-privileges",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().new_privileges = on },
+            default: "off",
+            example: "on",
+            help: "let workers start setuid programs",
+            detail: "Off, workers that have become another user have `PR_SET_NO_NEW_PRIVS` of prctl(2): no program that they \
+                     start can give them other rights. Some, such as `sendmail`, need them.",
+            ..Self::ROW
+        },
+        Row {
+            name: "startup-timeout",
+            kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.as_mut().startup_timeout_ms = ms),
+            default: "60s",
+            example: "5m",
+            help: "until a new worker serves; 0: any",
+            detail: "A worker that takes longer is made to log where it is, and ended.",
+            held: Some(|one, other| one.as_ref().startup_timeout_ms == other.as_ref().startup_timeout_ms),
+            ..Self::ROW
+        },
+        Row {
+            name: "heartbeat-timeout",
+            kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.as_mut().heartbeat_timeout_ms = ms),
+            default: "30s",
+            example: "10s",
+            help: "longest silence of a worker; 0: any",
+            detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
+                     a thread waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
+                     as silent, and not counted as ready. After all of this it is replaced, \
+                     told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
+                     0 to stop a worker with a debugger.",
+            held: Some(|one, other| one.as_ref().heartbeat_timeout_ms == other.as_ref().heartbeat_timeout_ms),
+            ..Self::ROW
+        },
+        Row {
+            name: "drain-delay",
+            kind: wait(60 * 60 * 1_000, |settings, ms| settings.as_mut().drain_delay_ms = ms),
+            default: "0s",
+            example: "5s",
+            help: "from SIGTERM to the end of accepting",
+            detail: "`/readyz` fails at once, and everything is served until this has passed: the time that a load balancer \
+                     needs to take notice.",
+            held: Some(|one, other| one.as_ref().drain_delay_ms == other.as_ref().drain_delay_ms),
+            ..Self::ROW
+        },
+        Row {
+            name: "control",
+            kind: Kind::Form {
+                shape: "PATH|auto|off",
+                set: |settings, text| {
+                    settings.as_mut().control = match text {
+                        "" => return Err("write the path of a socket, auto or off".to_owned()),
+                        "auto" => Control::Auto,
+                        "off" => Control::Off,
+                        path => Control::Path(path.into()),
+                    };
+                    Ok(())
+                },
+            },
+            default: "auto",
+            example: "/run/mysite/control.sock",
+            help: "socket for adyton status, reload and the like",
+            detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
+                     `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users. \
+                     Where it cannot be made, the server says so and serves without it.",
+            held: Some(|one, other| one.as_ref().control == other.as_ref().control),
+            ..Self::ROW
+        },
+        Row {
+            name: "admin",
+            kind: Kind::Form {
+                shape: "ADDRESS|off",
+                set: |settings, text| {
+                    settings.as_mut().admin = if text == "off" { None } else { Some(text.parse()?) };
+                    Ok(())
+                },
+            },
+            default: "off",
+            example: "127.0.0.1:9090",
+            help: "where /livez, /readyz and /metrics are",
+            detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
+                     address that other machines can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
+            held: Some(|one, other| one.as_ref().admin == other.as_ref().admin),
+            ..Self::ROW
+        },
+        Row {
+            name: "admin-token",
+            kind: Kind::Form {
+                shape: "TOKEN",
+                set: |settings, text| token(text).map(|token| settings.as_mut().admin_token = Some(token)),
+            },
+            example: "d41f9c02a7be5530",
+            help: "what monitors show at --admin",
+            detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
+                     digits and signs, such as `openssl rand -hex 16` makes. On the command line other users of this machine see it: \
+                     give it as a variable.",
+            held: Some(|one, other| one.as_ref().admin_token == other.as_ref().admin_token),
+            ..Self::ROW
+        },
+        Row {
+            name: "admin-hosts",
+            kind: Kind::Form {
+                shape: "NAME[,NAME...]",
+                set: |settings, text| {
+                    settings.as_mut().admin_hosts.extend(text.split(',').map(|name| name.trim().to_owned()));
+                    Ok(())
+                },
+            },
+            example: "monitor.example",
+            help: "further names under which --admin may be asked",
+            detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in `Host`, so that no page \
+                     that a browser on this machine shows can ask by a name of its own (DNS rebinding). Probes are answered by any.",
+            held: Some(|one, other| one.as_ref().admin_hosts == other.as_ref().admin_hosts),
+            ..Self::ROW
+        },
+    ];
+}
+
+/// How many worker processes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ProcessCount {
+    /// As many as the control group grants CPUs, and memory allows.
+    #[default]
+    Auto,
+    /// This process serves, without a supervisor.
+    None,
+    /// This number.
+    Number(usize),
+}
+
+/// How many workers reload at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Pace {
+    /// All, after the first.
+    #[default]
+    All,
+    /// One after the other.
+    One,
+}
+
+/// Where the server takes orders.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Control {
+    /// Nowhere.
+    Off,
+    /// At a path that is made of the process's number.
+    #[default]
+    Auto,
+    /// At this path.
+    Path(PathBuf),
+}
 
 /// The shortest token: shorter ones are found by trying.
 const TOKEN_BYTES_MIN: usize = 16;
@@ -302,15 +402,15 @@ fn token(text: &str) -> Result<String, String> {
     }
 }
 
-const fn number(most: u64, set: fn(&mut Settings, u64)) -> Kind {
+const fn number<S>(most: u64, set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Count, least: 0, most, set }
 }
 
-const fn bytes(set: fn(&mut Settings, u64)) -> Kind {
+const fn bytes<S>(set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Bytes, least: 0, most: 1 << 50, set }
 }
 
-const fn wait(most: u64, set: fn(&mut Settings, u64)) -> Kind {
+const fn wait<S>(most: u64, set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Duration, least: 0, most, set }
 }
 
@@ -318,14 +418,14 @@ fn name(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("write a name or a number".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-fn processes(text: &str) -> Result<Processes, String> {
+fn processes(text: &str) -> Result<ProcessCount, String> {
     const MOST: usize = 1024;
 
     match text {
-        "auto" => Ok(Processes::Auto),
-        "0" => Ok(Processes::None),
+        "auto" => Ok(ProcessCount::Auto),
+        "0" => Ok(ProcessCount::None),
         text => match digits(text).and_then(|number| number.parse().ok()) {
-            Some(number @ 1..=MOST) => Ok(Processes::Number(number)),
+            Some(number @ 1..=MOST) => Ok(ProcessCount::Number(number)),
             _ => Err(format!("write auto, or a number from 0 to {MOST}")),
         },
     }

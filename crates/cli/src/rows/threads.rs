@@ -1,178 +1,209 @@
 //! Threads inside the application, and what happens when there are too few.
 
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::HandOver;
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-const GROUP: Row = Row { group: "Threads and overload", ..Row::EMPTY };
+/// Threads inside the application, and what happens when there are too few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Threads {
+    pub threads: u32,
+    pub hand_over: HandOver,
+    pub slow_nice: u8,
+    pub queue_limit: u64,
+    pub queue_timeout_ms: u64,
+    /// 0: no limit.
+    pub request_timeout_ms: u64,
+    /// 0: no limit.
+    pub request_total_timeout_ms: u64,
+    pub stream_body: bool,
+    pub stream_body_threads_max: u64,
+    pub output_bytes_max: u64,
+}
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "threads",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 1,
-            most: 4096,
-            // The range makes it fit.
-            set: |settings, number| settings.threads = u32::try_from(number).unwrap_or(1),
-        },
-        default: "16",
-        example: "64",
-        help: "most threads inside the application",
-        detail: "A request runs on the thread that has read it; one that takes long gives the event loop to another \
-                 thread, up to this many at once. More threads help where requests wait (for a database, another \
-                 server), not where they compute. A thread that waits for its client does not count. 1 is for \
-                 applications that are not thread-safe: only the main thread enters them.",
-        ..GROUP
-    },
-    Row {
-        name: "hand-over",
-        kind: Kind::Choice {
-            words: &["auto", "always", "never"],
-            set: |settings, index| {
-                settings.hand_over = [HandOver::Auto, HandOver::Always, HandOver::Never][index];
+impl<S: Has<Threads>> Section<S> for Threads {
+    const HEADING: &'static str = "Threads and overload";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "threads",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 1,
+                most: 4096,
+                // The range makes it fit.
+                set: |settings, number| settings.as_mut().threads = u32::try_from(number).unwrap_or(1),
             },
+            default: "16",
+            example: "64",
+            help: "most threads inside the application",
+            detail: "A request runs on the thread that has read it; one that takes long gives the event loop to another \
+                     thread, up to this many at once. More threads help where requests wait (for a database, another \
+                     server), not where they compute. A thread that waits for its client does not count. 1 is for \
+                     applications that are not thread-safe: only the main thread enters them.",
+            ..Self::ROW
         },
-        default: "auto",
-        example: "never",
-        help: "when another thread takes the event loop over",
-        detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
-                 of their own straight away. `always`: before it begins, which costs every request two thread \
-                 switches. `never`: a slow request holds up all others, as in servers without threads. The last two \
-                 are there for tests and comparisons.",
-        ..GROUP
-    },
-    Row {
-        name: "slow-nice",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 0,
-            most: 19,
-            // The range makes it fit.
-            set: |settings, number| settings.slow_nice = u8::try_from(number).unwrap_or(0),
+        Row {
+            name: "hand-over",
+            kind: Kind::Choice {
+                words: &["auto", "always", "never"],
+                set: |settings, index| {
+                    settings.as_mut().hand_over = [HandOver::Auto, HandOver::Always, HandOver::Never][index];
+                },
+            },
+            default: "auto",
+            example: "never",
+            help: "when another thread takes the event loop over",
+            detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
+                     of their own straight away. `always`: before it begins, which costs every request two thread \
+                     switches. `never`: a slow request holds up all others, as in servers without threads. The last two \
+                     are there for tests and comparisons.",
+            ..Self::ROW
         },
-        default: "10",
-        example: "5",
-        help: "priority that threads lose that have computed",
-        detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
-                 below the thread of the event loop from then on, so that static files and quick pages go on when \
-                 the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
-                 unless the server has a control group of its own, as a container and a systemd service with a CPU \
-                 weight have.",
-        ..GROUP
-    },
-    Row {
-        name: "queue-limit",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 0,
-            most: 1_000_000,
-            set: |settings, number| settings.queue_limit = number,
+        Row {
+            name: "slow-nice",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 0,
+                most: 19,
+                // The range makes it fit.
+                set: |settings, number| settings.as_mut().slow_nice = u8::try_from(number).unwrap_or(0),
+            },
+            default: "10",
+            example: "5",
+            help: "priority that threads lose that have computed",
+            detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
+                     below the thread of the event loop from then on, so that static files and quick pages go on when \
+                     the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
+                     unless the server has a control group of its own, as a container and a systemd service with a CPU \
+                     weight have.",
+            ..Self::ROW
         },
-        default: "1000",
-        example: "200",
-        help: "most requests that wait for a thread; then 503",
-        detail: "Further ones are answered 503 at once, with a `Retry-After` of one to three seconds. Each place costs \
-                 the memory of a request.",
-        ..GROUP
-    },
-    Row {
-        name: "queue-timeout",
-        kind: Kind::Number {
-            unit: Unit::Duration,
-            least: 10,
-            most: 24 * 60 * 60 * 1_000,
-            set: |settings, ms| settings.queue_timeout_ms = ms,
+        Row {
+            name: "queue-limit",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 0,
+                most: 1_000_000,
+                set: |settings, number| settings.as_mut().queue_limit = number,
+            },
+            default: "1000",
+            example: "200",
+            help: "most requests that wait for a thread; then 503",
+            detail: "Further ones are answered 503 at once, with a `Retry-After` of one to three seconds. Each place costs \
+                     the memory of a request.",
+            ..Self::ROW
         },
-        default: "30s",
-        example: "2s",
-        help: "longest wait for a thread; then 503",
-        detail: "As long as a client has patience: less than the timeout of the proxy in front. When even the shortest wait of a tenth of a second is above half \
-                 of this, there is more work than can be done: then the newest request is served first, and those \
-                 older than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
-                 `X-Request-Start` field of a proxy at a private address says when the wait began.",
-        ..GROUP
-    },
-    Row {
-        name: "request-timeout",
-        kind: Kind::Number {
-            unit: Unit::Duration,
-            least: 0,
-            most: 24 * 60 * 60 * 1_000,
-            set: |settings, ms| settings.request_timeout_ms = ms,
+        Row {
+            name: "queue-timeout",
+            kind: Kind::Number {
+                unit: Unit::Duration,
+                least: 10,
+                most: 24 * 60 * 60 * 1_000,
+                set: |settings, ms| settings.as_mut().queue_timeout_ms = ms,
+            },
+            default: "30s",
+            example: "2s",
+            help: "longest wait for a thread; then 503",
+            detail: "As long as a client has patience: less than the timeout of the proxy in front. When even the shortest wait of a tenth of a second is above half \
+                     of this, there is more work than can be done: then the newest request is served first, and those \
+                     older than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
+                     `X-Request-Start` field of a proxy at a private address says when the wait began.",
+            ..Self::ROW
         },
-        default: "60s",
-        example: "10s",
-        help: "longest silence of a request; then 504; 0: any",
-        detail: "For an application that does not go on: to the first byte of an answer's body, and then from each to the \
-                 next, so that a stream may last as long as it says something. \
-                 Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
-                 nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
-                 for its client. Code that waits outside Python notices when it comes back; that it has not \
-                 is logged a second later, and its client is answered.",
-        scope: Scope::Route,
-        ..GROUP
-    },
-    Row {
-        name: "request-total-timeout",
-        kind: Kind::Number {
-            unit: Unit::Duration,
-            least: 0,
-            most: 24 * 60 * 60 * 1_000,
-            set: |settings, ms| settings.request_total_timeout_ms = ms,
+        Row {
+            name: "request-timeout",
+            kind: Kind::Number {
+                unit: Unit::Duration,
+                least: 0,
+                most: 24 * 60 * 60 * 1_000,
+                set: |settings, ms| settings.as_mut().request_timeout_ms = ms,
+            },
+            default: "60s",
+            example: "10s",
+            help: "longest silence of a request; then 504; 0: any",
+            detail: "For an application that does not go on: to the first byte of an answer's body, and then from each to the \
+                     next, so that a stream may last as long as it says something. \
+                     Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
+                     nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
+                     for its client. Code that waits outside Python notices when it comes back; that it has not \
+                     is logged a second later, and its client is answered.",
+            scope: Scope::Route,
+            ..Self::ROW
         },
-        default: "0",
-        example: "15m",
-        help: "longest run of a request in all; 0: any",
-        detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
-                 application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
-                 not count.",
-        scope: Scope::Route,
-        ..GROUP
-    },
-    Row {
-        name: "stream-body",
-        kind: Kind::Switch { set: |settings, on| settings.stream_body = on },
-        default: "off",
-        example: "on",
-        help: "give bodies to the application as they come",
-        detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
-                 On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
-                 `--threads 1` it is off: while the only thread waited, no client would be served.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "stream-body-threads",
-        kind: Kind::Number {
-            unit: Unit::Count,
-            least: 1,
-            most: 4096,
-            set: |settings, number| settings.stream_body_threads_max = number,
+        Row {
+            name: "request-total-timeout",
+            kind: Kind::Number {
+                unit: Unit::Duration,
+                least: 0,
+                most: 24 * 60 * 60 * 1_000,
+                set: |settings, ms| settings.as_mut().request_total_timeout_ms = ms,
+            },
+            default: "0",
+            example: "15m",
+            help: "longest run of a request in all; 0: any",
+            detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
+                     application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
+                     not count.",
+            scope: Scope::Route,
+            ..Self::ROW
         },
-        default: "256",
-        example: "64",
-        help: "most threads that wait for such bodies",
-        detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of `--threads`. What \
-                 comes above that is read before the application is called, as without `--stream-body`. A thread waits \
-                 for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
-        ..GROUP
-    },
-    Row {
-        name: "output-bytes-max",
-        kind: Kind::Number {
-            unit: Unit::Bytes,
-            least: 0,
-            most: 1 << 40,
-            set: |settings, number| settings.output_bytes_max = number,
+        Row {
+            name: "stream-body",
+            kind: Kind::Switch { set: |settings, on| settings.as_mut().stream_body = on },
+            default: "off",
+            example: "on",
+            help: "give bodies to the application as they come",
+            detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
+                     On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
+                     `--threads 1` it is off: while the only thread waited, no client would be served.",
+            scope: Scope::Site,
+            ..Self::ROW
         },
-        default: "256m",
-        example: "64m",
-        help: "most memory of answers that wait",
-        detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all answers that wait hold \
-                 this much together, in one process, streamed ones wait at 64 KiB, and of others the rest is put into \
-                 files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects that the application keeps \
-                 anyway do not count.",
-        ..GROUP
-    },
-];
+        Row {
+            name: "stream-body-threads",
+            kind: Kind::Number {
+                unit: Unit::Count,
+                least: 1,
+                most: 4096,
+                set: |settings, number| settings.as_mut().stream_body_threads_max = number,
+            },
+            default: "256",
+            example: "64",
+            help: "most threads that wait for such bodies",
+            detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of `--threads`. What \
+                     comes above that is read before the application is called, as without `--stream-body`. A thread waits \
+                     for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
+            ..Self::ROW
+        },
+        Row {
+            name: "output-bytes-max",
+            kind: Kind::Number {
+                unit: Unit::Bytes,
+                least: 0,
+                most: 1 << 40,
+                set: |settings, number| settings.as_mut().output_bytes_max = number,
+            },
+            default: "256m",
+            example: "64m",
+            help: "most memory of answers that wait",
+            detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all answers that wait hold \
+                     this much together, in one process, streamed ones wait at 64 KiB, and of others the rest is put into \
+                     files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects that the application keeps \
+                     anyway do not count.",
+            ..Self::ROW
+        },
+    ];
+}
+
+/// When another thread takes over the event loop from a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HandOver {
+    /// When it takes long.
+    #[default]
+    Auto,
+    /// Before it begins.
+    Always,
+    /// Not at all.
+    Never,
+}

@@ -1,136 +1,157 @@
 //! Timeouts: how long the server waits, and for what.
 
-use crate::settings::row::{Kind, Row, Scope};
-use crate::settings::typed::Settings;
+use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
-
-const GROUP: Row = Row { group: "Timeouts", ..Row::EMPTY };
 
 /// The longest wait; a longer one is a mistake in the unit.
 const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 
 const RATE_MAX: u64 = 1 << 30;
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "first-byte-timeout",
-        kind: wait(1, |settings, ms| settings.first_byte_timeout_ms = ms),
-        default: "10s",
-        example: "5s",
-        help: "from accepting to the first byte",
-        detail: "Browsers open connections in advance; one that stays silent is closed without an answer.",
-        ..GROUP
-    },
-    Row {
-        name: "header-timeout",
-        kind: wait(1, |settings, ms| settings.header_timeout_ms = ms),
-        default: "30s",
-        example: "10s",
-        help: "for a whole request head; then 408",
-        detail: "In all, not between reads: a client that sends a byte a second cannot hold a connection for \
-                 hours.",
-        ..GROUP
-    },
-    Row {
-        name: "body-idle-timeout",
-        kind: wait(1, |settings, ms| settings.body_idle_timeout_ms = ms),
-        default: "30s",
-        example: "1m",
-        help: "between two parts of a body; then 408",
-        detail: "Starts again with every byte that arrives.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "body-rate-min",
-        kind: rate(|settings, rate| settings.body_rate_min_bytes_per_second = rate),
-        default: "500",
-        example: "2k",
-        help: "slowest upload, bytes per second; 0: any",
-        detail: "On average since the body began, looked at after `--body-rate-grace`: what trickles more \
-                 slowly is answered 408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "body-rate-grace",
-        kind: wait(0, |settings, ms| settings.body_rate_grace_ms = ms),
-        default: "20s",
-        example: "40s",
-        help: "how long an upload may be slower",
-        detail: "A radio link that is lost for some seconds is no attack.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "write-idle-timeout",
-        kind: wait(1, |settings, ms| settings.write_idle_timeout_ms = ms),
-        default: "60s",
-        example: "30s",
-        help: "for a client that takes none of an answer",
-        detail: "Starts again with every byte that the client's side takes; then the connection is cut.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "write-rate-min",
-        kind: rate(|settings, rate| settings.write_rate_min_bytes_per_second = rate),
-        default: "500",
-        example: "0",
-        help: "slowest download, bytes per second; 0: any",
-        detail: "On average since the client began to be slow, looked at after `--write-rate-grace`; then the \
-                 connection is cut.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "write-rate-grace",
-        kind: wait(0, |settings, ms| settings.write_rate_grace_ms = ms),
-        default: "20s",
-        example: "40s",
-        help: "how long a download may be slower",
-        detail: "As `--body-rate-grace`, for answers.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "keep-alive-timeout",
-        kind: wait(1, |settings, ms| settings.keep_alive_timeout_ms = ms),
-        default: "60s",
-        example: "15s",
-        help: "for the next request on a connection",
-        detail: "An idle connection costs some hundred bytes and a descriptor. It must be longer than that of \
-                 a proxy in front, or the proxy sends a request into a connection that is being closed. When \
-                 descriptors run short, idle connections are closed earlier.",
-        scope: Scope::Site,
-        ..GROUP
-    },
-    Row {
-        name: "linger-timeout",
-        kind: wait(0, |settings, ms| settings.linger_timeout_ms = ms),
-        default: "2s",
-        example: "5s",
-        help: "reading on after the last answer",
-        detail: "RFC 9112 section 9.6: closing while the client still sends makes its kernel throw our answer \
-                 away, so the server stops writing and reads on until the client is done or this has passed.",
-        ..GROUP
-    },
-    Row {
-        name: "graceful-timeout",
-        kind: wait(0, |settings, ms| settings.graceful_timeout_ms = ms),
-        default: "30s",
-        example: "2m",
-        help: "for running requests when told to stop",
-        detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; what is left \
-                 after this is cut. A second signal does not wait.",
-        ..GROUP
-    },
-];
+/// Timeouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Timeouts {
+    pub first_byte_timeout_ms: u64,
+    pub header_timeout_ms: u64,
+    pub body_idle_timeout_ms: u64,
+    /// 0: no such check.
+    pub body_rate_min_bytes_per_second: u64,
+    pub body_rate_grace_ms: u64,
+    pub write_idle_timeout_ms: u64,
+    /// 0: no such check.
+    pub write_rate_min_bytes_per_second: u64,
+    pub write_rate_grace_ms: u64,
+    pub keep_alive_timeout_ms: u64,
+    pub linger_timeout_ms: u64,
+    pub graceful_timeout_ms: u64,
+}
 
-const fn wait(least: u64, set: fn(&mut Settings, u64)) -> Kind {
+impl<S: Has<Timeouts>> Section<S> for Timeouts {
+    const HEADING: &'static str = "Timeouts";
+
+    const ROWS: &'static [Row<S>] = &[
+        Row {
+            name: "first-byte-timeout",
+            kind: wait(1, |settings, ms| settings.as_mut().first_byte_timeout_ms = ms),
+            default: "10s",
+            example: "5s",
+            help: "from accepting to the first byte",
+            detail: "Browsers open connections in advance; one that stays silent is closed without an answer.",
+            ..Self::ROW
+        },
+        Row {
+            name: "header-timeout",
+            kind: wait(1, |settings, ms| settings.as_mut().header_timeout_ms = ms),
+            default: "30s",
+            example: "10s",
+            help: "for a whole request head; then 408",
+            detail: "In all, not between reads: a client that sends a byte a second cannot hold a connection for \
+                     hours.",
+            ..Self::ROW
+        },
+        Row {
+            name: "body-idle-timeout",
+            kind: wait(1, |settings, ms| settings.as_mut().body_idle_timeout_ms = ms),
+            default: "30s",
+            example: "1m",
+            help: "between two parts of a body; then 408",
+            detail: "Starts again with every byte that arrives.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "body-rate-min",
+            kind: rate(|settings, rate| settings.as_mut().body_rate_min_bytes_per_second = rate),
+            default: "500",
+            example: "2k",
+            help: "slowest upload, bytes per second; 0: any",
+            detail: "On average since the body began, looked at after `--body-rate-grace`: what trickles more \
+                     slowly is answered 408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "body-rate-grace",
+            kind: wait(0, |settings, ms| settings.as_mut().body_rate_grace_ms = ms),
+            default: "20s",
+            example: "40s",
+            help: "how long an upload may be slower",
+            detail: "A radio link that is lost for some seconds is no attack.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "write-idle-timeout",
+            kind: wait(1, |settings, ms| settings.as_mut().write_idle_timeout_ms = ms),
+            default: "60s",
+            example: "30s",
+            help: "for a client that takes none of an answer",
+            detail: "Starts again with every byte that the client's side takes; then the connection is cut.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "write-rate-min",
+            kind: rate(|settings, rate| settings.as_mut().write_rate_min_bytes_per_second = rate),
+            default: "500",
+            example: "0",
+            help: "slowest download, bytes per second; 0: any",
+            detail: "On average since the client began to be slow, looked at after `--write-rate-grace`; then the \
+                     connection is cut.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "write-rate-grace",
+            kind: wait(0, |settings, ms| settings.as_mut().write_rate_grace_ms = ms),
+            default: "20s",
+            example: "40s",
+            help: "how long a download may be slower",
+            detail: "As `--body-rate-grace`, for answers.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "keep-alive-timeout",
+            kind: wait(1, |settings, ms| settings.as_mut().keep_alive_timeout_ms = ms),
+            default: "60s",
+            example: "15s",
+            help: "for the next request on a connection",
+            detail: "An idle connection costs some hundred bytes and a descriptor. It must be longer than that of \
+                     a proxy in front, or the proxy sends a request into a connection that is being closed. When \
+                     descriptors run short, idle connections are closed earlier.",
+            scope: Scope::Site,
+            ..Self::ROW
+        },
+        Row {
+            name: "linger-timeout",
+            kind: wait(0, |settings, ms| settings.as_mut().linger_timeout_ms = ms),
+            default: "2s",
+            example: "5s",
+            help: "reading on after the last answer",
+            detail: "RFC 9112 section 9.6: closing while the client still sends makes its kernel throw our answer \
+                     away, so the server stops writing and reads on until the client is done or this has passed.",
+            ..Self::ROW
+        },
+        Row {
+            name: "graceful-timeout",
+            kind: wait(0, |settings, ms| settings.as_mut().graceful_timeout_ms = ms),
+            default: "30s",
+            example: "2m",
+            help: "for running requests when told to stop",
+            detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; what is left \
+                     after this is cut. A second signal does not wait.",
+            held: Some(|one, other| one.as_ref().graceful_timeout_ms == other.as_ref().graceful_timeout_ms),
+            ..Self::ROW
+        },
+    ];
+}
+
+const fn wait<S>(least: u64, set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Duration, least, most: WAIT_MS_MAX, set }
 }
 
-const fn rate(set: fn(&mut Settings, u64)) -> Kind {
+const fn rate<S>(set: fn(&mut S, u64)) -> Kind<S> {
     Kind::Number { unit: Unit::Rate, least: 0, most: RATE_MAX, set }
 }

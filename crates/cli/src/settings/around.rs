@@ -2,18 +2,19 @@
 
 use adyton_route::{Admission, HeadEdits, Networks};
 
-use crate::settings::may_set::MaySet;
+use crate::rows::ROWS;
+use crate::rows::access::everybody;
 use crate::settings::typed::Settings;
 
 impl Settings {
     /// Returns which clients are let in.
     pub fn admission(&self) -> Admission {
         // An `allow` of everybody needs no comparison, unless addresses may replace a password.
-        let is_all = !self.auth_satisfy_any && self.allow == everybody();
+        let is_all = !self.access.auth_satisfy_any && self.access.allow == everybody();
         Admission {
-            allow: if is_all { Networks::default() } else { self.allow.clone() },
-            deny: self.deny.clone(),
-            replaces_password: self.auth_satisfy_any,
+            allow: if is_all { Networks::default() } else { self.access.allow.clone() },
+            deny: self.access.deny.clone(),
+            replaces_password: self.access.auth_satisfy_any,
         }
     }
 
@@ -21,14 +22,19 @@ impl Settings {
     pub fn head_edits(&self) -> HeadEdits {
         let mut edits = HeadEdits::default();
         let last = |(at, (name, _)): &(usize, &(String, String))| {
-            !self.headers[at + 1..].iter().any(|(other, _)| is_name(other, name))
+            !self.answers.headers[at + 1..].iter().any(|(other, _)| is_name(other, name))
         };
-        let cache_control = self.cache_control.as_deref().map(|value| (CACHE_CONTROL, value));
-        let replaced =
-            self.headers.iter().enumerate().filter(last).map(|(_, (name, value))| (&**name, &**value));
+        let cache_control = self.answers.cache_control.as_deref().map(|value| (CACHE_CONTROL, value));
+        let replaced = self
+            .answers
+            .headers
+            .iter()
+            .enumerate()
+            .filter(last)
+            .map(|(_, (name, value))| (&**name, &**value));
         let replaced: Vec<(&str, &str)> = replaced.chain(cache_control).collect();
-        let added = self.add_headers.iter().map(|(name, value)| (&**name, &**value));
-        let removed = self.remove_headers.iter().map(String::as_str);
+        let added = self.answers.add_headers.iter().map(|(name, value)| (&**name, &**value));
+        let removed = self.answers.remove_headers.iter().map(String::as_str);
         let mut changes: Vec<Result<(), &str>> =
             removed.chain(replaced.iter().map(|(name, _)| *name)).map(|name| edits.remove(name)).collect();
         changes.extend(replaced.iter().copied().chain(added).map(|(name, value)| edits.add(name, value)));
@@ -39,26 +45,14 @@ impl Settings {
     /// Returns these settings for a table inside that mentions the keys `names`, without the values that the table
     /// replaces.
     pub(crate) fn for_table(&self, names: &[&str]) -> Settings {
-        let mut inside = Settings {
-            headers: Vec::new(),
-            add_headers: Vec::new(),
-            remove_headers: Vec::new(),
-            ..self.clone()
-        };
-        if names.contains(&"allow") {
-            inside.allow = Networks::default();
-        }
-        if names.contains(&"deny") {
-            inside.deny = Networks::default();
-        }
-        if names.contains(&"may-set") {
-            inside.may_set = MaySet::default();
-        }
-        if names.contains(&"htaccess") {
-            inside.htaccess = MaySet::default();
-        }
-        if names.contains(&"htaccess-names") {
-            inside.htaccess_names = Vec::new();
+        let mut inside = self.clone();
+        inside.answers.headers = Vec::new();
+        inside.answers.add_headers = Vec::new();
+        inside.answers.remove_headers = Vec::new();
+        for row in ROWS.iter().filter(|row| names.contains(&row.name)) {
+            if let Some(clear) = row.clear {
+                clear(&mut inside);
+            }
         }
         inside
     }
@@ -67,19 +61,19 @@ impl Settings {
     pub(crate) fn end_table(&mut self, around: &Settings, names: &[&str]) {
         let sets_caching = names.contains(&"cache-control");
         let says = |name: &str| {
-            self.headers.iter().any(|(own, _)| is_name(own, name))
-                || self.remove_headers.iter().any(|own| is_name(own, name))
+            self.answers.headers.iter().any(|(own, _)| is_name(own, name))
+                || self.answers.remove_headers.iter().any(|own| is_name(own, name))
                 || sets_caching && is_name(name, CACHE_CONTROL)
         };
         let is_left = |field: &&(String, String)| !says(&field.0);
-        let headers: Vec<_> = around.headers.iter().filter(is_left).cloned().collect();
-        let added: Vec<_> = around.add_headers.iter().filter(is_left).cloned().collect();
+        let headers: Vec<_> = around.answers.headers.iter().filter(is_left).cloned().collect();
+        let added: Vec<_> = around.answers.add_headers.iter().filter(is_left).cloned().collect();
         if !sets_caching && says(CACHE_CONTROL) {
-            self.cache_control = None;
+            self.answers.cache_control = None;
         }
-        self.headers.splice(0..0, headers);
-        self.add_headers.splice(0..0, added);
-        self.remove_headers.splice(0..0, around.remove_headers.iter().cloned());
+        self.answers.headers.splice(0..0, headers);
+        self.answers.add_headers.splice(0..0, added);
+        self.answers.remove_headers.splice(0..0, around.answers.remove_headers.iter().cloned());
     }
 }
 
@@ -87,56 +81,4 @@ const CACHE_CONTROL: &str = "Cache-Control";
 
 fn is_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
-}
-
-/// Returns the networks of every client, wherever it comes from.
-pub(crate) fn everybody() -> Networks {
-    let mut networks = Networks::default();
-    for range in EVERYBODY {
-        let added = networks.add(range);
-        debug_assert_eq!(Ok(()), added, "a range is right");
-    }
-    networks
-}
-
-/// Networks of every client; an IPv4 address counts as an IPv6 address, too.
-const EVERYBODY: [&str; 2] = ["::/0", "unix"];
-
-/// Reads a range of clients that are let in.
-pub(crate) fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
-    match text {
-        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
-        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
-        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
-        _ => network(networks, text),
-    }
-}
-
-/// Reads a range of clients that are kept out.
-pub(crate) fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
-    match text {
-        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
-        "none" if networks.is_empty() => Ok(()),
-        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
-        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
-        _ => network(networks, text),
-    }
-}
-
-/// Reads a range of addresses into others.
-pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
-    networks.add(text).map_err(|error| error.to_string())
-}
-
-/// Reads `NAME=VALUE`, a field that an answer may be given.
-pub(crate) fn put_field(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, or a table of them")?;
-    HeadEdits::default().add(name, value)?;
-    Ok((name.to_owned(), value.trim().to_owned()))
-}
-
-/// Reads the name of a field that may be taken out of an answer.
-pub(crate) fn changed_field(name: &str) -> Result<String, String> {
-    HeadEdits::default().remove(name)?;
-    Ok(name.to_owned())
 }

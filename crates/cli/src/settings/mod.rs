@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `row` | the description of one setting |
-//! | `typed` | one field for each row |
+//! | `typed` | the sections of `rows/` as one value, and sites |
 //! | `resolve` | settings out of what was given |
 //! | `said` | the place where a setting is said |
 //! | `around` | access and edits, as tables of a file inherit them |

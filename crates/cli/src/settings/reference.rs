@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::bench;
 use crate::command::help::sentence;
-use crate::rows::ROWS;
+use crate::rows::{ROWS, SettingRow};
 use crate::settings::may_set::MaySet;
 use crate::settings::row::{Row, Scope};
 use crate::sites::{FOLDER_ROWS, GROUP_ROWS, REDIRECT_ROWS, ROUTE_ROWS, SITE_ROWS, is_of, is_of_group};
@@ -118,7 +118,7 @@ fn write_key<S>(page: &mut String, row: &Row<S>) {
 }
 
 /// Writes the names of the settings that may differ in a table.
-fn write_settings(page: &mut String, has: impl Fn(&Row) -> bool, table: &str) {
+fn write_settings(page: &mut String, has: impl Fn(&SettingRow) -> bool, table: &str) {
     let names: Vec<String> =
         ROWS.iter().filter(|row| has(row)).map(|row| format!("`{}`", row.name)).collect();
     let _ = write!(
@@ -140,7 +140,7 @@ fn write_groups<S>(page: &mut String, rows: &[Row<S>], write: impl Fn(&mut Strin
     }
 }
 
-fn write_row(page: &mut String, row: &Row) {
+fn write_row(page: &mut String, row: &SettingRow) {
     write_entry(page, row);
     let _ = writeln!(page, "- variable: `{}`; keyword: `{}`", row.variable(), row.keyword());
     let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));

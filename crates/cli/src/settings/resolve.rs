@@ -10,11 +10,13 @@ use crate::command::failure::Failure;
 use crate::command::nearest::nearest;
 use crate::command::target::{Target, did_you_mean, is_absent, look_for_page, missing_folder};
 use crate::lint;
-use crate::rows::ROWS;
+use crate::rows::files::StaticMount;
+use crate::rows::processes::ProcessCount;
+use crate::rows::{ROWS, SettingRow};
 use crate::settings::bind::{Bind, EVERY_ADDRESS};
-use crate::settings::row::{Row, VARIABLE_PREFIX};
+use crate::settings::row::VARIABLE_PREFIX;
 use crate::settings::said::{Fault, SaidAt, Sayings};
-use crate::settings::typed::{Part, Processes, Settings, StaticMount};
+use crate::settings::typed::{Part, Settings};
 use crate::sites::{self, Document, Lines, Mistake, ReadFile, Said};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
@@ -95,7 +97,7 @@ pub(crate) struct Given<'a> {
 
 /// The values of one row that count.
 struct Chosen<'a> {
-    row: &'static Row,
+    row: &'static SettingRow,
     source: Source,
     values: Vec<&'a str>,
 }
@@ -111,7 +113,7 @@ pub(crate) fn resolve(
 ) -> Result<Settings, Failure> {
     let file = target.filter(|target| sites::is_file(target));
     let file = file.map(|file| SitesFile::read(&given, file, environment, handed)).transpose()?;
-    let mut settings = Settings::default();
+    let mut settings = Settings::blank();
     let server = file.as_ref().map(|file| &file.document.server);
     let mut chosen = choose(given, environment, server)?;
     if let Some(file) = &file {
@@ -130,21 +132,22 @@ pub(crate) fn resolve(
     }
     settings.processes_source = source_of(&chosen, "processes");
     let handed = handed_over(environment);
-    let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
+    let names_descriptors = settings.listening.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
     if handed > 0 && !names_descriptors {
         // Clients that connect to these sockets wait for this program, whatever else was typed.
-        settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
+        settings.listening.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
     } else if from_parts {
-        settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
+        settings.listening.bind =
+            vec![Bind::Tcp { host: settings.listening.host.clone(), port: settings.listening.port }];
     }
     faults.extend(refuse_twice(&settings));
-    if settings.reload
+    if settings.processes.reload
         && let Some(why) = is_production(&settings, environment)
     {
         let what = format!("reload: it is for development, and {why}");
         faults.push(Fault { at: settings.said_at("reload"), what });
     }
-    if settings.processes == Processes::None {
+    if settings.processes.processes == ProcessCount::None {
         faults.extend(refuse_for_workers(&chosen, &settings));
     }
     settings.target = target.map(str::to_owned);
@@ -217,14 +220,14 @@ impl SitesFile {
     fn complete(self, settings: &mut Settings) -> Vec<Fault> {
         let SitesFile { path, text, document, mut mistakes, place, part } = self;
         let mut faults = Vec::new();
-        if !settings.statics.is_empty() {
+        if !settings.files.statics.is_empty() {
             let what =
                 "static: a file of sites has routes for folders: path = \"/static/\", files = \"static\"";
             faults.push(Fault { at: SaidAt::default(), what: what.to_owned() });
         }
-        let base = settings.chdir.take().unwrap_or_default();
-        settings.chdir = Some(place.parent().map_or(base.clone(), |folder| folder.join(&base)));
-        let base = settings.chdir.clone().unwrap_or_default();
+        let base = settings.application.chdir.take().unwrap_or_default();
+        settings.application.chdir = Some(place.parent().map_or(base.clone(), |folder| folder.join(&base)));
+        let base = settings.application.chdir.clone().unwrap_or_default();
         let lines = Lines::new(&text);
         let at = |at: usize| lines.said_at(&path, at);
         if base.is_dir() {
@@ -257,13 +260,13 @@ fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
 
 /// Refuses an address that is listened at twice; the kernel would only say that it is in use, and not by which process.
 fn refuse_twice(settings: &Settings) -> Option<Fault> {
-    let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
+    let bound = |bind: &Bind| settings.listening.bind.iter().filter(|other| *other == bind).count();
     // For port 0 the kernel picks another port each time.
     let is_one = |bind: &&Bind| !matches!(bind, Bind::Tcp { port: 0, .. });
-    if let Some(twice) = settings.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
+    if let Some(twice) = settings.listening.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
         return Some(Fault { at: settings.said_at("bind"), what: format!("bind: {twice} is given twice") });
     }
-    let admin = settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0)?;
+    let admin = settings.processes.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0)?;
     let what = format!("admin: requests are served at {admin} already (bind)");
     Some(Fault { at: settings.said_at("admin"), what })
 }
@@ -277,11 +280,13 @@ fn says_addresses(chosen: &[Chosen<'_>]) -> bool {
 /// Takes the server's addresses away if all sites have their own; refuses an address of a group that the server has,
 /// too.
 fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fault> {
-    let Some(sites) = settings.sites.clone().filter(|_| !settings.bind.is_empty()) else { return Vec::new() };
+    let Some(sites) = settings.sites.clone().filter(|_| !settings.listening.bind.is_empty()) else {
+        return Vec::new();
+    };
     let is_whole = !settings.is_any_unread(&["sites", "groups", "bind"]) && !sites.sites.is_empty();
     if is_whole && sites.sites.iter().all(|site| site.bound.is_some()) {
         let at = settings.said_at("bind");
-        let bound = std::mem::take(&mut settings.bind);
+        let bound = std::mem::take(&mut settings.listening.bind);
         if says_addresses {
             let shown: Vec<String> = bound.iter().map(ToString::to_string).collect();
             let what = format!(
@@ -294,9 +299,9 @@ fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fa
     let mut faults = Vec::new();
     for group in &sites.groups {
         for address in group.bind.iter().filter(|address| address.is_one()) {
-            let (of, remedy) = if settings.admin.as_ref() == Some(address) {
+            let (of, remedy) = if settings.processes.admin.as_ref() == Some(address) {
                 ("of admin", "write another one")
-            } else if !settings.bind.contains(address) {
+            } else if !settings.listening.bind.contains(address) {
                 continue;
             } else if says_addresses {
                 ("of the server already (bind of [server])", "leave it out at one of the two")
@@ -315,10 +320,12 @@ fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fa
 
 /// Returns the reason to believe that this is not a developer's own machine, if there is one.
 fn is_production(settings: &Settings, environment: &[(String, String)]) -> Option<String> {
-    if let Some(open) = settings.bind.iter().find(|bind| !bind.is_local()) {
+    if let Some(open) = settings.listening.bind.iter().find(|bind| !bind.is_local()) {
         return Some(format!("{open} can be reached from elsewhere"));
     }
-    if let Some(unix) = settings.bind.iter().find(|bind| matches!(bind, Bind::Unix(_) | Bind::Abstract(_))) {
+    if let Some(unix) =
+        settings.listening.bind.iter().find(|bind| matches!(bind, Bind::Unix(_) | Bind::Abstract(_)))
+    {
         return Some(format!("{unix} is for a server in front"));
     }
     if lookup(environment, "NOTIFY_SOCKET").is_some_and(|name| !name.is_empty()) {
@@ -327,7 +334,7 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     if is_service(environment, std::process::id(), std::os::unix::process::parent_id()) {
         return Some("systemd has started this".to_owned());
     }
-    settings.user.as_ref().map(|_| "--user is for services".to_owned())
+    settings.processes.user.as_ref().map(|_| "--user is for services".to_owned())
 }
 
 /// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop are units, too,
@@ -461,17 +468,17 @@ fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
 
 /// Says which folders are missing before anything is started, and finds out what the target is.
 fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
-    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+    let base = settings.application.chdir.clone().unwrap_or_else(|| ".".into());
     if !base.is_dir() {
         return vec![Fault::from(missing_folder("chdir", &base, Path::new(".")))];
     }
     let mut faults = Vec::new();
-    for (index, mount) in settings.statics.iter().enumerate() {
+    for (index, mount) in settings.files.statics.iter().enumerate() {
         let place = base.join(&mount.dir);
         if !place.is_dir() && !is_absent(&place) {
             faults.push(missing_folder("static", &mount.dir, &base).into());
         }
-        if settings.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
+        if settings.files.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
             let what = format!("static: {}/ is given two folders; each prefix has one", mount.prefix);
             faults.push(what.into());
         }
@@ -481,7 +488,7 @@ fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
         Err(why) => faults.push(why.into()),
     }
     if let Some(Target::Folder(folder)) = &settings.located
-        && settings.statics.iter().any(|mount| mount.prefix.is_empty())
+        && settings.files.statics.iter().any(|mount| mount.prefix.is_empty())
     {
         let what = format!("static: / is given two folders; {} is there already", folder.display());
         faults.push(what.into());
@@ -494,8 +501,8 @@ fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
 
 /// Returns warnings of folders that are to be served and do not exist yet, one sentence for each.
 pub fn absent_folders(settings: &Settings) -> Vec<String> {
-    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
-    let mounted = settings.statics.iter();
+    let base = settings.application.chdir.clone().unwrap_or_else(|| ".".into());
+    let mounted = settings.files.statics.iter();
     let mounted = mounted.map(|StaticMount { prefix, dir }| (format!("{prefix}/"), dir, SaidAt::default()));
     let routed = settings.sites.iter().flat_map(|sites| sites.folders());
     let absent = mounted.chain(routed).filter(|(_, folder, _)| is_absent(&base.join(folder)));
@@ -510,43 +517,19 @@ pub fn absent_folders(settings: &Settings) -> Vec<String> {
 
 /// Returns the settings that differ, and that count only when the supervisor's program is started anew.
 pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
-    type Look = fn(&Settings, &Settings) -> bool;
-    const HELD: &[(&str, Look)] = &[
-        ("bind", |one, other| one.bind == other.bind),
-        ("socket-mode", |one, other| one.socket_mode == other.socket_mode),
-        ("backlog", |one, other| one.backlog == other.backlog),
-        ("processes", |one, other| one.processes == other.processes),
-        ("min-processes", |one, other| one.min_processes == other.min_processes),
-        ("max-processes", |one, other| one.max_processes == other.max_processes),
-        ("preload", |one, other| one.preload == other.preload),
-        ("reload", |one, other| one.reload == other.reload),
-        ("touch-reload", |one, other| one.touch_reload == other.touch_reload),
-        ("reload-pace", |one, other| one.reload_pace == other.reload_pace),
-        ("max-requests", |one, other| one.max_requests == other.max_requests),
-        ("max-lifetime", |one, other| one.max_lifetime_ms == other.max_lifetime_ms),
-        ("max-rss", |one, other| one.max_rss_bytes == other.max_rss_bytes),
-        ("cpu-limit", |one, other| one.cpu_limit_ms == other.cpu_limit_ms),
-        ("startup-timeout", |one, other| one.startup_timeout_ms == other.startup_timeout_ms),
-        ("heartbeat-timeout", |one, other| one.heartbeat_timeout_ms == other.heartbeat_timeout_ms),
-        ("graceful-timeout", |one, other| one.graceful_timeout_ms == other.graceful_timeout_ms),
-        ("drain-delay", |one, other| one.drain_delay_ms == other.drain_delay_ms),
-        ("control", |one, other| one.control == other.control),
-        ("admin", |one, other| one.admin == other.admin),
-        ("admin-token", |one, other| one.admin_token == other.admin_token),
-        ("admin-hosts", |one, other| one.admin_hosts == other.admin_hosts),
-        ("error-log", |one, other| one.error_log == other.error_log),
-        ("log-queue-bytes-max", |one, other| one.log_queue_bytes_max == other.log_queue_bytes_max),
-    ];
-    HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
+    let differs = |row: &&SettingRow| row.held.is_some_and(|is_same| !is_same(before, now));
+    ROWS.iter().filter(differs).map(|row| row.name).collect()
 }
 
 /// Checks that a page for missing files exists in one of the folders at least.
 fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
-    let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
+    let mut folders: Vec<PathBuf> =
+        settings.files.statics.iter().map(|mount| base.join(&mount.dir)).collect();
     if let Some(Target::Folder(folder)) = &settings.located {
         folders.push(base.join(folder));
     }
-    let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
+    let pages =
+        [("static-404", &settings.files.static_404), ("static-fallback", &settings.files.static_fallback)];
     pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
 }
 
@@ -558,7 +541,7 @@ pub(crate) fn unknown(source: Source, name: &str) -> Failure {
         _ => name.trim_start_matches('-').to_owned(),
     };
     let bare = bare.replace('_', "-");
-    let spelled = |name| Row::find(name).map(|row| spell(row, source));
+    let spelled = |name| SettingRow::find(name).map(|row| spell(row, source));
     let elsewhere = elsewhere::find(&bare).map(|here| match here {
         Here::Called(ours) => spelled(ours).map_or_else(
             || format!("a file of sites has {ours} for it"),
@@ -582,7 +565,7 @@ fn spelled(chosen: &Chosen<'_>) -> String {
 }
 
 /// Returns the row's name as the user of this source knows it.
-fn spell(row: &Row, source: Source) -> String {
+fn spell(row: &SettingRow, source: Source) -> String {
     match (source, row.ambient) {
         (Source::Ambient, Some(name)) => name.to_owned(),
         (Source::Variable, _) => row.variable(),

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::settings::typed::Settings;
 use crate::settings::units::Unit;
 
 /// One setting: everything that the command line, the environment, the help, the reference page and the tests know
 /// about it. `S` is where the value is stored: the settings of the server, or of another command.
 #[derive(Debug)]
-pub struct Row<S: 'static = Settings> {
+pub struct Row<S: 'static> {
     /// The name, in lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
     pub name: &'static str,
     /// The letter of the short flag, for the few that are typed every day.
@@ -27,10 +26,32 @@ pub struct Row<S: 'static = Settings> {
     pub ambient: Option<&'static str>,
     /// The narrowest table of a file of sites that it may stand in.
     pub scope: Scope,
+    /// For a setting that counts only when the supervisor's program is started anew: whether both have the same value.
+    pub held: Option<fn(&S, &S) -> bool>,
+    /// For a list that a table of a file has in the place of that of the table around: empties it.
+    pub clear: Option<fn(&mut S)>,
     /// One line without a full stop, so short that its line of the short help fits into 100 columns.
     pub help: &'static str,
     /// The purpose, the cost, and the reason for the default.
     pub detail: &'static str,
+}
+
+/// Settings that have a section as a part.
+pub(crate) trait Has<P>: AsRef<P> + AsMut<P> + 'static {}
+
+impl<S: AsRef<P> + AsMut<P> + 'static, P> Has<P> for S {}
+
+/// A struct of settings that belong together, and their rows. A file of `rows/` holds all about its settings: fields, rows,
+/// and the types of values. `S` has the section as a part; a section's own `Default` is blank.
+pub(crate) trait Section<S: 'static> {
+    /// The heading in the help and in the reference.
+    const HEADING: &'static str;
+    /// The scope of rows that do not say theirs.
+    const SCOPE: Scope = Scope::Server;
+    /// The row whose fields others leave out.
+    const ROW: Row<S> = Row { group: Self::HEADING, scope: Self::SCOPE, ..Row::EMPTY };
+    /// The rows, in the order of the help.
+    const ROWS: &'static [Row<S>];
 }
 
 /// Tables of a file of sites that may have a setting: this kind of table, and those around it, for all that is inside.
@@ -46,7 +67,7 @@ pub enum Scope {
 
 /// How a value is written and checked; each kind holds the setter of a field.
 #[derive(Debug)]
-pub enum Kind<S: 'static = Settings> {
+pub enum Kind<S: 'static> {
     /// A number with a unit, in a range that includes both ends.
     Number {
         /// How the number is written.
@@ -118,6 +139,8 @@ impl<S> Row<S> {
         repeatable: false,
         ambient: None,
         scope: Scope::Server,
+        held: None,
+        clear: None,
         help: "",
         detail: "",
     };

@@ -1,28 +1,35 @@
-//! The typed result: one field for each row, which the rest of the server reads.
+//! The typed result, which the rest of the server reads: sections with one field for each row, and sites.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
-use adyton_compress::Coding;
-use adyton_log::Level;
-use adyton_log::sink::Destination;
-use adyton_route::{DeniedPaths, HostPattern, Location, Networks, PathPattern, Rewrites, When};
+use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, When};
 
 use crate::command::target::Target;
+use crate::rows::access::Access;
+use crate::rows::answers::Answers;
+use crate::rows::application::{Application, Interface};
+use crate::rows::caching::Caching;
+use crate::rows::compression::Compression;
+use crate::rows::connections::Connections;
+use crate::rows::files::Files;
+use crate::rows::listening::Listening;
+use crate::rows::logging::Logging;
+use crate::rows::messages::Messages;
+use crate::rows::processes::Processes;
+use crate::rows::scripts::CgiScripts;
+use crate::rows::threads::Threads;
+use crate::rows::timeouts::Timeouts;
 use crate::settings::bind::Bind;
-use crate::settings::may_set::MaySet;
 use crate::settings::said::{SaidAt, Sayings};
 
-/// Every setting, checked.
+/// Every setting, checked: a section for each file of rows.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
-/// the name; `_max` and `_min` include the value itself. `Settings::default()` is only the start that the rows then
-/// fill: its values are never used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
-#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and each
+/// row fills its field.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The target, as typed; `None` when a program hands over its application, or only files are served.
     pub target: Option<String>,
@@ -32,196 +39,84 @@ pub struct Settings {
     pub sites: Option<Arc<Sites>>,
     /// Settings of a file, and their places.
     pub sayings: Sayings,
-
-    /// Addresses to listen at; `host` and `port` have gone into them. Empty only if each site has addresses of its own.
-    pub bind: Vec<Bind>,
-    pub host: String,
-    pub port: u16,
-    /// The mode of unix sockets; `None`: as the umask leaves it.
-    pub socket_mode: Option<u32>,
-    pub backlog: u32,
-
-    pub interface: Interface,
-    pub factory: bool,
-    pub threads: u32,
-    pub hand_over: HandOver,
-    pub slow_nice: u8,
-    pub queue_limit: u64,
-    pub queue_timeout_ms: u64,
-    /// 0: no limit.
-    pub request_timeout_ms: u64,
-    pub crowded_timeout_ms: u64,
-    /// 0: no limit.
-    pub request_total_timeout_ms: u64,
-    pub stream_body: bool,
-    pub stream_body_threads_max: u64,
-    pub output_bytes_max: u64,
-    pub log_queue_bytes_max: u64,
-    pub chdir: Option<PathBuf>,
-    pub python_path: Vec<PathBuf>,
-    pub env: Vec<(String, String)>,
-
-    pub processes: Processes,
     /// The source of `processes`: `--processes`, in any of its forms, or the name of a platform's variable.
     pub processes_source: String,
-    /// 0: as many as `processes`.
-    pub min_processes: u64,
-    /// 0: as many as `processes`.
-    pub max_processes: u64,
-    pub preload: bool,
-    pub reload: bool,
-    pub touch_reload: Option<PathBuf>,
-    pub reload_pace: Pace,
-    /// 0: any number.
-    pub max_requests: u64,
-    /// 0: for ever.
-    pub max_lifetime_ms: u64,
-    /// 0: any.
-    pub max_rss_bytes: u64,
-    /// 0: any.
-    pub memory_limit_bytes: u64,
-    /// 0: any.
-    pub cpu_limit_ms: u64,
-    pub nice: u8,
-    pub user: Option<String>,
-    pub group: Option<String>,
-    pub umask: Option<u32>,
-    pub new_privileges: bool,
-    /// 0: for ever.
-    pub startup_timeout_ms: u64,
-    /// 0: a worker may be silent.
-    pub heartbeat_timeout_ms: u64,
-    pub drain_delay_ms: u64,
-    pub control: Control,
-    pub admin: Option<Bind>,
-    pub admin_token: Option<String>,
-    pub admin_hosts: Vec<String>,
 
-    /// Pages in the place of the server's own, by status; relative to `chdir`. The last one for a status counts.
-    pub error_pages: Vec<(u16, PathBuf)>,
-    pub statics: Vec<StaticMount>,
-    pub static_listing: bool,
-    pub static_cache_control: Option<String>,
-    /// Relative to the folder that is served.
-    pub static_404: Option<String>,
-    /// Relative to the folder that is served.
-    pub static_fallback: Option<String>,
-    pub static_fall_through: bool,
-    pub static_precompressed: bool,
-    pub static_symlinks: bool,
-    /// The words that the folders beneath may use in files of their own; `htaccess`: in those of Apache.
-    pub may_set: MaySet,
-    pub htaccess: MaySet,
-    /// Names of the files that are read as those of Apache; empty: the usual one.
-    pub htaccess_names: Vec<String>,
-    pub static_cache_bytes_max: u64,
-    pub static_cache_file_bytes_max: u64,
+    /// Where the server listens, and which proxies it believes.
+    pub listening: Listening,
+    /// The application, and what surrounds it.
+    pub application: Application,
+    /// Threads inside the application, and what happens when there are too few.
+    pub threads: Threads,
+    /// The supervisor and its workers.
+    pub processes: Processes,
+    /// Static files.
+    pub files: Files,
+    /// Answers that are compressed on their way.
+    pub compression: Compression,
+    /// Answers that are kept for other clients.
+    pub caching: Caching,
+    /// CGI scripts.
+    pub scripts: CgiScripts,
+    /// Clients that may use a site.
+    pub access: Access,
+    /// Changes to answers.
+    pub answers: Answers,
+    /// Logs.
+    pub logging: Logging,
+    /// Limits of requests, and what is done to them and to answers.
+    pub messages: Messages,
+    /// How many connections there may be, and how long each is used.
+    pub connections: Connections,
+    /// Timeouts.
+    pub timeouts: Timeouts,
+}
 
-    pub compress: Compress,
-    pub compress_bytes_min: u64,
-    pub compress_file_bytes_max: u64,
-    pub compress_cookies: bool,
-    pub compress_memory_max: u64,
+/// Makes blank settings, and lets the rows of each section find it.
+macro_rules! sections {
+    ($($name:ident: $section:ty,)*) => {
+        impl Settings {
+            /// Returns settings in which every field is empty, before a row has filled it.
+            pub(crate) fn blank() -> Settings {
+                Settings {
+                    target: None,
+                    located: None,
+                    sites: None,
+                    sayings: Sayings::default(),
+                    processes_source: String::new(),
+                    $($name: <$section>::default(),)*
+                }
+            }
+        }
+        $(impl AsRef<$section> for Settings {
+            fn as_ref(&self) -> &$section {
+                &self.$name
+            }
+        }
 
-    /// How long answers that do not say it themselves are kept for other clients; `None`: they are not kept.
-    pub cache_ms: Option<u64>,
-    pub cache_cookies: bool,
-    pub cache_memory_max: u64,
+        impl AsMut<$section> for Settings {
+            fn as_mut(&mut self) -> &mut $section {
+                &mut self.$name
+            }
+        })*
+    };
+}
 
-    /// How long a script may be silent; 0: no limit.
-    pub cgi_timeout_ms: u64,
-    pub cgi_processes: u64,
-    /// 0: no limit.
-    pub cgi_memory_limit_bytes: u64,
-    /// 0: no limit.
-    pub cgi_user_processes_max: u64,
-    /// Variables of scripts; `None`: the server's own value.
-    pub cgi_environment: Vec<(String, Option<String>)>,
-    /// Programs that folders may choose to run their scripts.
-    pub cgi_interpreters: Vec<PathBuf>,
-
-    /// Proxies that are believed. `trusted_fields` are the header fields that are believed of them; empty: the usual
-    /// ones.
-    pub trusted_proxies: Networks,
-    pub trusted_fields: Vec<String>,
-    pub proxy_protocol: bool,
-
-    /// How clients authenticate; `None`: they need no password.
-    pub auth: Option<Auth>,
-    pub auth_realm: String,
-    /// Users that are let in; empty, as are `auth_groups`: all users of the file.
-    pub auth_users: Vec<String>,
-    pub auth_groups: Vec<String>,
-    pub auth_group_file: Option<PathBuf>,
-    /// The Python that knows the groups, in the place of a file.
-    pub auth_group_python: Option<String>,
-    /// How long a password that Python has accepted is not asked about again; 0: Python is asked each time.
-    pub auth_remember_ms: u64,
-    /// Clients that are let in; if there are none, all that `deny` does not name.
-    pub allow: Networks,
-    pub deny: Networks,
-    /// The Python that says which requests are let in.
-    pub allow_python: Option<String>,
-    /// The time between two requests of a client that are sent evenly, in µs; `None`: no limit.
-    pub rate_limit: Option<u64>,
-    pub rate_burst: u32,
-    /// Whether clients of `allow` need no password, and others are let in with one.
-    pub auth_satisfy_any: bool,
-
-    /// Names and values of header fields; of two with the same name the last counts.
-    pub headers: Vec<(String, String)>,
-    pub add_headers: Vec<(String, String)>,
-    pub remove_headers: Vec<String>,
-    pub cache_control: Option<String>,
-    pub intercept_errors: bool,
-    /// The folder beneath which applications may have files sent; relative to `chdir`.
-    pub x_sendfile: Option<PathBuf>,
-    pub internal_redirects: bool,
-
-    /// Where the access log goes; `None`: there is none.
-    pub access_log: Option<Destination>,
-    pub access_log_format: AccessLogFormat,
-    pub error_log: Destination,
-    pub log_format: LogFormat,
-    pub log_level: Level,
-    pub capture_output: CaptureOutput,
-    /// The header field that carries the request's identifier; `None`: no field does.
-    pub request_id_header: Option<String>,
-
-    pub request_line_bytes_max: u64,
-    pub header_field_bytes_max: u64,
-    pub header_bytes_max: u64,
-    pub header_fields_max: u64,
-    pub body_bytes_max: u64,
-    pub body_memory_max: u64,
-    pub body_files_bytes_max: u64,
-    pub temp_dir: PathBuf,
-    pub underscore_headers: UnderscoreHeaders,
-    pub merge_slashes: bool,
-    /// The value of the `Server` field; `None`: the field is not sent.
-    pub server_header: Option<String>,
-
-    /// 0: as many as the limit of open files leaves room for.
-    pub connections_max: u64,
-    /// 0: no cap.
-    pub connections_per_address_max: u64,
-    /// 0: no cap.
-    pub keep_alive_requests_max: u32,
-    pub drain_bytes_max: u64,
-
-    pub first_byte_timeout_ms: u64,
-    pub header_timeout_ms: u64,
-    pub body_idle_timeout_ms: u64,
-    /// 0: no such check.
-    pub body_rate_min_bytes_per_second: u64,
-    pub body_rate_grace_ms: u64,
-    pub write_idle_timeout_ms: u64,
-    /// 0: no such check.
-    pub write_rate_min_bytes_per_second: u64,
-    pub write_rate_grace_ms: u64,
-    pub keep_alive_timeout_ms: u64,
-    pub linger_timeout_ms: u64,
-    pub graceful_timeout_ms: u64,
+sections! {
+    listening: Listening,
+    application: Application,
+    threads: Threads,
+    processes: Processes,
+    files: Files,
+    compression: Compression,
+    caching: Caching,
+    scripts: CgiScripts,
+    access: Access,
+    answers: Answers,
+    logging: Logging,
+    messages: Messages,
+    connections: Connections,
+    timeouts: Timeouts,
 }
 
 /// A file of sites.
@@ -473,148 +368,10 @@ pub struct AppTarget {
     pub said_at: SaidAt,
 }
 
-/// Which codings answers are compressed with.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Compress {
-    /// None.
-    #[default]
-    Off,
-    /// All, in the order that is best for the content.
-    On,
-    /// Some codings; of those that a client likes equally, the first.
-    Only(Vec<Coding>),
-}
-
-/// How clients authenticate, with the file of users, relative to `chdir`, or the Python that knows them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Auth {
-    /// With the password itself (RFC 7617).
-    Basic(PathBuf),
-    /// With a digest of the password (RFC 7616).
-    Digest(PathBuf),
-    /// With the password itself, which a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
-    BasicPython(String),
-    /// With a digest of the password, which a function knows.
-    DigestPython(String),
-}
-
-/// The kind of the target's application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Interface {
-    /// Detected when the application is loaded.
-    #[default]
-    Auto,
-    /// PEP 3333.
-    Wsgi,
-    /// `handler(request)`.
-    Handler,
-}
-
-/// When another thread takes over the event loop from a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum HandOver {
-    /// When it takes long.
-    #[default]
-    Auto,
-    /// Before it begins.
-    Always,
-    /// Not at all.
-    Never,
-}
-
-/// How many worker processes there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Processes {
-    /// As many as the control group grants CPUs, and memory allows.
-    #[default]
-    Auto,
-    /// This process serves, without a supervisor.
-    None,
-    /// This number.
-    Number(usize),
-}
-
-/// How many workers reload at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Pace {
-    /// All, after the first.
-    #[default]
-    All,
-    /// One after the other.
-    One,
-}
-
-/// Where the server takes orders.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Control {
-    /// Nowhere.
-    #[default]
-    Off,
-    /// At a path that is made of the process's number.
-    Auto,
-    /// At this path.
-    Path(PathBuf),
-}
-
-/// A folder of files under a prefix of the URL's path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaticMount {
-    /// The prefix without a slash at its end: `/static`, or empty for the root.
-    pub prefix: String,
-    /// The folder.
-    pub dir: PathBuf,
-}
-
-/// How a line of the access log looks.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum AccessLogFormat {
-    /// The common log format.
-    #[default]
-    Common,
-    /// `Common` with the referrer and the user agent.
-    Combined,
-    /// One JSON object a line.
-    Json,
-    /// Atoms in the notation of Apache's `LogFormat`, not yet read.
-    Atoms(String),
-}
-
-/// How messages are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object each.
-    Json,
-}
-
-/// Whether the application's standard streams end in the error log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum CaptureOutput {
-    /// Unless standard error is a terminal.
-    #[default]
-    Auto,
-    /// Always.
-    On,
-    /// Never.
-    Off,
-}
-
-/// The treatment of request header fields with an underscore in their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum UnderscoreHeaders {
-    /// The field is left out.
-    #[default]
-    Drop,
-    /// The request is answered 400.
-    Refuse,
-}
-
 impl Settings {
     /// Returns a path, which is relative to `chdir`, as it is from anywhere.
     pub fn place(&self, path: &Path) -> PathBuf {
-        self.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
+        self.application.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
     }
 
     /// Returns the `chdir` of the group that this process belongs to, if there is such a group and it has one.
@@ -632,59 +389,28 @@ impl Settings {
 
     /// Whether folders may say anything themselves, in an `.adyton.toml` or an `.htaccess`.
     pub fn lets_folders_speak(&self) -> bool {
-        !(self.may_set.is_empty() && self.htaccess.is_empty())
+        !(self.files.may_set.is_empty() && self.files.htaccess.is_empty())
     }
 
     /// Returns the names of the files that are read as those of Apache; the first one that exists counts.
     pub fn names_of_htaccess(&self) -> Vec<String> {
-        if self.htaccess_names.is_empty() { vec![HTACCESS.to_owned()] } else { self.htaccess_names.clone() }
+        if self.files.htaccess_names.is_empty() {
+            vec![HTACCESS.to_owned()]
+        } else {
+            self.files.htaccess_names.clone()
+        }
     }
 
     /// Whether folders may say that their programs are run.
     pub fn lets_folders_run(&self) -> bool {
-        self.may_set.lets_run() || self.htaccess.lets_run()
+        self.files.may_set.lets_run() || self.files.htaccess.lets_run()
     }
 
     /// Whether folders may say that their Python files are pages.
     pub fn lets_folders_have_pages(&self) -> bool {
-        self.may_set.lets_have_pages() || self.htaccess.lets_have_pages()
+        self.files.may_set.lets_have_pages() || self.files.htaccess.lets_have_pages()
     }
 }
 
 /// Usual name of Apache's files of settings in folders.
 const HTACCESS: &str = ".htaccess";
-
-impl FromStr for StaticMount {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<StaticMount, String> {
-        let (prefix, dir) = text.split_once('=').ok_or("write PREFIX=DIR, as in /static=static/")?;
-        if !prefix.starts_with('/') {
-            return Err("the prefix starts with a slash, as in /static=static/".to_owned());
-        }
-        if dir.is_empty() {
-            return Err("the folder behind the equals sign is missing".to_owned());
-        }
-        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
-        // The prefix is compared with the raw path, so it must have one spelling only.
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-        let is_segment =
-            |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain);
-        if !prefix.split('/').skip(1).all(is_segment) {
-            return Err("a prefix has letters, digits and -._~ between single slashes".to_owned());
-        }
-        Ok(StaticMount { prefix: prefix.to_owned(), dir: dir.into() })
-    }
-}
-
-impl AccessLogFormat {
-    /// Returns the format in Apache's atoms; `None` for JSON.
-    pub fn atoms(&self) -> Option<&str> {
-        match self {
-            AccessLogFormat::Common => Some(r#"%h %l %u %t "%r" %>s %b"#),
-            AccessLogFormat::Combined => Some(r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#),
-            AccessLogFormat::Json => None,
-            AccessLogFormat::Atoms(atoms) => Some(atoms),
-        }
-    }
-}

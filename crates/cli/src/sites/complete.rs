@@ -6,10 +6,11 @@ use crate::command::target::{
     Scripts, Target, barred, did_you_mean, is_absent, look_for_page, missing_folder,
 };
 use crate::rows::ROWS;
+use crate::rows::application::Interface;
+use crate::rows::processes::Control;
 use crate::settings::said::{SaidAt, Saying};
 use crate::settings::typed::{
-    AppTarget, Control, Group, Interface, Mount, Part, RouteSaid, ScriptFolder, Settings, Site, SiteAction,
-    SiteRoute, Sites,
+    AppTarget, Group, Mount, Part, RouteSaid, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,
 };
 use crate::sites::reading::document::{Document, Given, GroupTable, RouteTable, Said};
 use crate::sites::reading::mistake::{Lines, Mistake};
@@ -40,7 +41,7 @@ impl Document {
     /// folders.
     pub(crate) fn complete(self, read: ReadFile<'_>, settings: &Settings) -> (Sites, Vec<Mistake>) {
         let ReadFile { file, place, text, part } = read;
-        let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+        let base = settings.application.chdir.clone().unwrap_or_else(|| ".".into());
         let lines = Lines::new(&text);
         let at = |at: usize| lines.said_at(file, at);
         let groups: Vec<Group> = self.groups.iter().map(|group| self.group(group, settings, &at)).collect();
@@ -97,16 +98,14 @@ impl Document {
 
     /// Returns the settings of the processes of a group.
     pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
-        let own = self.groups[number].settings(settings, at);
-        Settings {
-            // `[server]` has these; a group gets its own sockets from the supervisor, already open.
-            bind: Vec::new(),
-            control: Control::Off,
-            admin: None,
-            touch_reload: None,
-            drain_delay_ms: 0,
-            ..own
-        }
+        let mut own = self.groups[number].settings(settings, at);
+        // `[server]` has these; a group gets its own sockets from the supervisor, already open.
+        own.listening.bind = Vec::new();
+        own.processes.control = Control::Off;
+        own.processes.admin = None;
+        own.processes.touch_reload = None;
+        own.processes.drain_delay_ms = 0;
+        own
     }
 
     fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
@@ -292,7 +291,8 @@ impl Maker<'_> {
             let is_files = matches!(action, SiteAction::Files(_));
             let is_tried = !draft.tried.is_empty() && is_files;
             let pages = pages.filter(|_| is_files);
-            let falls = settings.static_fall_through || is_tried;
+            let mut settings = settings.clone();
+            settings.files.static_fall_through |= is_tried;
             SiteRoute {
                 paths: draft.paths.clone(),
                 when: draft.when.clone(),
@@ -300,7 +300,7 @@ impl Maker<'_> {
                 mount: if pages.is_some() { Mount::Folder } else { draft.mount.clone() },
                 action,
                 pages,
-                settings: Settings { static_fall_through: falls, ..settings.clone() },
+                settings,
                 line,
                 said: said.clone(),
             }
@@ -320,7 +320,7 @@ impl Maker<'_> {
         let group = self.groups.iter().position(named);
         let is_root_read = !settings.is_unread("root");
         if let Some(app) = draft.app.take() {
-            return self.app(at, app, settings, settings.interface, group);
+            return self.app(at, app, settings, settings.application.interface, group);
         }
         if let Some(handler) = draft.handler.take() {
             return self.app(at, handler, settings, Interface::Handler, group);
@@ -331,7 +331,7 @@ impl Maker<'_> {
             let scripts = Scripts {
                 folder: root.join(folder),
                 index,
-                follow_symlinks: settings.static_symlinks,
+                follow_symlinks: settings.files.static_symlinks,
                 preload: std::mem::take(&mut draft.scripts_preload),
                 is_asked_for: false,
             };
@@ -382,7 +382,7 @@ impl Maker<'_> {
             // The keys that were not understood may say how the application is loaded.
             return None;
         }
-        let (factory, said_at) = (settings.factory, (self.at)(at));
+        let (factory, said_at) = (settings.application.factory, (self.at)(at));
         Some(self.named(AppTarget { text, target, interface, factory, group, said_at }))
     }
 
@@ -408,7 +408,7 @@ impl Maker<'_> {
         }
         let text = scripts.folder.display().to_string();
         let preload = std::mem::take(&mut scripts.preload);
-        let (interface, said_at) = (settings.interface, (self.at)(at));
+        let (interface, said_at) = (settings.application.interface, (self.at)(at));
         let target = Target::Scripts(scripts);
         let new = AppTarget { text, target, interface, factory: false, group, said_at };
         // Routes with the same folder share its pages, whichever of them says which are loaded first.
@@ -447,7 +447,7 @@ impl Maker<'_> {
             is_asked_for: true,
         };
         let (text, target) = (folder.display().to_string(), Target::Scripts(scripts));
-        let (interface, said_at) = (settings.interface, (self.at)(at));
+        let (interface, said_at) = (settings.application.interface, (self.at)(at));
         let app = AppTarget { text, target, interface, factory: false, group: self.bound, said_at };
         if let SiteAction::App(number) = self.named(app) { Some(number) } else { None }
     }
@@ -506,7 +506,7 @@ impl Maker<'_> {
             return Some(SiteAction::Files(folder.to_owned()));
         }
         let place = self.folder(at, folder)?;
-        if settings.static_symlinks && settings.lets_folders_speak() {
+        if settings.files.static_symlinks && settings.lets_folders_speak() {
             let what = "files: static-symlinks is on, and a link would lead around what folders say; \
                         may-set and htaccess go without it";
             self.mistakes.push(Mistake { at, what: what.to_owned() });
@@ -514,7 +514,7 @@ impl Maker<'_> {
         }
         let mut wrong = |what: String| self.mistakes.push(Mistake { at, what });
         for (name, page) in
-            [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)]
+            [("static-404", &settings.files.static_404), ("static-fallback", &settings.files.static_fallback)]
         {
             if let Some(page) = page
                 && let Some(what) = look_for_page(name, page, std::slice::from_ref(&place))

@@ -200,7 +200,7 @@ impl Sites {
         let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or(if is_https { 443 } else { 80 });
         let has_port = |bound: Option<usize>| {
-            let bind = bound.map_or(&self.sites[0].settings.bind, |group| &self.groups[group].bind);
+            let bind = bound.map_or(&self.sites[0].settings.listening.bind, |group| &self.groups[group].bind);
             bind.iter().any(|bind| matches!(bind, Bind::Tcp { port: own, .. } if *own == port))
         };
         let mut places: Vec<Option<usize>> =
@@ -240,7 +240,8 @@ impl Sites {
             if !is_open(route, client, &place, text) {
                 return;
             }
-            let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
+            let falls =
+                matches!(route.action, SiteAction::Files(_)) && route.settings.files.static_fall_through;
             let _ = writeln!(text, "answer {} {place}", self.action(&route.action));
             match self.hears_folders(route) {
                 Some(true) => {
@@ -355,7 +356,7 @@ impl Sites {
         if let Some(index) = index.filter(|_| path.ends_with(b"/")) {
             names.push([path, index.as_bytes()].concat());
         }
-        let fallback = route.settings.static_fallback.as_ref();
+        let fallback = route.settings.files.static_fallback.as_ref();
         if let Some(page) = fallback.filter(|_| matches!(route.action, SiteAction::Files(_))) {
             let page = page.trim_start_matches("./").trim_start_matches('/');
             names.push([&path[..own_bytes], b"/", page.as_bytes()].concat());
@@ -383,7 +384,7 @@ fn is_open(route: &SiteRoute, client: Option<IpAddr>, place: &str, text: &mut St
         let _ = writeln!(text, "answer 404 {place}: only applications send requests there");
         return false;
     }
-    match route.settings.admission().door(route.settings.auth.is_some(), client) {
+    match route.settings.admission().door(route.settings.access.auth.is_some(), client) {
         Door::Open => {}
         Door::Password => {
             let _ = writeln!(text, "answer 401 {place}: without a name and a password; with them:");
@@ -393,7 +394,7 @@ fn is_open(route: &SiteRoute, client: Option<IpAddr>, place: &str, text: &mut St
             return false;
         }
     }
-    if let Some(target) = &route.settings.allow_python {
+    if let Some(target) = &route.settings.access.allow_python {
         let _ = writeln!(text, "answer 403 {place}: unless {target} lets it in; then:");
     }
     true

@@ -58,7 +58,7 @@ pub fn takes(scope: Scope, name: &str, value: &str) -> Result<(), String> {
         return row.apply(&mut RouteDraft::default(), value);
     }
     match ROWS.iter().find(|row| row.name == name && is_of(row, scope)) {
-        Some(row) => row.apply(&mut Settings::default(), value),
+        Some(row) => row.apply(&mut Settings::blank(), value),
         None => Err("it does not stand in this table".to_owned()),
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::rows::ROWS;
+use crate::rows::{ROWS, SettingRow};
 use crate::settings::may_set::MaySet;
 use crate::settings::row::{Kind, Row, Scope};
 use crate::sites::folders::own::REDIRECT_ROWS;
@@ -42,7 +42,7 @@ pub(crate) fn schema() -> String {
 /// Returns the schema of a table with these rows, the settings that may stand there, and tables inside.
 fn table<S>(
     rows: &[Row<S>],
-    has: impl Fn(&Row) -> bool,
+    has: impl Fn(&SettingRow) -> bool,
     inside: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Value {
     let mut properties: Map<String, Value> = rows.iter().map(property).collect();

@@ -69,10 +69,10 @@ impl Sites {
         if route.is_internal {
             when.push("internal".to_owned());
         }
-        if !route.settings.admission().is_open() || route.settings.allow_python.is_some() {
+        if !route.settings.admission().is_open() || route.settings.access.allow_python.is_some() {
             when.push("some clients".to_owned());
         }
-        if route.settings.auth.is_some() {
+        if route.settings.access.auth.is_some() {
             when.push("users".to_owned());
         }
         [written(path), when.join(", "), self.action(&route.action), route.line.to_string()]

@@ -88,9 +88,9 @@ fn apache(text: &str, may: MaySet, takes_handlers: bool) -> Option<(FolderSettin
 fn is_silent(said: &FolderSettings) -> bool {
     let FolderSettings { settings, redirects, runs } = said;
     settings.admission().is_open()
-        && settings.auth.is_none()
+        && settings.access.auth.is_none()
         && settings.head_edits().is_empty()
-        && settings.error_pages.is_empty()
+        && settings.messages.error_pages.is_empty()
         && redirects.is_empty()
         && *runs == FolderRuns::default()
 }
@@ -100,7 +100,7 @@ fn is_closed(said: &FolderSettings) -> bool {
     let clients: [IpAddr; 3] =
         [Ipv4Addr::LOCALHOST.into(), Ipv4Addr::new(192, 0, 2, 1).into(), Ipv6Addr::LOCALHOST.into()];
     let admission = said.settings.admission();
-    let is_guarded = said.settings.auth.is_some();
+    let is_guarded = said.settings.access.auth.is_some();
     // A redirect of all paths leaves no file to reach.
     let is_everything = |path: &PathPattern| *path == PathPattern::Prefix(Box::default());
     let is_refused = said.redirects.iter().any(|redirect| is_everything(&redirect.path));

@@ -36,16 +36,19 @@ impl Named {
             usual,
             at: settings.said_at(setting),
         };
-        let users = match &settings.auth {
+        let users = match &settings.access.auth {
             Some(Auth::BasicPython(text)) => Some(wanted(text, "check_password", "auth")),
             Some(Auth::DigestPython(text)) => Some(wanted(text, "get_realm_hash", "auth")),
             Some(Auth::Basic(_) | Auth::Digest(_)) | None => None,
         };
-        let named = settings.auth_group_python.as_ref().map(|text| wanted(text, GROUPS, "auth-group-python"));
-        let beside = users.as_ref().filter(|_| settings.auth_group_file.is_none());
+        let named =
+            settings.access.auth_group_python.as_ref().map(|text| wanted(text, GROUPS, "auth-group-python"));
+        let beside = users.as_ref().filter(|_| settings.access.auth_group_file.is_none());
         let groups = named.or_else(|| beside.map(Wanted::groups_beside));
-        let groups = groups.filter(|_| settings.auth.is_some() && !settings.auth_groups.is_empty());
-        let access = settings.allow_python.as_ref().map(|text| wanted(text, "allow_access", "allow-python"));
+        let groups =
+            groups.filter(|_| settings.access.auth.is_some() && !settings.access.auth_groups.is_empty());
+        let access =
+            settings.access.allow_python.as_ref().map(|text| wanted(text, "allow_access", "allow-python"));
         Named { users, groups, access }
     }
 

@@ -95,7 +95,7 @@ fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
 
 /// Guards of all routes, and faults of their files and Python functions.
 fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
-    let base = settings.chdir.as_deref().unwrap_or(Path::new("."));
+    let base = settings.application.chdir.as_deref().unwrap_or(Path::new("."));
     let mut guards = Guards::asking(Vec::new());
     let mut faults = Vec::new();
     let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
@@ -109,11 +109,11 @@ fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
 /// Faults of the access log of a site.
 fn access_log(of_site: &Settings) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let format = of_site.access_log_format.atoms().unwrap_or("json");
+    let format = of_site.logging.access_log_format.atoms().unwrap_or("json");
     if let Err(what) = AccessLog::check_format(format) {
         faults.push(Fault { at: of_site.said_at("access-log-format"), what });
     }
-    if let Some(destination) = &of_site.access_log {
+    if let Some(destination) = &of_site.logging.access_log {
         let at = log_destination(of_site, destination);
         faults.extend(unwritable("access", of_site, &at));
     }
@@ -121,7 +121,7 @@ fn access_log(of_site: &Settings) -> Vec<Fault> {
 }
 
 fn error_log(settings: &Settings) -> Option<Fault> {
-    unwritable("error", settings, &log_destination(settings, &settings.error_log))
+    unwritable("error", settings, &log_destination(settings, &settings.logging.error_log))
 }
 
 fn unwritable(name: &str, settings: &Settings, destination: &Destination) -> Option<Fault> {
@@ -136,8 +136,8 @@ fn formats(settings: &Settings) -> Vec<Fault> {
     let mut faults = Vec::new();
     let is_read = |of_site: &&Settings| !of_site.is_unread("access-log-format");
     for of_site in of_sites(settings).filter(is_read) {
-        let Some(destination) = &of_site.access_log else { continue };
-        let format = of_site.access_log_format.atoms().unwrap_or("json");
+        let Some(destination) = &of_site.logging.access_log else { continue };
+        let format = of_site.logging.access_log_format.atoms().unwrap_or("json");
         match seen.iter().find(|(other, _)| *other == destination) {
             Some((_, other)) if *other != format => {
                 let what = format!("access-log-format: two sites write {destination} in different formats");
@@ -157,7 +157,7 @@ fn pages(of_site: &Settings) -> Vec<Fault> {
         let at = of_site.said_at_value("error-pages", &format!("{status}={}", file.display()));
         Some(Fault { at, what })
     };
-    of_site.error_pages.iter().filter_map(wrong).collect()
+    of_site.messages.error_pages.iter().filter_map(wrong).collect()
 }
 
 /// Error pages that are run: their source text must not be sent.
@@ -171,12 +171,14 @@ fn run_pages(settings: &Settings) -> Vec<Fault> {
         }
     };
     let mut look = |of_site: &Settings, folders: Vec<(PathBuf, &Settings)>, ways: &Ways| {
-        for (status, file) in of_site.error_pages.iter().filter(|(_, file)| ways.run(&of_site.place(file))) {
+        for (status, file) in
+            of_site.messages.error_pages.iter().filter(|(_, file)| ways.run(&of_site.place(file)))
+        {
             let page = format!("{status}={}", file.display());
             add(of_site.said_at_value("error-pages", &page), &format!("error-pages: {page}"));
         }
         for (folder, settings) in folders {
-            if let Some(page) = &settings.static_404
+            if let Some(page) = &settings.files.static_404
                 && ways.run(&settings.place(&folder).join(page))
             {
                 add(settings.said_at("static-404"), &format!("static-404: {page}"));
@@ -196,10 +198,10 @@ fn run_pages(settings: &Settings) -> Vec<Fault> {
 /// Faults of settings about proxies where no proxy is trusted.
 fn untrusted(settings: &Settings) -> Vec<Fault> {
     let alone = [
-        ("trusted-fields", !settings.trusted_fields.is_empty()),
-        ("proxy-protocol", settings.proxy_protocol),
+        ("trusted-fields", !settings.listening.trusted_fields.is_empty()),
+        ("proxy-protocol", settings.listening.proxy_protocol),
     ];
-    let has_none = settings.trusted_proxies.is_empty() && !settings.is_unread("trusted-proxies");
+    let has_none = settings.listening.trusted_proxies.is_empty() && !settings.is_unread("trusted-proxies");
     let said = alone.into_iter().filter(|(_, is_said)| *is_said && has_none);
     let fault = |(name, _): (&str, bool)| Fault {
         at: settings.said_at(name),
@@ -210,7 +212,7 @@ fn untrusted(settings: &Settings) -> Vec<Fault> {
 
 /// Fault of a setting that lets folders of a command line have Python pages.
 fn pages_alone(settings: &Settings) -> Option<Fault> {
-    let names = [("may-set", settings.may_set), ("htaccess", settings.htaccess)];
+    let names = [("may-set", settings.files.may_set), ("htaccess", settings.files.htaccess)];
     let (name, _) = names.into_iter().find(|(_, may)| may.lets_have_pages())?;
     Some(Fault { at: settings.said_at(name), what: PAGES_ALONE.to_owned() })
 }

@@ -61,7 +61,7 @@ pub(super) fn folders(
         let files = Scripts::open(place, false, PAGES_INDEX).map_err(|error| unserved(place, &error))?;
         folders = folders.with_pages(files, Arc::clone(app));
     }
-    if settings.may_set.lets_name_indexes() || settings.htaccess.lets_name_indexes() {
+    if settings.files.may_set.lets_name_indexes() || settings.files.htaccess.lets_name_indexes() {
         folders = folders.naming_indexes();
     }
     if !settings.lets_folders_run() {
@@ -82,7 +82,7 @@ pub(super) fn speaking(
     let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
     let own = FormFiles { form: Form::Own, names: vec![OWN_NAME.to_owned()] };
     let apache = FormFiles { form: Form::Htaccess, names: settings.names_of_htaccess() };
-    let may = [(own, settings.may_set), (apache, settings.htaccess)];
+    let may = [(own, settings.files.may_set), (apache, settings.files.htaccess)];
     let forms: Vec<FormFiles> =
         may.into_iter().filter(|(_, may)| !may.is_empty()).map(|(files, _)| files).collect();
     if forms.is_empty() {
@@ -90,10 +90,10 @@ pub(super) fn speaking(
     }
     check_links(settings).map_err(|why| Failure::Said(why, 2))?;
     let reader = Reader {
-        may_set: settings.may_set,
-        htaccess: settings.htaccess,
+        may_set: settings.files.may_set,
+        htaccess: settings.files.htaccess,
         names,
-        interpreters: settings.cgi_interpreters.clone(),
+        interpreters: settings.scripts.cgi_interpreters.clone(),
         sources: sources.to_vec(),
         guards: Mutex::default(),
     };
@@ -112,7 +112,7 @@ fn unserved(place: &Path, error: &io::Error) -> Failure {
 
 /// Refuses to follow links where folders may have settings: a link would lead around them.
 pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
-    if settings.static_symlinks && settings.lets_folders_speak() {
+    if settings.files.static_symlinks && settings.lets_folders_speak() {
         let what =
             "static-symlinks: a link would lead around what folders say; may-set and htaccess go without it";
         return Err(what.to_owned());
@@ -145,7 +145,9 @@ impl FolderReader for Reader {
                 })?;
                 let runs = own(&said.runs, &self.interpreters).map_err(at)?;
                 let mut rules = self.rules(file, &said, runs).map_err(at)?;
-                self.pages(file).own(&said.settings.error_pages, self.may_run(), &mut rules).map_err(at)?;
+                self.pages(file)
+                    .own(&said.settings.messages.error_pages, self.may_run(), &mut rules)
+                    .map_err(at)?;
                 let loops = folder_loops(&said.redirects, file.url);
                 rules.indexes = said.runs.index.as_deref().map(indexes);
                 rules.loops = loops.into_iter().map(|fault| fault.to_string()).collect();
@@ -199,7 +201,7 @@ impl Reader {
 
     /// The guard of these settings.
     fn guard(&self, file: &FolderFile<'_>, settings: &Settings) -> Result<Option<Arc<Guard>>, String> {
-        let Some(auth) = &settings.auth else { return Ok(None) };
+        let Some(auth) = &settings.access.auth else { return Ok(None) };
         let rules = GuardRules {
             scheme: match auth {
                 Auth::Basic(path) => Scheme::Basic(secret_file(file, path)?),
@@ -210,10 +212,15 @@ impl Reader {
                     );
                 }
             },
-            realm: settings.auth_realm.clone(),
-            users: settings.auth_users.clone(),
-            groups: settings.auth_groups.clone(),
-            group_file: settings.auth_group_file.as_ref().map(|path| secret_file(file, path)).transpose()?,
+            realm: settings.access.auth_realm.clone(),
+            users: settings.access.auth_users.clone(),
+            groups: settings.access.auth_groups.clone(),
+            group_file: settings
+                .access
+                .auth_group_file
+                .as_ref()
+                .map(|path| secret_file(file, path))
+                .transpose()?,
             group_program: None,
             access_program: None,
             remember_ms: 0,

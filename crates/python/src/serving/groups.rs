@@ -42,7 +42,7 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
         let found = identity(&group.settings).unwrap_or_default().filter(|_| is_known);
         let needs = needs(py, (settings, sites), number)?;
         let tried = try_out(found.as_ref(), &needs);
-        let user = group.settings.user.clone().unwrap_or_default();
+        let user = group.settings.processes.user.clone().unwrap_or_default();
         if let Tried::Done(refusals) = &tried {
             looked.faults.extend(refusals.iter().map(|refusal| refusal.fault(&user)));
         }
@@ -192,7 +192,7 @@ fn needs<'s>(
         let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
         needs.push(Need::new((said("user"), "user: "), library, How::Read));
     }
-    let own = group.settings.python_path.iter().map(|place| settings.place(place));
+    let own = group.settings.application.python_path.iter().map(|place| settings.place(place));
     let places: Vec<PathBuf> = std::iter::once(folder).chain(own).collect();
     for app in sites.apps.iter().filter(|app| app.group == Some(number)) {
         needs.extend(of_app(app, settings, &places));
@@ -256,7 +256,7 @@ fn of_module(module: &str, place: &Path) -> Vec<(PathBuf, How)> {
 }
 
 fn folder(settings: &Settings, group: &Group) -> PathBuf {
-    let folder = group.chdir.as_deref().or(settings.chdir.as_deref()).unwrap_or(Path::new("."));
+    let folder = group.chdir.as_deref().or(settings.application.chdir.as_deref()).unwrap_or(Path::new("."));
     // Collecting the components drops a slash at the end.
     folder.components().collect()
 }
@@ -284,7 +284,7 @@ fn runs(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<[(&'stat
     };
     let processes = supervise::workers(py, &group.settings)?;
     let all = if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
-    let threads = group.settings.threads;
+    let threads = group.settings.threads.threads;
     let each = if threads == 1 { "1 thread each".to_owned() } else { format!("{threads} threads each") };
     let absent = if group.idle_timeout_ms.is_some() { ", and none while nothing is asked" } else { "" };
     let workers = format!("{all}, {each}{absent}");

@@ -39,10 +39,10 @@ impl Guards {
 
     /// The guard of these settings, like [`Guards::of`], or all faults.
     pub(super) fn open(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Vec<Fault>> {
-        if settings.auth.is_none() && settings.allow_python.is_none() {
+        if settings.access.auth.is_none() && settings.access.allow_python.is_none() {
             return Ok(None);
         }
-        if settings.allow_python.is_some() && settings.auth_satisfy_any {
+        if settings.access.allow_python.is_some() && settings.access.auth_satisfy_any {
             let why = "with auth-satisfy = any an address would do, and it would not be asked";
             let at = settings.said_at("allow-python");
             return Err(vec![Fault { at, what: format!("allow-python: {why}") }]);
@@ -61,7 +61,7 @@ impl Guards {
 
     /// The limiter of these settings, if they have one.
     pub(super) fn limiter(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
-        let limit = RateLimit { interval_us: settings.rate_limit?, burst: settings.rate_burst };
+        let limit = RateLimit { interval_us: settings.access.rate_limit?, burst: settings.access.rate_burst };
         if let Some(limiter) = self.limiters.iter().find(|other| other.limit() == limit) {
             return Some(Arc::clone(limiter));
         }
@@ -95,20 +95,20 @@ fn rules(settings: &Settings) -> GuardRules {
     let place = |path: &PathBuf| settings.place(path);
     let Named { groups: group_program, access, .. } = Named::of(settings);
     GuardRules {
-        scheme: match &settings.auth {
+        scheme: match &settings.access.auth {
             Some(Auth::Basic(file)) => Scheme::Basic(place(file)),
             Some(Auth::Digest(file)) => Scheme::Digest(place(file)),
             Some(Auth::BasicPython(text)) => Scheme::BasicProgram(text.clone()),
             Some(Auth::DigestPython(text)) => Scheme::DigestProgram(text.clone()),
             None => Scheme::Anyone,
         },
-        realm: settings.auth_realm.clone(),
-        users: settings.auth_users.clone(),
-        groups: settings.auth_groups.clone(),
-        group_file: settings.auth_group_file.as_ref().map(place),
+        realm: settings.access.auth_realm.clone(),
+        users: settings.access.auth_users.clone(),
+        groups: settings.access.auth_groups.clone(),
+        group_file: settings.access.auth_group_file.as_ref().map(place),
         group_program: group_program.map(|wanted| wanted.text),
         access_program: access.map(|wanted| wanted.text),
-        remember_ms: settings.auth_remember_ms,
+        remember_ms: settings.access.auth_remember_ms,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::serving::run::banner::size;
 /// full, beside the memory that this process has allocated already. Python would only say that it cannot start a
 /// thread.
 pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> {
-    let limit = settings.memory_limit_bytes;
+    let limit = settings.processes.memory_limit_bytes;
     let (each, taken) = (process::stack_bytes(), process::data_bytes());
     let wanted = each.saturating_mul(threads as u64);
     if limit == 0 || taken.saturating_add(wanted) <= limit {
@@ -21,7 +21,7 @@ pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> 
         "memory-limit: {} is too small for the {threads} threads of --threads {}: each has a stack of {} (ulimit -s), and \
          {} MiB are taken already; it has to be above {}m (setting --memory-limit)",
         size(limit),
-        settings.threads,
+        settings.threads.threads,
         size(each),
         mebibytes(taken),
         mebibytes(taken + wanted),
@@ -30,7 +30,7 @@ pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> 
 
 /// The refused action as a failure, which mentions the memory limit, if there is one: it may be the reason.
 pub(super) fn blame(settings: &Settings, refused: impl std::fmt::Display) -> Failure {
-    match settings.memory_limit_bytes {
+    match settings.processes.memory_limit_bytes {
         0 => Failure::system(refused),
         limit => Failure::system(format!("{refused}: with --memory-limit there are {} for all", size(limit))),
     }

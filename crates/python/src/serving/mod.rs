@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_cli::{CaptureOutput, Fault, Processes, Settings};
+use adyton_cli::{CaptureOutput, Fault, ProcessCount, Settings};
 use adyton_files::CacheRoom;
 use adyton_log as log;
 use adyton_log::messages;
@@ -66,8 +66,8 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     if checked.is_err() {
         tell_doubts(settings);
     }
-    let processes = match settings.processes {
-        Processes::None => check_alone(settings).map(|()| 1),
+    let processes = match settings.processes.processes {
+        ProcessCount::None => check_alone(settings).map(|()| 1),
         _ => supervise::check_bounds(py, settings),
     };
     let mut of_groups = groups::look(py, settings)?;
@@ -96,7 +96,7 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     if !faults.is_empty() {
         return Err(Failure::Mistakes(faults, 3));
     }
-    warn_of_root(settings, settings.processes != Processes::None);
+    warn_of_root(settings, settings.processes.processes != ProcessCount::None);
     let found = match (&settings.sites, applications.is_empty()) {
         (Some(sites), _) => {
             let (routes, groups, file) = (sites.table(), of_groups.text, sites.file.display());
@@ -216,7 +216,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
 
 /// In development, tells the supervisor which files to watch although the application does not start.
 fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<Source>)) {
-    if settings.reload {
+    if settings.processes.reload {
         tell(work::sources(py));
     }
 }
@@ -224,13 +224,13 @@ fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<Source>)) {
 /// Prepares a process for the import of the application: its signals, limits, user and log.
 fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     signal_handlers::let_pass().map_err(Failure::system)?;
-    process::lower_priority(settings.nice);
-    process::limit_data(settings.memory_limit_bytes);
+    process::lower_priority(settings.processes.nice);
+    process::limit_data(settings.processes.memory_limit_bytes);
     become_user(py, settings)?;
     // The log is opened as the settings' user: in a folder of that user, root could be led anywhere.
     open_log(settings)?;
     py.import("adyton._process.stacks")?.call_method0("prepare_worker")?;
-    if settings.reload {
+    if settings.processes.reload {
         py.import("adyton._application.imported")?.call_method0("note_imports")?;
     }
     capture_output(py, settings, false)?;
@@ -258,7 +258,7 @@ fn serve_as(
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
-    let processes = place.1.max(usize::try_from(settings.max_processes).unwrap_or(usize::MAX));
+    let processes = place.1.max(usize::try_from(settings.processes.max_processes).unwrap_or(usize::MAX));
     for application in applications.iter().filter(|_| place.0 == 1) {
         load::warn_of_memory(py, application, processes)?;
     }
@@ -270,7 +270,7 @@ fn serve_as(
         hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
     }
     let developed = |found| load::developed(py, found, place.2);
-    let applications = if settings.reload {
+    let applications = if settings.processes.reload {
         applications.into_iter().map(developed).collect::<PyResult<_>>()?
     } else {
         applications
@@ -294,7 +294,7 @@ fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), F
 
 /// Becomes the user that the settings name, for good.
 fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
-    let Some(user) = &settings.user else { return Ok(()) };
+    let Some(user) = &settings.processes.user else { return Ok(()) };
     let before = process::user();
     let refused = |error| {
         let hint = if before == 0 { "" } else { "only root can; " };
@@ -305,7 +305,7 @@ fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     if process::user() != before || is_of_group(settings) {
         py.import("adyton._process.user")?.call_method0("move_in")?;
     }
-    if !settings.new_privileges {
+    if !settings.processes.new_privileges {
         user::gain_no_rights().map_err(refused)?;
     }
     check_python(py, user)
@@ -349,7 +349,7 @@ fn serve_opened(
 ) -> Result<bool, Failure> {
     // A listener must not get the number of a standard stream that the application has closed.
     stdio::occupy().map_err(Failure::system)?;
-    if let Some(bits) = settings.umask {
+    if let Some(bits) = settings.processes.umask {
         user::set_umask(bits);
     }
     if applications.is_empty() && folders(settings).is_empty() && settings.sites.is_none() {
@@ -360,7 +360,7 @@ fn serve_opened(
         load::warn_of_process(py, settings)?;
     }
     // One thread cannot wait for requests in two places.
-    let loops = if !applications.is_empty() && settings.threads > 1 { loops(py)? } else { 1 };
+    let loops = if !applications.is_empty() && settings.threads.threads > 1 { loops(py)? } else { 1 };
     let mut files = OwnFiles::default();
     let listening = listen::open(settings, loops, false, None, &mut files)?;
     let tally = Tally::new().map_err(Failure::system)?;
@@ -421,7 +421,7 @@ fn serve_at(
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let has_applications = !applications.is_empty();
-    let kind = ProcessKind { is_worker: line.is_some(), is_main_alone: settings.threads == 1 };
+    let kind = ProcessKind { is_worker: line.is_some(), is_main_alone: settings.threads.threads == 1 };
     let description = descriptions(&applications);
     // A worker's supervisor prints one banner for all workers.
     let banner = line.is_none().then(|| -> PyResult<String> {
@@ -431,7 +431,8 @@ fn serve_at(
         Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
     let banner = banner.transpose()?;
-    let concurrency = Concurrency { has_threads: settings.threads > 1, has_processes: line.is_some() };
+    let concurrency =
+        Concurrency { has_threads: settings.threads.threads > 1, has_processes: line.is_some() };
     let threads = if applications.is_empty() { 1 } else { config.threads };
     let (mut apps, mut functions) = (Vec::new(), Vec::new());
     for found in applications {
@@ -488,7 +489,7 @@ fn parts(
 ) -> Result<Vec<Parts>, Failure> {
     let (mut others, share) = beside.unzip();
     let share = share.map(Arc::new);
-    let cache_room = CacheRoom::new(settings.static_cache_bytes_max);
+    let cache_room = CacheRoom::new(settings.files.static_cache_bytes_max);
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {
         let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
@@ -577,7 +578,7 @@ fn check_alone(settings: &Settings) -> Result<(), Failure> {
         let fault = Fault { at: settings.said_at("processes"), what: why.to_owned() };
         return Err(Failure::of(vec![fault]));
     }
-    if settings.user.is_none() {
+    if settings.processes.user.is_none() {
         return Ok(());
     }
     let why = "only workers become another user, and with --processes 0 there are none";
@@ -586,7 +587,7 @@ fn check_alone(settings: &Settings) -> Result<(), Failure> {
 
 /// Sends the application's output to the error log, too; with `asked`, only if the user has asked for it.
 fn capture_output(py: Python<'_>, settings: &Settings, asked: bool) -> PyResult<()> {
-    let captures = match settings.capture_output {
+    let captures = match settings.logging.capture_output {
         CaptureOutput::On => true,
         CaptureOutput::Off => false,
         CaptureOutput::Auto => !asked && !std::io::stderr().is_terminal(),

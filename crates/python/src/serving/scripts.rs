@@ -22,7 +22,7 @@ pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc
     let interpreters = scripts.interpreters.iter();
     let interpreters =
         interpreters.map(|(end, program)| (end.clone().into_bytes(), program.clone())).collect();
-    let programs = Programs::open(&folder, settings.static_symlinks, interpreters).map_err(wrong)?;
+    let programs = Programs::open(&folder, settings.files.static_symlinks, interpreters).map_err(wrong)?;
     let root = scripts.root.as_deref().map(|root| place(root, settings));
     Ok(Arc::new(cgi(programs, root, settings)))
 }
@@ -41,9 +41,9 @@ pub(super) fn programs(folder: &Path, root: Option<&Path>, settings: &Settings) 
 fn cgi(programs: Programs, root: Option<PathBuf>, settings: &Settings) -> Cgi {
     Cgi {
         programs,
-        timeout_ms: settings.cgi_timeout_ms,
-        memory_bytes_max: settings.cgi_memory_limit_bytes,
-        user_processes_max: settings.cgi_user_processes_max,
+        timeout_ms: settings.scripts.cgi_timeout_ms,
+        memory_bytes_max: settings.scripts.cgi_memory_limit_bytes,
+        user_processes_max: settings.scripts.cgi_user_processes_max,
         environment: environment(settings),
         root,
     }
@@ -83,7 +83,7 @@ pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
 /// The variables that scripts get beside those of a request; of two with one name, the last counts.
 fn environment(settings: &Settings) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![("PATH".to_owned(), PATH.as_bytes().to_vec())];
-    for (name, value) in &settings.cgi_environment {
+    for (name, value) in &settings.scripts.cgi_environment {
         all.retain(|(other, _)| other != name);
         let own = || std::env::var_os(name).map(|value| value.as_bytes().to_vec());
         if let Some(value) = value.as_ref().map(|value| value.as_bytes().to_vec()).or_else(own) {

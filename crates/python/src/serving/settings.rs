@@ -67,15 +67,16 @@ fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
         SiteAction::Cgi(scripts) if scripts.group.is_some() => is_of(sites, scripts.group),
         SiteAction::Cgi(_) => !of_group,
         SiteAction::Redirect(..) | SiteAction::Status(_) | SiteAction::Text { .. } => {
-            !of_group || (route.settings.auth.is_none() && route.settings.allow_python.is_none())
+            !of_group
+                || (route.settings.access.auth.is_none() && route.settings.access.allow_python.is_none())
         }
     }
 }
 
 /// The user that workers run as.
 pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Fault> {
-    let group = settings.group.as_deref();
-    let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
+    let group = settings.processes.group.as_deref();
+    let found = settings.processes.user.as_deref().map(|user| Identity::find(user, group)).transpose();
     match found {
         Ok(None) if group.is_some() => Err(settings.fault("group", "it goes with --user")),
         Ok(found) => Ok(found),
@@ -98,23 +99,23 @@ pub(super) fn log_destination(settings: &Settings, destination: &Destination) ->
 
 /// Sends messages to the log of these settings.
 pub(super) fn open_log(settings: &Settings) -> Result<(), Failure> {
-    log::set_level(settings.log_level);
-    if settings.log_format == LogFormat::Json {
+    log::set_level(settings.logging.log_level);
+    if settings.logging.log_format == LogFormat::Json {
         log::set_json();
     }
-    let destination = log_destination(settings, &settings.error_log);
+    let destination = log_destination(settings, &settings.logging.error_log);
     log::open(&destination)
         .map_err(|error| Failure::Said(format!("cannot open the error log {destination}: {error}"), 2))
 }
 
 pub(super) fn log_queue_bytes_max(settings: &Settings) -> usize {
-    usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
+    usize::try_from(settings.logging.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
 
 /// The served folders, each with the prefix of its paths.
 pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
     let mut folders: Vec<(String, PathBuf)> =
-        settings.statics.iter().map(|mount| (mount.prefix.clone(), mount.dir.clone())).collect();
+        settings.files.statics.iter().map(|mount| (mount.prefix.clone(), mount.dir.clone())).collect();
     if let Some(Target::Folder(folder)) = &settings.located {
         folders.push((String::new(), folder.clone()));
     }
@@ -177,7 +178,7 @@ pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
     let mut found: Vec<(&Path, &Settings)> = Vec::new();
     for how in all {
-        if let Some(folder) = how.x_sendfile.as_deref()
+        if let Some(folder) = how.answers.x_sendfile.as_deref()
             && !found.iter().any(|(_, other)| sends_alike(other, how))
         {
             found.push((folder, how));
@@ -189,22 +190,25 @@ pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
 /// Whether two settings have files of the same folder sent in the same way.
 fn sends_alike(one: &Settings, other: &Settings) -> bool {
     let way = |settings: &Settings| {
-        (settings.static_symlinks, settings.static_precompressed, settings.static_cache_file_bytes_max)
+        (
+            settings.files.static_symlinks,
+            settings.files.static_precompressed,
+            settings.files.static_cache_file_bytes_max,
+        )
     };
-    one.x_sendfile == other.x_sendfile
-        && one.static_cache_control == other.static_cache_control
+    one.answers.x_sendfile == other.answers.x_sendfile
+        && one.files.static_cache_control == other.files.static_cache_control
         && way(one) == way(other)
 }
 
 /// The settings of a folder that only applications ask for files: it has no pages for people.
 pub(super) fn without_pages(settings: &Settings) -> Settings {
-    Settings {
-        static_listing: false,
-        static_404: None,
-        static_fallback: None,
-        static_fall_through: false,
-        ..settings.clone()
-    }
+    let mut settings = settings.clone();
+    settings.files.static_listing = false;
+    settings.files.static_404 = None;
+    settings.files.static_fallback = None;
+    settings.files.static_fall_through = false;
+    settings
 }
 
 /// Opens a folder as these settings say.
@@ -229,16 +233,16 @@ fn open_with(options: Options) -> Result<Folder, String> {
 fn folder_options(folder: &Path, how: &Settings, cache_room: &Arc<CacheRoom>) -> Options {
     Options {
         index: INDEX.to_owned(),
-        listing: how.static_listing,
-        cache_control: how.static_cache_control.clone(),
-        not_found_page: how.static_404.clone(),
-        spa_fallback: how.static_fallback.clone(),
-        fall_through: how.static_fall_through,
-        precompressed: how.static_precompressed,
+        listing: how.files.static_listing,
+        cache_control: how.files.static_cache_control.clone(),
+        not_found_page: how.files.static_404.clone(),
+        spa_fallback: how.files.static_fallback.clone(),
+        fall_through: how.files.static_fall_through,
+        precompressed: how.files.static_precompressed,
         compressing: compressing(how, &how.head_edits()),
-        follow_symlinks: how.static_symlinks,
+        follow_symlinks: how.files.static_symlinks,
         cache_room: Arc::clone(cache_room),
-        cache_file_bytes_max: how.static_cache_file_bytes_max,
+        cache_file_bytes_max: how.files.static_cache_file_bytes_max,
         ..Options::new(how.place(folder))
     }
 }
@@ -308,7 +312,7 @@ pub(super) fn ways_alone(settings: &Settings) -> Ways {
 
 /// Reads a site's error pages, except files that are run.
 fn pages(settings: &Settings, ways: &Ways) -> Result<Vec<StatusPage>, Failure> {
-    let shown = settings.error_pages.iter().filter(|(_, file)| !ways.run(&settings.place(file)));
+    let shown = settings.messages.error_pages.iter().filter(|(_, file)| !ways.run(&settings.place(file)));
     let pages = shown.map(|(status, file)| page(settings, *status, file));
     pages.map(|page| page.map_err(|why| Failure::Said(why, 2))).collect()
 }
@@ -436,7 +440,7 @@ impl Around {
     fn of(all: &Settings, settings: &Settings, guards: &mut Guards) -> Result<Around, Failure> {
         let changes = Changes {
             edits: settings.head_edits(),
-            replaces_errors: settings.intercept_errors,
+            replaces_errors: settings.answers.intercept_errors,
             sends_on: sends_on(all, settings),
             ..Changes::default()
         };
@@ -463,7 +467,7 @@ impl Around {
 
 /// The places to which applications may send requests on; `all` are the settings of the server.
 fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
-    let sent = settings.x_sendfile.as_deref().and_then(|folder| {
+    let sent = settings.answers.x_sendfile.as_deref().and_then(|folder| {
         let number = sent_folders(all).iter().position(|(_, other)| sends_alike(other, settings))?;
         let is_served = |route: &&SiteRoute| matches!(route.action, SiteAction::Files(_));
         let served = folders(all).len() + routes_of(all).filter(is_served).count();
@@ -482,7 +486,7 @@ fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
         });
         Some(SentFolder { number: served + number, places: places.collect() })
     });
-    let routes = settings.internal_redirects;
+    let routes = settings.answers.internal_redirects;
     (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
 }
 
@@ -535,7 +539,7 @@ fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
 
 /// The path, within its folder, of the file that answers for absent ones.
 fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
-    let page = settings.static_fallback.as_ref()?.replace('%', "%25");
+    let page = settings.files.static_fallback.as_ref()?.replace('%', "%25");
     FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
 }
 
@@ -556,24 +560,26 @@ fn timed(
 
 /// The rules for compressing files that are sent with these edits.
 fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
-    let codings = match &settings.compress {
+    let codings = match &settings.compression.compress {
         _ if edits.adds("Cache-Control", "no-transform") => Vec::new(),
         Compress::Off => Vec::new(),
         Compress::On => CODINGS.to_vec(),
         Compress::Only(codings) => codings.clone(),
     };
-    let (bytes_min, bytes_max) = (settings.compress_bytes_min, settings.compress_file_bytes_max);
+    let (bytes_min, bytes_max) =
+        (settings.compression.compress_bytes_min, settings.compression.compress_file_bytes_max);
     Compressing { codings, bytes_min, bytes_max }
 }
 
 /// The rules for compressing answers of applications, if they are compressed.
 fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
-    let codings = match &settings.compress {
+    let codings = match &settings.compression.compress {
         Compress::Off => return None,
         Compress::On => vec![Coding::Zstd, Coding::Br, Coding::Gzip],
         Compress::Only(codings) => codings.clone(),
     };
-    let (bytes_min, with_cookies) = (settings.compress_bytes_min, settings.compress_cookies);
+    let (bytes_min, with_cookies) =
+        (settings.compression.compress_bytes_min, settings.compression.compress_cookies);
     Some(Arc::new(CompressRules { codings, bytes_min, with_cookies }))
 }
 
@@ -589,8 +595,10 @@ fn compressed(route: Route, rules: Option<&Arc<CompressRules>>, settings: &Setti
 /// are never cached.
 fn cached(route: Route, settings: &Settings) -> Route {
     let is_kept = runs_something(&route.action, settings) && route.guard.is_none();
-    match settings.cache_ms.filter(|_| is_kept) {
-        Some(fresh_ms) => route.caching(CacheRules { fresh_ms, with_cookies: settings.cache_cookies }),
+    match settings.caching.cache_ms.filter(|_| is_kept) {
+        Some(fresh_ms) => {
+            route.caching(CacheRules { fresh_ms, with_cookies: settings.caching.cache_cookies })
+        }
         None => route,
     }
 }
@@ -612,9 +620,9 @@ struct SharedLogs {
 impl SharedLogs {
     /// The log of these settings.
     fn of(&mut self, settings: &Settings) -> Result<Option<SharedLog>, Failure> {
-        let Some(destination) = &settings.access_log else { return Ok(None) };
+        let Some(destination) = &settings.logging.access_log else { return Ok(None) };
         let destination = log_destination(settings, destination);
-        let format = settings.access_log_format.atoms().unwrap_or("json");
+        let format = settings.logging.access_log_format.atoms().unwrap_or("json");
         let mut opened = self.opened.iter().filter(|(other, _, _)| *other == destination);
         if let Some((_, other, log)) = opened.next() {
             if other != format {
@@ -633,19 +641,19 @@ impl SharedLogs {
 
 fn limits(settings: &Settings) -> SiteLimits {
     SiteLimits {
-        body_bytes_max: settings.body_bytes_max,
-        body_idle_timeout_ms: settings.body_idle_timeout_ms,
-        body_rate: settings.body_rate_min_bytes_per_second,
-        body_rate_grace_ms: settings.body_rate_grace_ms,
-        write_idle_timeout_ms: settings.write_idle_timeout_ms,
-        write_rate: settings.write_rate_min_bytes_per_second,
-        write_rate_grace_ms: settings.write_rate_grace_ms,
-        keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
-        keep_alive_requests_max: settings.keep_alive_requests_max,
-        stream_body: settings.stream_body,
+        body_bytes_max: settings.messages.body_bytes_max,
+        body_idle_timeout_ms: settings.timeouts.body_idle_timeout_ms,
+        body_rate: settings.timeouts.body_rate_min_bytes_per_second,
+        body_rate_grace_ms: settings.timeouts.body_rate_grace_ms,
+        write_idle_timeout_ms: settings.timeouts.write_idle_timeout_ms,
+        write_rate: settings.timeouts.write_rate_min_bytes_per_second,
+        write_rate_grace_ms: settings.timeouts.write_rate_grace_ms,
+        keep_alive_timeout_ms: settings.timeouts.keep_alive_timeout_ms,
+        keep_alive_requests_max: settings.connections.keep_alive_requests_max,
+        stream_body: settings.threads.stream_body,
         call: CallLimits {
-            silence_ms: settings.request_timeout_ms,
-            total_ms: settings.request_total_timeout_ms,
+            silence_ms: settings.threads.request_timeout_ms,
+            total_ms: settings.threads.request_total_timeout_ms,
         },
     }
 }
@@ -655,12 +663,12 @@ const USUAL_FIELDS: [&str; 2] = ["X-Forwarded-For", "X-Forwarded-Proto"];
 
 /// The proxies that are believed, and their fields.
 fn trust(settings: &Settings) -> Option<Trust> {
-    if settings.trusted_proxies.is_empty() {
+    if settings.listening.trusted_proxies.is_empty() {
         return None;
     }
-    let mut trust = Trust::new(settings.trusted_proxies.clone());
-    let named = settings.trusted_fields.iter().map(String::as_str);
-    let usual = USUAL_FIELDS.into_iter().filter(|_| settings.trusted_fields.is_empty());
+    let mut trust = Trust::new(settings.listening.trusted_proxies.clone());
+    let named = settings.listening.trusted_fields.iter().map(String::as_str);
+    let usual = USUAL_FIELDS.into_iter().filter(|_| settings.listening.trusted_fields.is_empty());
     for field in named.chain(usual) {
         let believed = trust.add_field(field);
         debug_assert_eq!(Ok(()), believed, "it was looked at when it was read");
@@ -670,52 +678,55 @@ fn trust(settings: &Settings) -> Option<Trust> {
 
 pub(super) fn config(settings: &Settings, descriptors_max: u64, spawn_command: Vec<OsString>) -> Config {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let connections_max = match settings.connections_max {
+    let connections_max = match settings.connections.connections_max {
         0 => (descriptors_max - DESCRIPTORS_KEPT.min(descriptors_max / 2)).max(1),
         chosen => chosen,
     };
     Config {
         head: Limits {
-            line_bytes_max: count(settings.request_line_bytes_max),
-            field_bytes_max: count(settings.header_field_bytes_max),
-            head_bytes_max: count(settings.header_bytes_max),
-            fields_max: count(settings.header_fields_max),
+            line_bytes_max: count(settings.messages.request_line_bytes_max),
+            field_bytes_max: count(settings.messages.header_field_bytes_max),
+            head_bytes_max: count(settings.messages.header_bytes_max),
+            fields_max: count(settings.messages.header_fields_max),
         },
-        request_id_field: settings.request_id_header.clone().unwrap_or_default().into_bytes(),
-        logs_traces: settings.log_format == LogFormat::Json
-            || settings.access_log.is_some() && settings.access_log_format == AccessLogFormat::Json,
-        refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
-        body_memory: BodyMemory::new(settings.body_memory_max),
-        body_files: Quota::new(settings.body_files_bytes_max),
-        temp_dir: settings.place_from_folder(&settings.temp_dir),
-        first_byte_timeout_ms: settings.first_byte_timeout_ms,
-        head_timeout_ms: settings.header_timeout_ms,
+        request_id_field: settings.logging.request_id_header.clone().unwrap_or_default().into_bytes(),
+        logs_traces: settings.logging.log_format == LogFormat::Json
+            || settings.logging.access_log.is_some()
+                && settings.logging.access_log_format == AccessLogFormat::Json,
+        refuse_underscores: settings.messages.underscore_headers == UnderscoreHeaders::Refuse,
+        body_memory: BodyMemory::new(settings.messages.body_memory_max),
+        body_files: Quota::new(settings.messages.body_files_bytes_max),
+        temp_dir: settings.place_from_folder(&settings.messages.temp_dir),
+        first_byte_timeout_ms: settings.timeouts.first_byte_timeout_ms,
+        head_timeout_ms: settings.timeouts.header_timeout_ms,
         connections_max: count(connections_max),
-        connections_per_address_max: u32::try_from(settings.connections_per_address_max).unwrap_or(u32::MAX),
-        drain_bytes_max: settings.drain_bytes_max,
-        linger_timeout_ms: settings.linger_timeout_ms,
-        graceful_timeout_ms: settings.graceful_timeout_ms,
-        threads: usize::try_from(settings.threads).unwrap_or(1),
-        hand_over: match settings.hand_over {
+        connections_per_address_max: u32::try_from(settings.connections.connections_per_address_max)
+            .unwrap_or(u32::MAX),
+        drain_bytes_max: settings.connections.drain_bytes_max,
+        linger_timeout_ms: settings.timeouts.linger_timeout_ms,
+        graceful_timeout_ms: settings.timeouts.graceful_timeout_ms,
+        threads: usize::try_from(settings.threads.threads).unwrap_or(1),
+        hand_over: match settings.threads.hand_over {
             HandsOver::Auto => HandOver::Auto,
             HandsOver::Always => HandOver::Always,
             HandsOver::Never => HandOver::Never,
         },
-        nice: settings.slow_nice,
-        queue_max: count(settings.queue_limit),
-        queue_timeout_ms: settings.queue_timeout_ms,
-        crowded_timeout_ms: settings.crowded_timeout_ms,
-        stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
-        scripts_max: count(settings.cgi_processes),
+        nice: settings.threads.slow_nice,
+        queue_max: count(settings.threads.queue_limit),
+        queue_timeout_ms: settings.threads.queue_timeout_ms,
+        crowded_timeout_ms: settings.connections.crowded_timeout_ms,
+        stream_body_threads_max: usize::try_from(settings.threads.stream_body_threads_max)
+            .unwrap_or(usize::MAX),
+        scripts_max: count(settings.scripts.cgi_processes),
         spawn_command,
-        output_bytes_max: settings.output_bytes_max,
-        compress_memory_max: settings.compress_memory_max,
-        cache_memory_max: settings.cache_memory_max,
+        output_bytes_max: settings.threads.output_bytes_max,
+        compress_memory_max: settings.compression.compress_memory_max,
+        cache_memory_max: settings.caching.cache_memory_max,
         trust: trust(settings),
-        proxy_headers: settings.proxy_protocol,
+        proxy_headers: settings.listening.proxy_protocol,
         // A worker gets the key with its place.
         seal_key: None,
-        server: server_line(settings.server_header.as_deref().unwrap_or_default()),
+        server: server_line(settings.messages.server_header.as_deref().unwrap_or_default()),
     }
 }
 

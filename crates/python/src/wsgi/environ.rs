@@ -166,11 +166,12 @@ impl Environs {
             clients: Box::new([const { None }; CLIENTS]),
         };
         let id = settings
+            .logging
             .request_id_header
             .as_deref()
             .and_then(key_of)
             .map(|key| PyString::intern(py, &key).unbind());
-        let (keys, merge_slashes) = (Keys::new(py), settings.merge_slashes);
+        let (keys, merge_slashes) = (Keys::new(py), settings.messages.merge_slashes);
         Ok(Self { templates, keys, id, merge_slashes, seen: Mutex::new(seen) })
     }
 

@@ -234,7 +234,8 @@ impl Loop {
             match &route.action {
                 Action::Files(_) | Action::Folders(_) => {
                     let now = (*now_ms, *looks);
-                    let script = match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
+                    let script = match answer_with_file(answer, inside, folders, now, asking, (common, date))
+                    {
                         Some(Routed::App(_)) => Some(None),
                         Some(Routed::Script(_, wanted)) => Some(Some(wanted)),
                         Some(routed) => return routed,

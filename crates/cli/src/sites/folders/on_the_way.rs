@@ -29,8 +29,8 @@ pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
         }
         let is_there =
             |name: &String| top.join(OsStr::from_bytes(level)).join(name).symlink_metadata().is_ok();
-        let own = Some(".adyton.toml".to_owned()).filter(|_| !settings.may_set.is_empty());
-        let apache = settings.names_of_htaccess().into_iter().filter(|_| !settings.htaccess.is_empty());
+        let own = Some(".adyton.toml".to_owned()).filter(|_| !settings.files.may_set.is_empty());
+        let apache = settings.names_of_htaccess().into_iter().filter(|_| !settings.files.htaccess.is_empty());
         for name in own.into_iter().chain(apache.filter(is_there).take(1)) {
             let shown = Path::new(OsStr::from_bytes(level)).join(name);
             if let Some(what) = said(&top.join(&shown), settings) {
@@ -53,7 +53,7 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
         return Some(String::new());
     }
     let text = std::fs::read_to_string(file).ok()?;
-    let runs = match read_folder(file, &text, settings.may_set) {
+    let runs = match read_folder(file, &text, settings.files.may_set) {
         Ok(folder) => folder.runs,
         Err(_) => return Some(", which is wrong, so it is answered 500".to_owned()),
     };

@@ -174,7 +174,7 @@ fn imported(
 
 /// Returns the settings of a folder that says nothing.
 fn unsaid() -> Settings {
-    let mut settings = Settings::default();
+    let mut settings = Settings::blank();
     for row in ROWS.iter().filter(|row| MaySet::ALL.has(row.name) && !row.default.is_empty()) {
         let applied = row.apply(&mut settings, row.default);
         debug_assert_eq!(Ok(()), applied, "a default is right");

@@ -429,7 +429,7 @@ impl Reader<'_> {
                 row.name
             } else if let Some(index) = ROWS.iter().position(|row| row.name == name && keys.place.has(row)) {
                 // The value can be checked now, though the settings that it will go to are not known yet.
-                let values = self.values(&ROWS[index], value, &mut Settings::default());
+                let values = self.values(&ROWS[index], value, &mut Settings::blank());
                 given.said.push(Said { row: index, values });
                 ROWS[index].name
             } else {

@@ -3,6 +3,7 @@
 use toml::de::DeTable;
 
 use crate::rows::ROWS;
+use crate::rows::SettingRow;
 use crate::settings::may_set::MaySet;
 use crate::settings::row::{Row, Scope};
 use crate::sites::reading::rows::is_of_group;
@@ -50,7 +51,7 @@ impl Place {
     }
 
     /// Whether a setting may stand there.
-    pub(super) fn has(self, row: &Row) -> bool {
+    pub(super) fn has(self, row: &SettingRow) -> bool {
         match self {
             Place::Scope(scope) => is_of(row, scope),
             Place::Group => is_of_group(row),
@@ -60,6 +61,6 @@ impl Place {
 }
 
 /// Whether a setting may stand in such a table. `static` may not: a folder of files is a route in a file of sites.
-pub(crate) fn is_of(row: &Row, scope: Scope) -> bool {
+pub(crate) fn is_of(row: &SettingRow, scope: Scope) -> bool {
     row.scope >= scope && row.name != "static"
 }

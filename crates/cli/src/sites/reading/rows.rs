@@ -5,7 +5,8 @@ use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, Wa
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
-use crate::settings::around::network;
+use crate::rows::SettingRow;
+use crate::rows::access::network;
 use crate::settings::bind::Bind;
 use crate::settings::row::{Kind, Row, switch};
 use crate::settings::typed::Mount;
@@ -235,7 +236,7 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
 
 /// Whether a setting may stand in `[groups.NAME]`, which is about processes and how they run applications. Settings of
 /// connections are the server's, and settings of requests and answers are those of sites.
-pub(crate) fn is_of_group(row: &Row) -> bool {
+pub(crate) fn is_of_group(row: &SettingRow) -> bool {
     const OF_SERVER: [&str; 11] = [
         "admin",
         "admin-hosts",

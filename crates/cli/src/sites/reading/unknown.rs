@@ -4,6 +4,7 @@ use toml::de::DeValue;
 
 use crate::command::elsewhere::{self, Here};
 use crate::command::nearest::nearest;
+use crate::rows::SettingRow;
 use crate::settings::may_set::MaySet;
 use crate::settings::row::{Row, Scope};
 use crate::sites::reading::keys::{FOLDER, Keys, Place, is_of};
@@ -104,7 +105,7 @@ fn place(name: &str) -> Option<(&'static str, &'static str)> {
         rows.iter().map(|row| row.name).find(|own| *own == name)
     }
     // A setting that a group may not have is the server's.
-    let of_server = || Row::find(name).filter(|row| is_of(row, Scope::Server)).map(|row| row.name);
+    let of_server = || SettingRow::find(name).filter(|row| is_of(row, Scope::Server)).map(|row| row.name);
     let route = || own(ROUTE_ROWS, name).map(|row| (ROUTE, row));
     let site = || own(SITE_ROWS, name).map(|row| (SITE, row));
     let group = || own(GROUP_ROWS, name).map(|row| ("[groups.NAME]", row));

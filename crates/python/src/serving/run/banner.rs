@@ -53,7 +53,7 @@ pub(crate) fn text(
     if crowd.processes > 0 {
         let _ = writeln!(text, "  workers  {}: {}", workers(crowd.processes, crowd.bounds), crowd.why);
     }
-    if settings.reload {
+    if settings.processes.reload {
         text.push_str("  reload   when a file changes: for development only\n");
     }
     for (prefix, folder) in folder_list(settings) {
@@ -62,10 +62,10 @@ pub(crate) fn text(
     let _ = writeln!(
         text,
         "  limits   body {}, head {}, {} connections, keep-alive {} s",
-        size(settings.body_bytes_max),
+        size(settings.messages.body_bytes_max),
         size(config.head.head_bytes_max as u64),
         config.connections_max,
-        settings.keep_alive_timeout_ms / 1000
+        settings.timeouts.keep_alive_timeout_ms / 1000
     );
     if let Some(path) = &crowd.control {
         let _ = writeln!(text, "  control  {}", path.display());
@@ -96,7 +96,7 @@ fn folder_list(settings: &Settings) -> Vec<(String, String)> {
         Some(Target::Folder(folder)) => Some((String::new(), folder)),
         _ => None,
     };
-    let mounts = settings.statics.iter().map(|mount| (mount.prefix.clone(), &mount.dir));
+    let mounts = settings.files.statics.iter().map(|mount| (mount.prefix.clone(), &mount.dir));
     mounts.chain(root).map(|(prefix, folder)| (format!("{prefix}/"), folder.display().to_string())).collect()
 }
 

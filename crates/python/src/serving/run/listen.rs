@@ -90,11 +90,12 @@ pub(crate) fn open(
     group: Option<u32>,
     files: &mut OwnFiles,
 ) -> Result<Vec<Vec<Listening>>, Failure> {
-    let access = settings.socket_mode.map(|mode| Access { mode, group });
+    let access = settings.listening.socket_mode.map(|mode| Access { mode, group });
     let (mut first, mut refused) = (Vec::new(), Vec::new());
-    for bind in &settings.bind {
-        let sharing = Sharing { loops: shared || loops > 1, beside_ipv4: has_ipv4_of(bind, &settings.bind) };
-        match open_one(bind, settings.backlog, sharing, access, files) {
+    for bind in &settings.listening.bind {
+        let sharing =
+            Sharing { loops: shared || loops > 1, beside_ipv4: has_ipv4_of(bind, &settings.listening.bind) };
+        match open_one(bind, settings.listening.backlog, sharing, access, files) {
             Ok(mut opened) => first.append(&mut opened),
             Err(error) => {
                 let at = settings.said_at_bind(bind);
@@ -107,7 +108,7 @@ pub(crate) fn open(
     }
     let mut all = Vec::new();
     for _ in 1..loops {
-        let share = |listening: &Listening| listening.share(settings.backlog);
+        let share = |listening: &Listening| listening.share(settings.listening.backlog);
         let shared: std::io::Result<_> = first.iter().map(share).collect();
         all.push(shared.map_err(|error| Failure::system(format!("cannot listen for every CPU: {error}")))?);
     }
@@ -127,7 +128,7 @@ pub(crate) fn open_for_group(
     sockets: &mut GroupSockets,
 ) -> Result<Vec<Arc<GroupSocket>>, Vec<String>> {
     let of_groups = settings.sites.iter().flat_map(|sites| &sites.groups).flat_map(|group| &group.bind);
-    let others: Vec<Bind> = settings.bind.iter().chain(of_groups).cloned().collect();
+    let others: Vec<Bind> = settings.listening.bind.iter().chain(of_groups).cloned().collect();
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for (number, bind) in group.bind.iter().enumerate() {
         let address = address_of(group, number);
@@ -137,7 +138,7 @@ pub(crate) fn open_for_group(
         }
         let mut files = OwnFiles::default();
         let sharing = Sharing { loops: false, beside_ipv4: has_ipv4_of(bind, &others) };
-        match open_one(bind, settings.backlog, sharing, access, &mut files) {
+        match open_one(bind, settings.listening.backlog, sharing, access, &mut files) {
             Ok(opened) => {
                 let mut files = files.keep();
                 let opened = opened.into_iter().map(|Listening { socket, shown, .. }| GroupSocket {
@@ -243,10 +244,11 @@ pub(crate) struct OwnFiles(Vec<PathBuf>);
 impl OwnFiles {
     /// The files that another program has made for these settings.
     pub(crate) fn taken(settings: &Settings) -> Self {
-        let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
-            Bind::Unix(path) => Some(path.clone()),
-            _ => None,
-        });
+        let bound =
+            settings.listening.bind.iter().chain(&settings.processes.admin).filter_map(|bind| match bind {
+                Bind::Unix(path) => Some(path.clone()),
+                _ => None,
+            });
         Self(bound.collect())
     }
 

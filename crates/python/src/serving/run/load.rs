@@ -42,16 +42,21 @@ pub(crate) fn prepare(
     let module = py.import("adyton._application.load")?;
     let own = settings.own_folder();
     let python_path: Vec<PathBuf> =
-        settings.python_path.iter().map(|place| settings.place_from_folder(place)).collect();
+        settings.application.python_path.iter().map(|place| settings.place_from_folder(place)).collect();
     module
         .call_method1(
             "prepare",
-            (own.or(settings.chdir.as_deref()), python_path, settings.env.clone(), own.is_some()),
+            (
+                own.or(settings.application.chdir.as_deref()),
+                python_path,
+                settings.application.env.clone(),
+                own.is_some(),
+            ),
         )
         .map_err(|error| unprepared(settings, &error.value(py).to_string()))?;
     let own = match &settings.located {
         Some(target @ (Target::Module { .. } | Target::File { .. })) => {
-            vec![(target, settings.interface, settings.factory, SaidAt::default())]
+            vec![(target, settings.application.interface, settings.application.factory, SaidAt::default())]
         }
         None | Some(Target::Folder(_) | Target::Scripts(_)) => Vec::new(),
     };
@@ -94,7 +99,7 @@ fn function(
     wanted: Wanted,
 ) -> Result<Application, Failure> {
     // This process has already changed its folder, and a group's own folder is not the one that the file means.
-    let base = settings.own_folder().and(settings.chdir.as_deref()).unwrap_or(Path::new("."));
+    let base = settings.own_folder().and(settings.application.chdir.as_deref()).unwrap_or(Path::new("."));
     let found = wanted.find(base).map_err(|fault| Failure::of(vec![fault]))?;
     let (place, attribute, is_file) = match found {
         Target::File { path, attribute } => {
@@ -171,7 +176,7 @@ fn load(
 pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
     let named = adyton_cli::ROWS
         .iter()
-        .any(|row| row.name == "temp-dir" && settings.temp_dir.as_os_str() != row.default);
+        .any(|row| row.name == "temp-dir" && settings.messages.temp_dir.as_os_str() != row.default);
     match temp_dir_fault(settings) {
         Some(fault) if named => Err(Failure::Said(fault, 2)),
         _ => Ok(()),
@@ -180,7 +185,7 @@ pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
 
 /// The reason why large bodies cannot be stored, if they cannot be.
 fn temp_dir_fault(settings: &Settings) -> Option<String> {
-    let folder = settings.place_from_folder(&settings.temp_dir);
+    let folder = settings.place_from_folder(&settings.messages.temp_dir);
     let error = temp::unlinked(&folder).err()?;
     let at = settings.said_at("temp-dir");
     Some(format!("{at}large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
@@ -194,7 +199,8 @@ pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<(
             format_args!("{fault}; those that are too large for memory are refused"),
         );
     }
-    let patched = py.import("adyton._application.patched")?.call_method1("report", (settings.threads,))?;
+    let patched =
+        py.import("adyton._application.patched")?.call_method1("report", (settings.threads.threads,))?;
     if let Some(report) = patched.extract::<Option<String>>()? {
         log::write(&messages::THREADS_PATCHED, format_args!("{report}"));
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adyton_cli::{Bind, Command, Control, Group, Pace, Part, Processes, SaidAt, Settings, Sites};
+use adyton_cli::{Bind, Command, Control, Group, Pace, Part, ProcessCount, SaidAt, Settings, Sites};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
@@ -44,7 +44,9 @@ pub(crate) fn supervise(
     let Life::Group(told) = life else { return supervise_as(py, settings, arguments, (life, None)) };
     let (branch, bind) = branch(settings, told)?;
     // The sockets of a group that accepts connections itself are already open.
-    supervise_as(py, &Settings { bind, ..settings.clone() }, arguments, (life, Some(branch)))
+    let mut settings = settings.clone();
+    settings.listening.bind = bind;
+    supervise_as(py, &settings, arguments, (life, Some(branch)))
 }
 
 fn supervise_as(
@@ -84,13 +86,13 @@ fn supervise_as(
     let plan = Plan {
         program: program.program,
         arguments: arguments.iter().map(OsString::from).collect(),
-        preload: settings.preload,
+        preload: settings.processes.preload,
         processes: slots.len(),
         bounds,
         pace: pace(settings),
         limits: limits(settings),
         shares,
-        open: Box::new(further(first, settings.backlog, loops)),
+        open: Box::new(further(first, settings.listening.backlog, loops)),
         sockets: slots,
         control,
         admin,
@@ -101,11 +103,11 @@ fn supervise_as(
         entrances,
         branch,
         touch: watched(settings),
-        develops: settings.reload,
+        develops: settings.processes.reload,
         note,
         access_logs: access_logs(settings),
         log_queue_bytes_max: log_queue_bytes_max(settings),
-        drain_delay_ms: settings.drain_delay_ms,
+        drain_delay_ms: settings.processes.drain_delay_ms,
     };
     let plan = DetachedPlan(plan);
     let ended = py.detach(move || plan.run());
@@ -122,7 +124,7 @@ fn supervise_as(
 fn access_logs(settings: &Settings) -> Vec<Destination> {
     let of_sites = settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings);
     let logs = std::iter::once(settings).chain(of_sites).filter_map(|one| {
-        let destination = one.access_log.as_ref()?;
+        let destination = one.logging.access_log.as_ref()?;
         Some(log_destination(one, destination))
     });
     let mut all: Vec<Destination> = Vec::new();
@@ -217,7 +219,7 @@ fn group_plans(
     let Some(sites) = settings.sites.as_ref().filter(|sites| !matches!(sites.part, Part::Group(_))) else {
         return Ok(Vec::new());
     };
-    let base = settings.chdir.clone().unwrap_or_default();
+    let base = settings.application.chdir.clone().unwrap_or_default();
     let mut refused = Vec::new();
     let mut plan = |number: usize, group: &Group| {
         let at = group.settings.said_at("user");
@@ -226,7 +228,7 @@ fn group_plans(
         let identity = identity(&group.settings).map_err(|fault| wrong(fault.what))?;
         let is_other = identity.as_ref().is_some_and(|identity| identity.user() != process::user());
         if is_other && process::user() != 0 {
-            let user = group.settings.user.as_deref().unwrap_or_default();
+            let user = group.settings.processes.user.as_deref().unwrap_or_default();
             return Err(wrong(format!("only root can start processes of the user {user}")));
         }
         let program = match &group.python {
@@ -239,6 +241,7 @@ fn group_plans(
         };
         let opened = if may_open {
             let access = settings
+                .listening
                 .socket_mode
                 .map(|mode| Access { mode, group: identity.as_ref().map(Identity::group) });
             listen::open_for_group(group, (settings, access), sockets)
@@ -272,8 +275,9 @@ fn edition_of_group(sites: &Sites) -> Edition {
 
 /// Files whose change triggers a reload; in development, the file of sites is among them.
 fn watched(settings: &Settings) -> Vec<PathBuf> {
-    let developed = settings.sites.iter().filter(|_| settings.reload).map(|sites| sites.place.clone());
-    settings.touch_reload.iter().cloned().chain(developed).collect()
+    let developed =
+        settings.sites.iter().filter(|_| settings.processes.reload).map(|sites| sites.place.clone());
+    settings.processes.touch_reload.iter().cloned().chain(developed).collect()
 }
 
 /// The parts of a file of sites that workers get: its text, and a function that reads and checks the file at a reload.
@@ -333,10 +337,10 @@ fn refused_again(mut refused: adyton_cli::Failure) -> Failure {
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     // The supervisor itself reports an unknown user, before any worker could.
     let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
-    if let Some(bits) = settings.umask {
+    if let Some(bits) = settings.processes.umask {
         user::set_umask(bits);
     }
-    if let Some(folder) = &settings.chdir {
+    if let Some(folder) = &settings.application.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
     let group = identity.as_ref().map(Identity::group);
@@ -354,21 +358,21 @@ fn say_not_started(settings: &Settings, life: Life<'_>) {
     if matches!(life, Life::Group(_)) {
         return;
     }
-    if matches!(settings.error_log, Destination::File(_)) {
+    if matches!(settings.logging.error_log, Destination::File(_)) {
         // The worker's last messages may have been lost, which this process notices only when it logs something itself.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
     }
-    let destination = log_destination(settings, &settings.error_log);
+    let destination = log_destination(settings, &settings.logging.error_log);
     adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {destination} says why\n"));
 }
 
 /// The number of event loops of a worker.
 fn loops_of_each(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
-    Ok(match (settings.threads, settings.processes) {
+    Ok(match (settings.threads.threads, settings.processes.processes) {
         // One thread cannot wait for requests in two places.
         (1, _) => 1,
         // The workers together have a loop for each CPU.
-        (_, Processes::Number(number)) => (loops(py)? / number).max(1),
+        (_, ProcessCount::Number(number)) => (loops(py)? / number).max(1),
         _ => loops(py)?,
     })
 }
@@ -379,7 +383,7 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
         check_log(settings)?;
     }
     if let Some(identity) = identity {
-        let all = settings.access_log.iter().chain([&settings.error_log]);
+        let all = settings.logging.access_log.iter().chain([&settings.logging.error_log]);
         let files = all.filter_map(|destination| match log_destination(settings, destination) {
             Destination::File(path) => std::path::absolute(path).ok(),
             _ => None,
@@ -482,7 +486,7 @@ fn only_sockets(all: Vec<Listening>) -> Vec<OwnedFd> {
 }
 
 fn pace(settings: &Settings) -> adyton_process::Pace {
-    match settings.reload_pace {
+    match settings.processes.reload_pace {
         Pace::All => adyton_process::Pace::All,
         Pace::One => adyton_process::Pace::One,
     }
@@ -490,13 +494,13 @@ fn pace(settings: &Settings) -> adyton_process::Pace {
 
 pub(crate) fn limits(settings: &Settings) -> Limits {
     Limits {
-        requests_max: settings.max_requests,
-        lifetime_max_ms: settings.max_lifetime_ms,
-        rss_max_bytes: settings.max_rss_bytes,
-        cpu_max_ms: settings.cpu_limit_ms,
-        heartbeat_timeout_ms: settings.heartbeat_timeout_ms,
-        startup_timeout_ms: settings.startup_timeout_ms,
-        graceful_timeout_ms: settings.graceful_timeout_ms,
+        requests_max: settings.processes.max_requests,
+        lifetime_max_ms: settings.processes.max_lifetime_ms,
+        rss_max_bytes: settings.processes.max_rss_bytes,
+        cpu_max_ms: settings.processes.cpu_limit_ms,
+        heartbeat_timeout_ms: settings.processes.heartbeat_timeout_ms,
+        startup_timeout_ms: settings.processes.startup_timeout_ms,
+        graceful_timeout_ms: settings.timeouts.graceful_timeout_ms,
     }
 }
 
@@ -507,8 +511,8 @@ pub(crate) fn workers(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
 
 /// The number of workers, and the reason for it.
 fn processes(settings: &Settings, loops: usize) -> (usize, String) {
-    match settings.processes {
-        Processes::Number(number) => (number, format!("as {} says", settings.processes_source)),
+    match settings.processes.processes {
+        ProcessCount::Number(number) => (number, format!("as {} says", settings.processes_source)),
         _ if loops > 1 => {
             let why = format!("its {loops} event loops use every CPU: this Python has no lock");
             within_bounds(settings, 1, why)
@@ -523,7 +527,7 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
 /// Moves a number that the settings leave open into the bounds that they give.
 fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
     let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
-    match (given(settings.min_processes), given(settings.max_processes)) {
+    match (given(settings.processes.min_processes), given(settings.processes.max_processes)) {
         (Some(least), _) if number < least => (least, format!("as --min-processes says; {why}")),
         (_, Some(most)) if number > most => (most, format!("as --max-processes says; {why}")),
         _ => (number, why),
@@ -534,7 +538,7 @@ fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, Str
 fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
     let number =
         |number: u64| if number == 0 { processes } else { usize::try_from(number).unwrap_or(processes) };
-    let (least, most) = (number(settings.min_processes), number(settings.max_processes));
+    let (least, most) = (number(settings.processes.min_processes), number(settings.processes.max_processes));
     if least <= processes && processes <= most {
         return Ok(Bounds { least, most });
     }
@@ -573,7 +577,7 @@ fn current_folder() -> io::Result<PathBuf> {
 /// Opens the control socket; `files` records the file that this makes. If nobody asked for the socket, the server
 /// starts without it when that fails.
 fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
-    let (path, opened) = match &settings.control {
+    let (path, opened) = match &settings.processes.control {
         Control::Off => return Ok(None),
         Control::Path(path) => (path.clone(), open_control(path)),
         Control::Auto => {
@@ -594,7 +598,7 @@ fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>,
         Err(error) => {
             let (at, path) = (settings.said_at("control"), path.display());
             let why = format!("{at}cannot listen for orders at {path}: {error} (setting --control)");
-            if settings.control != Control::Auto {
+            if settings.processes.control != Control::Auto {
                 return Err(Failure::system(why));
             }
             let lost = "adyton status, reload, stop and the like do not find this server";
@@ -635,19 +639,19 @@ fn own_folder(folder: &Path) -> io::Result<()> {
 
 /// The requests that the admin listener answers: its own name is right, too.
 fn access(settings: &Settings) -> adyton_process::Access {
-    let own = settings.admin.iter().filter_map(|bind| match bind {
+    let own = settings.processes.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),
         _ => None,
     });
     adyton_process::Access {
-        token: settings.admin_token.clone(),
-        hosts: settings.admin_hosts.iter().cloned().chain(own).collect(),
+        token: settings.processes.admin_token.clone(),
+        hosts: settings.processes.admin_hosts.iter().cloned().chain(own).collect(),
     }
 }
 
 /// Opens the listener for monitors; `files` records the file that this makes.
 fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
-    let Some(bind) = &settings.admin else { return Ok(None) };
+    let Some(bind) = &settings.processes.admin else { return Ok(None) };
     let wrong = |error: io::Error| {
         let at = settings.said_at("admin");
         Failure::system(format!("{at}cannot listen at {bind}: {error} (setting --admin)"))
