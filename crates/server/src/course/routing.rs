@@ -81,7 +81,8 @@ impl Loop {
         &mut self,
         connection: &mut Connection,
         exchange: &mut Exchange,
-        (request, mut asked): (Request<'_>, Asked),
+        request: Request<'_>,
+        mut asked: Asked,
         unread: bool,
     ) -> Answering {
         let has_missed = connection.has_missed();
@@ -103,7 +104,7 @@ impl Loop {
         if let Some(trust) = &self.shared.config.trust {
             answer.asker = Asker::told(trust, answer.outbox().peer, request);
         }
-        match self.route(answer, site, (request, verdict.as_deref()), has_missed) {
+        match self.route(answer, site, request, verdict.as_deref(), has_missed) {
             Routed::Answered => {}
             Routed::App(route) => {
                 answer.asked = asked;
@@ -146,7 +147,8 @@ impl Loop {
         &mut self,
         answer: &mut Answer,
         number: usize,
-        (request, verdict): (Request<'_>, Option<&Verdict>),
+        request: Request<'_>,
+        verdict: Option<&Verdict>,
         mut has_missed: bool,
     ) -> Routed {
         let Self { plan, folders, shared, date, looks, now_ms, .. } = &mut *self;
@@ -166,7 +168,7 @@ impl Loop {
                     Action::Files(folder) => {
                         let bytes = site.raw_bytes(request.path(), pattern.prefix_bytes());
                         let mut reply = Reply::new(answer, &shared.common, date);
-                        if serve_file(&mut reply, &mut folders[*folder], (request, bytes), *looks) {
+                        if serve_file(&mut reply, &mut folders[*folder], request, bytes, *looks) {
                             return Routed::Answered;
                         }
                         has_missed = true;
@@ -174,16 +176,11 @@ impl Loop {
                     Action::Folders(own) => {
                         let own_bytes = pattern.prefix_bytes();
                         let inside = Inside { site, number, route, path: &path, own_bytes };
-                        let asking = (request, client_of(answer), verdict);
-                        let folder = (&**own, &mut folders[own.number]);
-                        match answer_in(
-                            answer,
-                            inside,
-                            folder,
-                            (*now_ms, *looks),
-                            asking,
-                            (&shared.common, date),
-                        ) {
+                        let asking = Asking { request, client: client_of(answer), verdict };
+                        let folder = &mut folders[own.number];
+                        let moment = Moment { now_ms: *now_ms, looks: *looks };
+                        let replies = Replies { common: &shared.common, date };
+                        match answer_in(answer, inside, own, folder, moment, asking, replies) {
                             Some(routed) => return routed,
                             None => has_missed = true,
                         }
@@ -195,7 +192,7 @@ impl Loop {
                 }
             }
         }
-        self.try_routes(answer, number, (request, verdict), has_missed)
+        self.try_routes(answer, number, request, verdict, has_missed)
     }
 
     /// Tries each route of a site. `has_missed`: a folder was asked already, and lacks the file.
@@ -203,16 +200,18 @@ impl Loop {
         &mut self,
         answer: &mut Answer,
         site: usize,
-        (request, verdict): (Request<'_>, Option<&Verdict>),
+        request: Request<'_>,
+        verdict: Option<&Verdict>,
         mut has_missed: bool,
     ) -> Routed {
         let Self { plan, folders, shared, date, looks, cache_key, now_ms, .. } = self;
-        let (site, client, common) = (plan.site(site), client_of(answer), &shared.common);
+        let (site, client) = (plan.site(site), client_of(answer));
+        let replies = Replies { common: &shared.common, date };
         let Ok(path) = site.spelled(request.path()) else {
-            Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
+            replies.to(answer).fail(400, DOT_SEGMENT);
             return Routed::Answered;
         };
-        if let Some(routed) = come_to_routes(answer, (site, &path), request, (common, date)) {
+        if let Some(routed) = come_to_routes(answer, site, &path, request, replies) {
             return routed;
         }
         let mut methods: Vec<&[u8]> = Vec::new();
@@ -221,20 +220,18 @@ impl Loop {
             if is_passed || !route.takes(request, client, &mut methods) {
                 continue;
             }
-            let asking = (request, client, verdict);
+            let asking = Asking { request, client, verdict };
             let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
-            let stopped = come_in(answer, route, asking, (common, date));
-            if let Some(routed) = stopped.or_else(|| lead_to_scripts(answer, inside, asking, (common, date)))
-            {
+            let stopped = come_in(answer, route, asking, replies);
+            if let Some(routed) = stopped.or_else(|| lead_to_scripts(answer, inside, asking, replies)) {
                 return routed;
             }
             let prefix = || site.raw_bytes(request.path(), inside.own_bytes);
-            let mut reply = Reply::new(answer, common, date);
-            let (of, keys) = ((site, number, route), (&mut *cache_key, *now_ms));
+            let mut reply = replies.to(answer);
             match &route.action {
                 Action::Files(_) | Action::Folders(_) => {
-                    let now = (*now_ms, *looks);
-                    match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
+                    let moment = Moment { now_ms: *now_ms, looks: *looks };
+                    match answer_with_file(answer, inside, folders, moment, asking, replies) {
                         Some(routed) => return routed,
                         None => has_missed = true,
                     }
@@ -243,15 +240,15 @@ impl Loop {
                 }
                 Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
                 _ if is_for_server(request) => break,
-                Action::App(_) => return ask(&mut reply, request, of, keys, None),
+                Action::App(_) => return ask(&mut reply, request, inside, cache_key, *now_ms, None),
                 &Action::Elsewhere { passage, .. } => {
                     return Routed::Elsewhere(Elsewhere { passage, has_missed });
                 }
                 Action::Cgi(cgi) => match cgi.wanted(&path, inside.own_bytes) {
                     Ok(wanted) => {
-                        let led = lead_behind(answer, inside, wanted.name(), asking, (common, date));
+                        let led = lead_behind(answer, inside, wanted.name(), asking, replies);
                         return led.unwrap_or_else(|| {
-                            ask(&mut Reply::new(answer, common, date), request, of, keys, Some(wanted))
+                            ask(&mut replies.to(answer), request, inside, cache_key, *now_ms, Some(wanted))
                         });
                     }
                     Err(missing) => reply.fail(missing.status, missing.detail),
@@ -263,7 +260,7 @@ impl Loop {
             return Routed::Answered;
         }
         answer.changes = None;
-        answer_for_server(&mut Reply::new(answer, common, date), request, &methods);
+        answer_for_server(&mut replies.to(answer), request, &methods);
         Routed::Answered
     }
 
@@ -441,6 +438,48 @@ const NOT_RUN: &str = "Files are not run here.";
 
 const NOT_ADMITTED: &str = "It is not for clients with this address.";
 
+/// A request that looks for its route, and the facts about it that the rules of routes ask for.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    request: Request<'a>,
+    /// The client's address, as far as it is known.
+    client: Option<IpAddr>,
+    /// The verdict on the request's credentials, if they were verified.
+    verdict: Option<&'a Verdict>,
+}
+
+/// The parts of the server that every reply is made with.
+#[derive(Clone, Copy)]
+struct Replies<'r> {
+    common: &'r Common,
+    date: &'r [u8; 29],
+}
+
+impl<'r> Replies<'r> {
+    /// Begins the reply that becomes this answer.
+    #[inline]
+    fn to<'c>(self, answer: &'c mut Answer) -> Reply<'c>
+    where
+        'r: 'c,
+    {
+        Reply::new(answer, self.common, self.date)
+    }
+}
+
+/// The moment of a look at folders: its time, and the number of the loop's looks ([`Loop::looks`]).
+#[derive(Clone, Copy)]
+struct Moment {
+    now_ms: u64,
+    looks: u64,
+}
+
+/// Folders that say themselves how they are served, and their rules for the path of a request.
+#[derive(Clone, Copy)]
+struct Ruled<'f> {
+    folders: &'f Folders,
+    place: &'f Place,
+}
+
 /// Returns the address of the client, as far as it is known.
 fn client_of(answer: &mut Answer) -> Option<IpAddr> {
     let peer = answer.outbox().peer;
@@ -451,12 +490,13 @@ fn client_of(answer: &mut Answer) -> Option<IpAddr> {
 /// routes.
 fn come_to_routes(
     answer: &mut Answer,
-    (site, path): (&Site, &[u8]),
+    site: &Site,
+    path: &[u8],
     request: Request<'_>,
-    (common, date): (&Common, &[u8; 29]),
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     if site.denies(path) {
-        Reply::new(answer, common, date).fail(403, DENIED);
+        replies.to(answer).fail(403, DENIED);
         return Some(Routed::Answered);
     }
     let is_first = answer.onward.is_none() && !is_for_server(request);
@@ -466,15 +506,10 @@ fn come_to_routes(
 
 /// Applies the rules around a route, before its action. Returns a result if the request does not come to the action.
 /// The answer has the changes of the route from here on.
-fn come_in(
-    answer: &mut Answer,
-    route: &Route,
-    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
-) -> Option<Routed> {
+fn come_in(answer: &mut Answer, route: &Route, asking: Asking<'_>, replies: Replies<'_>) -> Option<Routed> {
     if route.changes.is_some() || answer.changes.is_some() {
         answer.changes.clone_from(&route.changes);
-        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(asking.request, rules));
     }
     keep_lines(answer);
     if let Some(terms) = route.apart.as_ref().and_then(|apart| apart.terms.as_ref()) {
@@ -482,34 +517,35 @@ fn come_in(
     }
     let met = answer.onward.as_ref().and_then(|onward| onward.met.as_ref());
     let past = met.map(|met| route.past(met)).unwrap_or_default();
-    meet(answer, (route, past), (request, client, verdict), (common, date))
+    meet(answer, route, past, asking, replies)
 }
 
 /// Checks whether a request may come to a route. Returns a result if it may not, or if that is not known yet.
 fn meet(
     answer: &mut Answer,
-    (route, past): (&Route, Past),
-    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    route: &Route,
+    past: Past,
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     let onward = answer.onward.as_ref();
     let is_sent = onward.is_some_and(|onward| onward.times > 0);
     if route.is_internal() && !is_sent {
-        Reply::new(answer, common, date).fail(404, NOTHING);
+        replies.to(answer).fail(404, NOTHING);
         return Some(Routed::Answered);
     }
     // A request whose credentials were looked at, or that was sent on, was counted before.
-    let is_new = verdict.is_none() && !is_sent && !past.is_counted;
+    let is_new = asking.verdict.is_none() && !is_sent && !past.is_counted;
     if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
-        && let Some(wait_s) = limiter.wait_s(client)
+        && let Some(wait_s) = limiter.wait_s(asking.client)
     {
         let wait_s = wait_s.to_string();
-        Reply::new(answer, common, date).page(429, TOO_MANY, &[(b"Retry-After", wait_s.as_bytes())]);
+        replies.to(answer).page(429, TOO_MANY, &[(b"Retry-After", wait_s.as_bytes())]);
         return Some(Routed::Answered);
     }
-    match route.door(client) {
+    match route.door(asking.client) {
         Door::Guarded(_) if past.is_let_in => None,
-        door => pass(answer, &door, (request, client, verdict), (common, date)),
+        door => pass(answer, &door, asking, replies),
     }
 }
 
@@ -548,7 +584,7 @@ fn keep_lines(answer: &mut Answer) {
 /// A route that a request has come into.
 #[derive(Clone, Copy)]
 struct Inside<'p> {
-    site: &'p Site,
+    site: &'p Arc<Site>,
     number: usize,
     route: &'p Route,
     /// The path in its one spelling.
@@ -571,16 +607,17 @@ fn answer_with_file(
     answer: &mut Answer,
     inside: Inside<'_>,
     folders: &mut [Folder],
-    (now_ms, looks): (u64, u64),
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    to: (&Common, &[u8; 29]),
+    moment: Moment,
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     match &inside.route.action {
         Action::Folders(own) => {
-            answer_in(answer, inside, (own, &mut folders[own.number]), (now_ms, looks), asking, to)
+            answer_in(answer, inside, own, &mut folders[own.number], moment, asking, replies)
         }
         Action::Files(number) => {
-            serve_at(answer, inside, (&mut folders[*number], None), looks, asking, to).unwrap_or_default()
+            serve_at(answer, inside, &mut folders[*number], None, moment.looks, asking, replies)
+                .unwrap_or_default()
         }
         _ => None,
     }
@@ -591,46 +628,46 @@ fn answer_with_file(
 fn answer_in(
     answer: &mut Answer,
     inside: Inside<'_>,
-    (folders, folder): (&Folders, &mut Folder),
-    (now_ms, looks): (u64, u64),
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    folders: &Folders,
+    folder: &mut Folder,
+    moment: Moment,
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     let Inside { site, path, own_bytes, .. } = inside;
     let rest = path.get(own_bytes..).unwrap_or_default();
-    let mut place = folders.place_of(rest, &site.terms, now_ms);
+    let mut place = folders.place_of(rest, &site.terms, moment.now_ms);
     for _ in 0..CHANGES_MAX {
-        if let Some(routed) = enter(answer, &place, asking, (common, date)) {
+        if let Some(routed) = enter(answer, &place, asking, replies) {
             return Some(routed);
         }
         if let Some((found, bytes)) = place.answer(rest) {
-            let (request, ..) = asking;
-            let raw_bytes = site.raw_bytes(request.path(), own_bytes + bytes);
-            found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
+            let raw_bytes = site.raw_bytes(asking.request.path(), own_bytes + bytes);
+            found.answer(&mut replies.to(answer), asking.request, raw_bytes);
             return Some(Routed::Answered);
         }
+        let own = Ruled { folders, place: &place };
         if place.runs.has_pages()
-            && let Some(routed) = ask_page(answer, inside, (folders, &place), asking, (common, date))
+            && let Some(routed) = ask_page(answer, inside, own, asking, replies)
         {
             return Some(routed);
         }
         if let Some(runs) = place.runs.programs()
-            && let Some(routed) = run_in(answer, inside, (folders, &place, runs), asking, (common, date))
+            && let Some(routed) = run_in(answer, inside, own, runs, asking, replies)
         {
             return Some(routed);
         }
-        let own = Some((folders, &*place));
-        if let Ok(served) = serve_at(answer, inside, (folder, own), looks, asking, (common, date)) {
-            let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
+        if let Ok(served) = serve_at(answer, inside, folder, Some(own), moment.looks, asking, replies) {
+            let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.request, replies));
             if served.is_none() {
                 answer.outbox().terms = Arc::clone(&site.terms);
             }
             return served;
         }
-        place = folders.place_now(rest, &site.terms, now_ms);
+        place = folders.place_now(rest, &site.terms, moment.now_ms);
         answer.outbox().terms = Arc::clone(&site.terms);
     }
-    Reply::new(answer, common, date).fail(503, FOLDER_CHANGING);
+    replies.to(answer).fail(503, FOLDER_CHANGING);
     Some(Routed::Answered)
 }
 
@@ -641,31 +678,32 @@ const CHANGES_MAX: usize = 4;
 fn run_in(
     answer: &mut Answer,
     inside: Inside<'_>,
-    (folders, place, runs): (&Folders, &Place, &Arc<Runs>),
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    to: (&Common, &[u8; 29]),
+    Ruled { folders, place }: Ruled<'_>,
+    runs: &Arc<Runs>,
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
-    let (request, ..) = asking;
+    let request = asking.request;
     let Inside { number, path, own_bytes, .. } = inside;
     let cgi = folders.cgi().filter(|_| !is_for_server(request))?;
     let wanted = match cgi.wanted_among(path, own_bytes, runs) {
         Ok(wanted) => wanted?,
         Err(missing) => {
-            Reply::new(answer, to.0, to.1).fail(missing.status, missing.detail);
+            replies.to(answer).fail(missing.status, missing.detail);
             return Some(Routed::Answered);
         }
     };
     let name = wanted.name().get(own_bytes..).unwrap_or_default();
     if !place.is_file(name) {
-        Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+        replies.to(answer).fail(CHANGING.status, CHANGING.detail);
         return Some(Routed::Answered);
     }
     // A refusal of the program's name counts for all paths behind that name, too.
     if let Some(refusal) = place.refusal(name) {
-        refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+        refusal.answer(&mut replies.to(answer), request, 0);
         return Some(Routed::Answered);
     }
-    let led = lead_behind(answer, inside, wanted.name(), asking, to);
+    let led = lead_behind(answer, inside, wanted.name(), asking, replies);
     Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
@@ -673,11 +711,11 @@ fn run_in(
 fn ask_page(
     answer: &mut Answer,
     inside: Inside<'_>,
-    (folders, place): (&Folders, &Place),
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    to: (&Common, &[u8; 29]),
+    Ruled { folders, place }: Ruled<'_>,
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
-    let (request, ..) = asking;
+    let request = asking.request;
     let Inside { number, path, own_bytes, .. } = inside;
     let pages = folders.pages().filter(|_| !is_for_server(request))?;
     let rest = path.get(own_bytes..)?;
@@ -688,25 +726,25 @@ fn ask_page(
         Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
         Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
         Ok(_) if !place.runs.may_ask_pages() => {
-            Reply::new(answer, to.0, to.1).fail(403, NOT_RUN);
+            replies.to(answer).fail(403, NOT_RUN);
             return Some(Routed::Answered);
         }
         Ok((named, _)) => {
             let file = [b"/", &*named.file].concat();
             if let Some(refusal) = place.refusal(&file) {
-                refusal.answer(&mut Reply::new(answer, to.0, to.1), (request, 0));
+                refusal.answer(&mut replies.to(answer), request, 0);
                 return Some(Routed::Answered);
             }
             let name = [&path[..own_bytes], &file].concat();
             let is_on_the_way = path.starts_with(&name);
             if is_on_the_way && !place.is_file(&file) || place.is_absent && !is_on_the_way {
-                Reply::new(answer, to.0, to.1).fail(CHANGING.status, CHANGING.detail);
+                replies.to(answer).fail(CHANGING.status, CHANGING.detail);
                 return Some(Routed::Answered);
             }
             let led = if is_on_the_way {
-                lead_behind(answer, inside, &name, asking, to)
+                lead_behind(answer, inside, &name, asking, replies)
             } else {
-                lead(answer, inside, &name, asking, to)
+                lead(answer, inside, &name, asking, replies)
             };
             if led.is_some() {
                 return led;
@@ -716,12 +754,12 @@ fn ask_page(
         Err(Unnamed::Unslashed) => {}
         Err(Unnamed::Absent(why)) if why.status == 404 => return None,
         Err(Unnamed::Absent(why)) => {
-            Reply::new(answer, to.0, to.1).fail(why.status, why.detail);
+            replies.to(answer).fail(why.status, why.detail);
             return Some(Routed::Answered);
         }
     }
     if is_web_socket(request) {
-        Reply::new(answer, to.0, to.1).fail(501, NO_WEB_SOCKETS);
+        replies.to(answer).fail(501, NO_WEB_SOCKETS);
         return Some(Routed::Answered);
     }
     Some(Routed::App(number))
@@ -734,7 +772,7 @@ fn refuse_scripts(
     inside: Inside<'_>,
     place: &Place,
     request: Request<'_>,
-    (common, date): (&Common, &[u8; 29]),
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     let Inside { site, path, own_bytes, .. } = inside;
     if !place.has_answers() {
@@ -743,7 +781,7 @@ fn refuse_scripts(
     let behind = site.routes.of(path).filter(|(_, pattern, _)| pattern.prefix_bytes() == own_bytes);
     let names = behind.flat_map(|(_, _, route)| names_of(route, path, own_bytes));
     let refusal = names.into_iter().find_map(|name| place.refusal(&name[own_bytes..]))?;
-    refusal.answer(&mut Reply::new(answer, common, date), (request, 0));
+    refusal.answer(&mut replies.to(answer), request, 0);
     Some(Routed::Answered)
 }
 
@@ -754,28 +792,29 @@ struct Changed;
 fn serve_at(
     answer: &mut Answer,
     inside: Inside<'_>,
-    (folder, own): (&mut Folder, Option<(&Folders, &Place)>),
+    folder: &mut Folder,
+    own: Option<Ruled<'_>>,
     looks: u64,
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Result<Option<Routed>, Changed> {
     let Inside { site, route, path, own_bytes, .. } = inside;
-    let (request, ..) = asking;
+    let request = asking.request;
     let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
-    let place = own.map(|(_, place)| place);
+    let place = own.map(|own| own.place);
     let has_indexes = place.is_some_and(|place| place.indexes.is_some());
     let has_programs = place.is_some_and(|place| place.runs.programs().is_some());
     let mut names_others = route.names_others() || has_programs || has_indexes;
     loop {
-        let mut reply = Reply::new(answer, common, date);
+        let mut reply = replies.to(answer);
         let how = FileWay { own, rest: path.get(own_bytes..).unwrap_or_default(), looks, names_others };
-        match serve_in(&mut reply, folder, (request, prefix_bytes), how) {
+        match serve_in(&mut reply, folder, request, prefix_bytes, how) {
             Served::Sent => return Ok(Some(Routed::Answered)),
             Served::Missed => return Ok(None),
             Served::Changed => return Err(Changed),
             Served::Named(name) => {
                 if let Some(refusal) = place.and_then(|place| place.refusal_at_top(&name)) {
-                    refusal.answer(&mut reply, (request, prefix_bytes));
+                    refusal.answer(&mut reply, request, prefix_bytes);
                     return Ok(Some(Routed::Answered));
                 }
                 let is_run = place.is_some_and(|place| place.runs.is_program(&name));
@@ -784,7 +823,7 @@ fn serve_at(
                 if is_run || has_indexes {
                     return Ok(Some(rewritten(inside, &name, asking)));
                 }
-                if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
+                if let Some(routed) = lead(answer, inside, &name, asking, replies) {
                     return Ok(Some(routed));
                 }
                 // The rules of the folders on the way to this path were applied, and an index right beneath it has no
@@ -805,10 +844,10 @@ fn lead(
     answer: &mut Answer,
     inside: Inside<'_>,
     name: &[u8],
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
-    match other(answer, inside, name, asking, (common, date)) {
+    match other(answer, inside, name, asking, replies) {
         Err(routed) => Some(routed),
         Ok(Other::Nothing) => None,
         Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking)),
@@ -821,23 +860,23 @@ fn lead_behind(
     answer: &mut Answer,
     inside: Inside<'_>,
     name: &[u8],
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     if name.len() == inside.path.len() {
         return None;
     }
-    let found = match other(answer, inside, name, asking, (common, date)) {
+    let found = match other(answer, inside, name, asking, replies) {
         Err(routed) => return Some(routed),
         Ok(Other::Nothing) => return None,
         Ok(Other::Nowhere) => None,
         Ok(Other::Route(route)) => Some(route),
     };
-    let past = |route: &Route| route.past(&inside.route.met(asking.1));
-    if let Some(routed) = found.and_then(|route| meet(answer, (route, past(route)), asking, (common, date))) {
+    let past = |route: &Route| route.past(&inside.route.met(asking.client));
+    if let Some(routed) = found.and_then(|route| meet(answer, route, past(route), asking, replies)) {
         return Some(routed);
     }
-    let mut reply = Reply::new(answer, common, date);
+    let mut reply = replies.to(answer);
     match found.map(|route| &route.action) {
         Some(Action::App(_) | Action::Cgi(_)) => return None,
         Some(Action::Page(page)) => write_page(&mut reply, page),
@@ -852,15 +891,15 @@ fn lead_behind(
 fn lead_to_scripts(
     answer: &mut Answer,
     inside: Inside<'_>,
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    to: (&Common, &[u8; 29]),
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Option<Routed> {
     let index = inside.route.scripts_index.as_ref().filter(|_| inside.route.names_others())?;
     scripts_of(inside.path, inside.own_bytes, index).into_iter().find_map(|name| {
         if inside.path.starts_with(&name) {
-            lead_behind(answer, inside, &name, asking, to)
+            lead_behind(answer, inside, &name, asking, replies)
         } else {
-            lead(answer, inside, &name, asking, to)
+            lead(answer, inside, &name, asking, replies)
         }
     })
 }
@@ -871,15 +910,15 @@ fn other<'p>(
     answer: &mut Answer,
     inside: Inside<'p>,
     name: &[u8],
-    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
+    asking: Asking<'_>,
+    replies: Replies<'_>,
 ) -> Result<Other<'p>, Routed> {
     let Inside { site, number, .. } = inside;
     if site.denies(name) {
-        Reply::new(answer, common, date).fail(403, DENIED);
+        replies.to(answer).fail(403, DENIED);
         return Err(Routed::Answered);
     }
-    let (request, client, _) = asking;
+    let Asking { request, client, .. } = asking;
     let mut methods = Vec::new();
     for (found, _, route) in site.routes.of(name) {
         if found == number {
@@ -894,7 +933,7 @@ fn other<'p>(
         // A redirect says where clients go, and not which route has the file: the next route counts, once this one's
         // door is open.
         let past = route.past(&inside.route.met(client));
-        if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
+        if let Some(routed) = meet(answer, route, past, asking, replies) {
             return Err(routed);
         }
     }
@@ -902,11 +941,8 @@ fn other<'p>(
 }
 
 /// Has the request be one for the path of this file from here on.
-fn rewritten(
-    inside: Inside<'_>,
-    name: &[u8],
-    (request, client, _): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-) -> Routed {
+fn rewritten(inside: Inside<'_>, name: &[u8], asking: Asking<'_>) -> Routed {
+    let Asking { request, client, .. } = asking;
     let mut target = escaped(name);
     if !request.query().is_empty() {
         target.push(b'?');
@@ -917,18 +953,13 @@ fn rewritten(
 
 /// Applies the rules of the folders of a path. Returns a result if the request does not come to the file. The answer
 /// has the changes and the pages of all these folders from here on.
-fn enter(
-    answer: &mut Answer,
-    place: &Place,
-    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
-) -> Option<Routed> {
+fn enter(answer: &mut Answer, place: &Place, asking: Asking<'_>, replies: Replies<'_>) -> Option<Routed> {
     begin_in(answer, place);
     if place.is_wrong {
-        Reply::new(answer, common, date).fail(500, WRONG_FOLDER);
+        replies.to(answer).fail(500, WRONG_FOLDER);
         return Some(Routed::Answered);
     }
-    place.doors(client).find_map(|door| pass(answer, &door, (request, client, verdict), (common, date)))
+    place.doors(asking.client).find_map(|door| pass(answer, &door, asking, replies))
 }
 
 /// Gives an answer the changes and the terms of the folders of a path.
@@ -942,15 +973,11 @@ fn begin_in(answer: &mut Answer, place: &Place) {
 }
 
 /// Has a client pass a door. Returns a result if it may not, or if that is not known yet.
-fn pass(
-    answer: &mut Answer,
-    door: &Door<'_>,
-    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
-    (common, date): (&Common, &[u8; 29]),
-) -> Option<Routed> {
+fn pass(answer: &mut Answer, door: &Door<'_>, asking: Asking<'_>, replies: Replies<'_>) -> Option<Routed> {
     if matches!(door, Door::Open) {
         return None;
     }
+    let (Asking { request, client, verdict }, Replies { common, .. }) = (asking, replies);
     if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
         // The id of the request while it waited is in logs already.
         write_name(answer, common, &arrived.id);
@@ -965,7 +992,7 @@ fn pass(
     match door {
         Door::Open => {}
         Door::Closed => {
-            Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
+            replies.to(answer).fail(403, NOT_ADMITTED);
             return Some(Routed::Answered);
         }
         Door::Guarded(guard) => match guard.judge(Attempt { request: proved, client, verdict, is_again }) {
@@ -975,7 +1002,7 @@ fn pass(
             }
             Judgement::Pass(None) => {}
             Judgement::Refuse(refused) => {
-                deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
+                deny(&mut replies.to(answer), &guard.denial(refused));
                 return Some(Routed::Answered);
             }
             Judgement::Check(credentials) => return Some(Routed::Check(credentials)),
@@ -988,8 +1015,9 @@ fn pass(
 fn ask(
     reply: &mut Reply<'_>,
     request: Request<'_>,
-    (site, number, route): (&Arc<Site>, usize, &Route),
-    (key, now_ms): (&mut Vec<u8>, u64),
+    Inside { site, number, route, .. }: Inside<'_>,
+    key: &mut Vec<u8>,
+    now_ms: u64,
     script: Option<Box<WantedScript>>,
 ) -> Routed {
     let sought = match &route.cache {
@@ -1020,7 +1048,8 @@ fn is_for_server(request: Request<'_>) -> bool {
 pub(crate) fn serve_file(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
-    (request, prefix_bytes): (Request<'_>, usize),
+    request: Request<'_>,
+    prefix_bytes: usize,
     looks: u64,
 ) -> bool {
     let prefix = &request.path()[..prefix_bytes];
@@ -1047,7 +1076,7 @@ pub(crate) fn serve_file(
 /// The way in which a file is looked for.
 struct FileWay<'w> {
     /// The folders beneath that of the route, and their rules for the path: their pages replace the folder's own.
-    own: Option<(&'w Folders, &'w Place)>,
+    own: Option<Ruled<'w>>,
     /// The path without the route's part, in its one spelling.
     rest: &'w [u8],
     looks: u64,
@@ -1071,17 +1100,18 @@ enum Served {
 fn serve_in(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
-    (request, prefix_bytes): (Request<'_>, usize),
+    request: Request<'_>,
+    prefix_bytes: usize,
     FileWay { own, rest, looks, names_others }: FileWay<'_>,
 ) -> Served {
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
-    let place = own.map(|(_, place)| place);
+    let place = own.map(|own| own.place);
     let as_stored = place.is_some_and(|place| place.is_as_stored);
     let is_absent = place.is_some_and(|place| place.is_absent);
     let indexes = place.and_then(|place| place.indexes.as_deref());
     let mut is_changed = false;
-    let runs_page = |page: &[u8]| own.is_some_and(|(folders, _)| folders.run_page(page));
+    let runs_page = |page: &[u8]| own.is_some_and(|own| own.folders.run_page(page));
     let made = reply.render(|out, asked, identity| {
         let ask = FileAsk {
             request,
@@ -1101,7 +1131,7 @@ fn serve_in(
             None => folder.answer(&ask, out),
         };
         is_changed = folder.opened() != opened
-            && own.is_some_and(|(folders, place)| !folders.says_still(rest, place, folder.root()));
+            && own.is_some_and(|own| !own.folders.says_still(rest, own.place, folder.root()));
         if is_changed {
             out.truncate(start);
         }
@@ -1122,7 +1152,7 @@ fn serve_in(
 
 impl FolderAnswer {
     /// Writes this answer; `bytes` of the path are the folder's own.
-    fn answer(&self, reply: &mut Reply<'_>, (request, bytes): (Request<'_>, usize)) {
+    fn answer(&self, reply: &mut Reply<'_>, request: Request<'_>, bytes: usize) {
         match self {
             FolderAnswer::Redirect(status, location) => {
                 redirect(reply, *status, &location.of(request, bytes));

@@ -117,7 +117,7 @@ impl Loop {
                 answer.outbox().terms = Arc::clone(&self.plan.site(site).terms);
                 let onward = answer.onward.as_ref();
                 let is_bound = onward.is_some_and(|onward| onward.times > 0 && !onward.is_plain);
-                match self.try_routes(answer, site, (request, None), has_missed) {
+                match self.try_routes(answer, site, request, None, has_missed) {
                     Routed::Elsewhere(_) if is_bound => self.fail_nowhere(answer, OF_ANOTHER_PROCESS),
                     routed => return routed,
                 }
@@ -126,7 +126,7 @@ impl Loop {
                 answer.changes = answer.onward.as_ref().map(|onward| onward.changes_of(&onward.changes));
                 let Self { folders, shared, date, looks, .. } = self;
                 let mut reply = Reply::new(answer, &shared.common, date);
-                if !serve_file(&mut reply, &mut folders[folder], (request, 0), *looks) {
+                if !serve_file(&mut reply, &mut folders[folder], request, 0, *looks) {
                     reply.fail(404, NO_FILE);
                 }
             }

@@ -174,7 +174,7 @@ impl Loop {
             let Desk { buffer, head, exchange, endpoint, .. } = &mut *desk;
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             let bytes = &buffer[at..body_at];
-            match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), false) {
+            match self.answer(&mut connection, exchange, head.of(bytes), head.asked(), false) {
                 Answering::Done(After::Next) => at = end,
                 Answering::Done(after) => {
                     connection.keep(&desk.buffer[end..filled], true);
@@ -295,7 +295,7 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
-        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
+        match self.answer(&mut connection, exchange, head.of(bytes), head.asked(), true) {
             Answering::Done(after) => {
                 connection.keep(early, true);
                 Ok(self.conclude(key, connection, desk, after))
@@ -322,7 +322,7 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &buffer[request.clone()];
-        let is_script = match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
+        let is_script = match self.answer(&mut connection, exchange, head.of(bytes), head.asked(), true) {
             Answering::Done(after) => return self.conclude(key, connection, desk, after),
             Answering::Pass(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
             Answering::Script(_) => true,
@@ -380,7 +380,7 @@ impl Loop {
         let Desk { head, exchange, endpoint, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &*owned.head;
-        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), live.is_some()) {
+        match self.answer(&mut connection, exchange, head.of(bytes), head.asked(), live.is_some()) {
             Answering::Done(after) => self.conclude(key, connection, desk, after),
             Answering::Ask => {
                 exchange.endpoint = endpoint.of(head.reads(), head.of(bytes));
