@@ -23,8 +23,8 @@
 //! | the application is asked, by this thread or by another | `dispatch` |
 //! | its answer is counted, logged and sent | `concluding` |
 //!
-//! The steps import nothing of this file. Connections whose requests come back from elsewhere are put on this path again by
-//! `resuming`.
+//! The steps import nothing of this file. Connections whose requests come back from elsewhere are put on this path again
+//! by `resuming`.
 
 use std::ops::Range;
 

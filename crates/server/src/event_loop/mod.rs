@@ -4,6 +4,15 @@
 //! not looked at, connections with more to do, timers, answers not yet sent. A driver's other tools (its receive
 //! buffer, its scratch head) are its desk. So another thread can go on wherever this one is. The loop never calls the
 //! application: it returns an [`Errand`], and is told its result.
+//!
+//! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are its parts, but for
+//! three, which call the steps of `course`:
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `rounds` | all that a driver has the loop do: what has come, one by one, and then the wait for the kernel |
+//! | `arrivals` | new connections |
+//! | `shed` | room for them when there is none |
 
 mod acceptor;
 pub(crate) mod arrivals;
@@ -157,7 +166,7 @@ impl Loop {
         // Copies are watched for connections that arrive, and the originals for room.
         let arrivals: io::Result<Vec<OwnedFd>> =
             parts.passages.iter().map(|one| one.end.try_clone()).collect();
-        let arrivals = (arrivals?, shared.config.seal_key.clone());
+        let (arrivals, seal_key) = (arrivals?, shared.config.seal_key.clone());
         Ok(Self {
             home,
             plan: shared.plan(),
@@ -173,7 +182,14 @@ impl Loop {
             recalls: false,
             wake: parts.wake,
             poll,
-            acceptor: Acceptor::new(parts.listeners, arrivals, parts.addresses, clients, parts.share),
+            acceptor: Acceptor::new(
+                parts.listeners,
+                arrivals,
+                seal_key,
+                parts.addresses,
+                clients,
+                parts.share,
+            ),
             departures: Departures::new(parts.passages),
             connections: Connections::new(),
             turns: Turns::default(),
@@ -268,8 +284,13 @@ impl Loop {
     }
 
     /// Watches a part of a script, like [`Loop::watch`].
-    pub(crate) fn poll_script(&self, part: (usize, ScriptPart), descriptor: impl AsFd) -> io::Result<()> {
-        self.poll.watch_script(descriptor, part.0, part.1)
+    pub(crate) fn poll_script(
+        &self,
+        number: usize,
+        part: ScriptPart,
+        descriptor: impl AsFd,
+    ) -> io::Result<()> {
+        self.poll.watch_script(descriptor, number, part)
     }
 
     /// Has a connection wait for room in a passage; `false` if the kernel cannot watch for that.

@@ -69,7 +69,7 @@ fn watch_script(driven: &mut Loop, script: Script, key: usize) -> io::Result<()>
     let number = driven.scripts.next_number();
     for part in ScriptPart::ALL {
         if let Some(descriptor) = script.watched(part) {
-            driven.poll_script((number, part), descriptor)?;
+            driven.poll_script(number, part, descriptor)?;
         }
     }
     driven.scripts.insert(script, key);
