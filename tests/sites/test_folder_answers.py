@@ -46,7 +46,7 @@ def application(environ, start_response):
 """
 
 RUN = ("/tools/count.cgi", "/tools/count.py")
-"""What the folder runs: a program and a page, which count the requests that come to them."""
+"""A program and a page that the folder runs, and that count their requests."""
 
 ASKS_FOR_GZIP = [("Accept-Encoding", "gzip")]
 
@@ -81,7 +81,7 @@ def counted(response: Response) -> str:
 
 @pytest.mark.parametrize("target", RUN)
 def test_compressed(serve: Servers, project: Path, tools: Path, target: str) -> None:
-    """What runs is compressed for clients that take it, and by the rules of its route alone."""
+    """An answer is compressed for clients that take it, by the rules of its route alone."""
     server = start(serve, project)
     packed = server.fetch(target, fields=ASKS_FOR_GZIP)
     assert ("gzip", "1") == (packed["Content-Encoding"], counted(packed))

@@ -3,6 +3,9 @@
 Rust sources are read as rustfmt has formatted them, without comments, literals and what is compiled
 for tests only. Every path counts as an import, in `use` and elsewhere. It leads to the file that
 defines the name: where another file only passes the name on with `use`, that is followed.
+
+An `impl` block in another file than its type's counts both ways: it imports the type, and the file of the
+type imports it, because whoever has the type can call what stands there.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidy.rust import blanked
+from tidy.rust import IMPL, blanked, own_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from tidy.sources import Source
 
@@ -80,14 +83,21 @@ class RustFile(NamedTuple):
     """The module that each path stands in, and the path: that of the file, or of a module within."""
     brought: dict[str, Path]
     """The names that `use` declarations bring into the file's own module, and where they are from."""
+    extends: list[tuple[Path, Path]]
+    """The module that each `impl` block without a trait stands in, and the path of its type."""
 
 
 Modules = dict[Path, RustFile]
 """The files of a crate, each as the module that it is."""
 
 
-def rust_imports(sources: Iterable[Source]) -> dict[str, Graph]:
-    """Return the graph of each crate, by its folder."""
+def rust_imports(sources: Iterable[Source], spread: Collection[str] = ()) -> dict[str, Graph]:
+    """Return the graph of each crate, by its folder; methods of the types in `spread` count one way only."""
+    return {crate: _rust_graph(modules, spread) for crate, modules in _crates(sources).items()}
+
+
+def _crates(sources: Iterable[Source]) -> dict[str, Modules]:
+    """Return the files of each crate, by its folder."""
     crates: dict[str, Modules] = defaultdict(dict)
     for source in sources:
         crate, is_of_crate, below = source.path.partition("/src/")
@@ -95,7 +105,7 @@ def rust_imports(sources: Iterable[Source]) -> dict[str, Graph]:
             names = below.removesuffix(".rs").split("/")
             module = tuple(name for name in names if name not in ("lib", "main", "mod"))
             crates[crate][module] = _rust_file(source, module)
-    return {crate: _rust_graph(modules) for crate, modules in crates.items()}
+    return crates
 
 
 def _rust_file(source: Source, module: Path) -> RustFile:
@@ -113,15 +123,34 @@ def _rust_file(source: Source, module: Path) -> RustFile:
                 brought[name] = path
     elsewhere = USE.sub(lambda use: " " * len(use[0]), code)
     uses += [(around(match.start()), tuple(match[0].split("::"))) for match in PATH.finditer(elsewhere)]
-    return RustFile(source.path, uses, brought)
+    of = [(around(match.start()), own_type(match["of"])) for match in IMPL.finditer(code)]
+    extends = [(here, tuple(path.split("::"))) for here, path in of if path]
+    return RustFile(source.path, uses, brought, extends)
 
 
-def _rust_graph(modules: Modules) -> Graph:
+def _rust_graph(modules: Modules, spread: Collection[str]) -> Graph:
     graph: Graph = {}
     for file in modules.values():
         targets = {_defining(modules, here, path) for here, path in file.uses}
         graph[file.path] = {target for target in targets if target and target != file.path}
+    for _, target, path in _extensions(modules, spread):
+        graph[target].add(path)
     return graph
+
+
+def spread_types(sources: Iterable[Source]) -> set[str]:
+    """Return the names of types with methods in other files than their own."""
+    return {name for modules in _crates(sources).values() for name, _, _ in _extensions(modules, ())}
+
+
+def _extensions(modules: Modules, spread: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each type with methods in another file than its own, its file, and the other one."""
+    for file in modules.values():
+        for here, path in file.extends:
+            brought = file.brought.get(path[0]) if path[0] != "crate" else None
+            target = _defining(modules, here, brought + path[1:] if brought else path)
+            if target and target != file.path and path[-1] not in spread:
+                yield path[-1], target, file.path
 
 
 def without_tests(code: str) -> str:

@@ -7,6 +7,7 @@ right as the item's first word. Comments and literals are blanked before anythin
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ FUNCTION = re.compile(
 DOC = re.compile(r"^ *//[/!] ?(?P<line>.*)$")
 # A sentence that begins so leans on the code below it, or on the sentence above.
 LEANING = re.compile(r"(?:What|That|Those|These|The same|Who|It|So|One that|Such) ")
+IMPL = re.compile(r"^(?P<indent> *)impl\b(?P<of>[^{;]*)\{", re.MULTILINE)
 UNSAFE_USE = re.compile(r"\bunsafe\s*(?:\{|\(|impl\b|extern\s*(?:\"[^\"]*\"\s*)?\{)")
 UNSAFE_FUNCTION = re.compile(r"\bunsafe (?:extern +(?:\"[^\"]*\" *)?)?fn (?P<name>\w+)")
 
@@ -64,6 +66,29 @@ def functions(source: Source) -> Iterator[tuple[str, int, int]]:
         elif lines[signature].rstrip().endswith(";"):
             continue
         yield match["name"], first + 1, last - first + 1
+
+
+def own_type(of: str) -> str | None:
+    """Return the path of the type in `impl<T> Type<T>`; none where a trait is implemented for it."""
+    depth, plain = 0, ""
+    for letter, before in zip(of, " " + of, strict=False):
+        depth -= letter == ">" and before != "-"
+        plain += letter if depth == 0 and letter not in "<>" else " "
+        depth += letter == "<"
+    words = plain.split()
+    return words[0] if words and "for" not in words and re.fullmatch(r"[\w:]+", words[0]) else None
+
+
+def methods(sources: Iterable[Source], of: str) -> dict[str, int]:
+    """Count the methods of a type in each file that has any, without those of traits."""
+    found: Counter[str] = Counter()
+    for source in sources:
+        code = blanked(source.text)
+        for match in IMPL.finditer(code):
+            if own_type(match["of"]) == of:
+                end = code.index(f"\n{match['indent']}}}", match.end())
+                found[source.path] += len(FUNCTION.findall(code, match.end(), end))
+    return dict(found)
 
 
 def long_functions(sources: Iterable[Source]) -> list[str]:

@@ -110,6 +110,46 @@ def test_parents_count() -> None:
     assert [3] == count(uses, close)
 
 
+# Ways in which `c.rs` may have methods of `A`, which `a.rs` defines.
+RUST_EXTENSIONS = [
+    "use crate::a::A;\nimpl A {\n    fn c(&self) {}\n}",
+    "use super::a::A as B;\nimpl B {\n    fn c(&self) {}\n}",
+    "use crate::a::A;\nimpl<'a, T: Fn() -> u8> A<'a, T>\nwhere\n    T: Copy,\n{\n    fn c(&self) {}\n}",
+    "impl crate::a::A<'_> {\n    fn c(&self) {}\n}",
+]
+NO_RUST_EXTENSIONS = [
+    "use crate::a::A;\nimpl Drop for A {\n    fn drop(&mut self) {}\n}",
+    "use crate::a::A;\nimpl<T> From<A> for T {\n    fn from(_: A) -> T {}\n}",
+    "use crate::a::A;\nstruct C;\nimpl C {\n    fn c(&self, _: A) {}\n}",
+]
+
+
+def crate_of_type(text: str) -> list[Source]:
+    """Make a crate in which `b.rs` has methods of `A`, and `c.rs` has this text."""
+    b = "use crate::a::A;\nimpl A {\n    fn b(&self) {\n        self.c();\n    }\n}\n"
+    return crate(lib="mod a;\nmod b;\nmod c;\n", a="pub struct A;\n", b=b, c=f"{text}\n")
+
+
+@pytest.mark.parametrize("text", RUST_EXTENSIONS)
+def test_methods_in_other_files_count(text: str) -> None:
+    """Two files with methods of one type can call each other through it, whatever they import."""
+    sources = crate_of_type(text)
+    graph = circles.rust_imports(sources)["crates/x"]
+
+    assert [["crates/x/src/a.rs", "crates/x/src/b.rs", "crates/x/src/c.rs"]] == circles.circles(graph)
+    assert 1 == len(circles.complaints(graph))
+    assert [] == circles.circles(circles.rust_imports(sources, {"A", "B"})["crates/x"])
+    assert "A" in circles.spread_types(sources)
+
+
+@pytest.mark.parametrize("text", NO_RUST_EXTENSIONS)
+def test_methods_of_traits_and_in_one_other_file_are_no_circle(text: str) -> None:
+    """A trait is asked for by its name, and two files may know each other."""
+    graph = circles.rust_imports(crate_of_type(text))["crates/x"]
+
+    assert [] == circles.complaints(graph)
+
+
 # Ways in which `c.py` may import `p/a.py`.
 PYTHON_IMPORTS = [
     "from p.a import A",
@@ -143,13 +183,36 @@ def test_scripts_find_what_is_beside_them() -> None:
     assert [3] == [len(circle) for circle in circles.circles(circles.python_imports(sources)["tests"])]
 
 
+CRATES = [source for source in ending(".rs") if source.path.startswith("crates/")]
+
+# Types with methods in several files, which call each other through the type. No further one may come.
+SPREAD = {
+    "Document",
+    "Guard",
+    "Reader",
+    "Reply",
+    "Report",
+    "Row",
+    "Settings",
+    "Site",
+    "SiteRoute",
+    "Sites",
+    "Supervisor",
+}
+
+
 def test_rust_files_import_one_way() -> None:
     """No circle of imports in a crate has more than two files."""
-    graphs = circles.rust_imports(source for source in ending(".rs") if source.path.startswith("crates/"))
+    graphs = circles.rust_imports(CRATES, SPREAD)
     found = [complaint for graph in graphs.values() for complaint in circles.complaints(graph)]
 
     assert len(graphs) > 1
     assert not found, "\n".join(found)
+
+
+def test_types_of_the_list_are_spread() -> None:
+    """Each type of the list has methods in other files still."""
+    assert set() == SPREAD - circles.spread_types(CRATES)
 
 
 def test_python_files_import_one_way() -> None:

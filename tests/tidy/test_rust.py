@@ -144,6 +144,28 @@ def test_files_begin_with_their_sentence() -> None:
     assert [] == found
 
 
+# Methods of the event loop, all about its own state: the steps of requests are functions that take it.
+LOOP_METHODS_MAX = 30
+
+
+def test_methods_are_counted() -> None:
+    """Methods in every block of the type count, in every file, and none of another type or of a trait."""
+    own = "impl Loop {\n    fn a(&self) {\n    }\n\n    pub(crate) fn b(&self) {\n    }\n}\n"
+    other = "impl<'l> Other<'l> {\n    fn c(&self) {\n    }\n}\n"
+    other += "impl Drop for Loop {\n    fn drop(&mut self) {\n    }\n}\n"
+    sources = [Source("one.rs", own + other + own), Source("two.rs", own), Source("three.rs", other)]
+
+    assert {"one.rs": 4, "two.rs": 2} == rust.methods(sources, "Loop")
+
+
+def test_the_loop_stays_small() -> None:
+    """The event loop has few methods, and all of them are in its own file."""
+    found = rust.methods(RUST, "Loop")
+
+    assert ["crates/server/src/event_loop/mod.rs"] == list(found)
+    assert all(count <= LOOP_METHODS_MAX for count in found.values())
+
+
 UNFINISHED = r"\b(?:todo|unimplemented|dbg)!|#\[ignore\b"
 
 

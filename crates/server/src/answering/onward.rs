@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use adyton_http::{Known, Method, Request, Version};
+use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::escaped;
 
 use crate::answering::changes::Changes;
@@ -147,6 +148,40 @@ impl SentFolder {
             return To::Nowhere(format!("{} is not beneath {place}", value.escape_ascii()));
         }
         To::File(self.number, escaped(&[b"/", value].concat()))
+    }
+}
+
+impl Onward {
+    /// Makes the way of a request with this head whose target was rewritten, and which was not sent on.
+    pub(crate) fn rewritten(head: Vec<u8>) -> Onward {
+        let (kept, changes) = (Vec::new(), Arc::default());
+        Onward { to: None, kept, changes, is_plain: false, times: 0, head, named: 0, met: None }
+    }
+
+    /// Returns the request as the client has sent it.
+    pub(crate) fn first<'h>(&'h self, head: &'h mut Head, limits: &Limits) -> Option<Request<'h>> {
+        let is_whole = matches!(head.parse(&self.head, limits), Ok(Parsed::Complete));
+        is_whole.then(|| head.of(&self.head))
+    }
+
+    /// Returns the request's next target; `head` is its head until now.
+    pub(crate) fn depart(&mut self, head: &[u8]) -> Option<To> {
+        if self.head.is_empty() {
+            self.head = head.to_vec();
+        }
+        self.times += 1;
+        self.met = None;
+        let to = self.to.take();
+        if self.times > TIMES_MAX {
+            Some(To::Nowhere(format!("it was sent on {TIMES_MAX} times already")))
+        } else {
+            to
+        }
+    }
+
+    /// Returns the changes of a route, with the lines that stay of the application's answer.
+    pub(crate) fn changes_of(&self, changes: &Changes) -> Arc<Changes> {
+        Arc::new(Changes { kept: self.kept.clone(), ..changes.clone() })
     }
 }
 

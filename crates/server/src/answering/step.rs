@@ -14,6 +14,8 @@ use crate::guard::Credentials;
 pub(crate) enum Next {
     /// Goes on in its new phase.
     Continue,
+    /// Has its request answered, whose body is whole.
+    Answer,
     /// Waits for an event or its deadline.
     Wait,
     /// Could go on, but gives the others a turn first.

@@ -2,29 +2,25 @@
 //! none.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_crew::{Post, QueueTimes};
+use adyton_crew::QueueTimes;
 use adyton_http::Request;
-use adyton_log::{self as log, messages};
 use adyton_sys::clock;
 
 use crate::answering::errand::{Errand, Job, LOOK_AT_CLIENT_MS, LOOK_FOR_CLIENT_MS};
 use crate::answering::exchange::{Exchange, RequestBytes, parse_again};
-use crate::answering::refusals::{NO_THREAD, TIMED_OUT};
+use crate::answering::refusals::NO_THREAD;
 use crate::answering::reply::Reply;
-use crate::answering::step::{Next, Step, Worked};
+use crate::answering::step::Step;
 use crate::board::tally::{Cell, Histogram};
 use crate::client::connection::Connection;
 use crate::client::outbox::Outbox;
 use crate::client::output::Flushed;
+use crate::course::concluding::{conclude, conclude_answer};
+use crate::course::turn::Turn;
 use crate::event_loop::Loop;
-use crate::lock::lock;
 use crate::threads::desk::Desk;
-use crate::threads::interrupt::interrupt;
-use crate::threads::shared::Http;
-use crate::threads::task::{NO_KEY, Stage, Task, log_stuck};
 
 /// Queue deadline for the rest of an answer that has begun: it never expires and is never refused.
 const ALWAYS_MS: u64 = u64::MAX;
@@ -32,316 +28,165 @@ const ALWAYS_MS: u64 = u64::MAX;
 /// Threads that are woken together.
 const CALLED_MAX: usize = 32;
 
-/// Time that an interrupted call has to end.
-const REACTION_MS: u64 = 1_000;
-
-/// Time between two searches for an overdue call that is not found: it waits in the queue, or is on its way back.
-const LOOK_AGAIN_MS: u64 = 1_000;
-
 /// The greatest age of a request that is believed: above it the clocks differ.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 
-impl Loop {
-    /// Whether the driver may enter the application now.
-    fn may_enter(&mut self) -> bool {
-        if !self.driver.as_ref().is_some_and(|driver| driver.enters) || self.shared.crew.is_starved() {
-            return false;
-        }
-        self.calls.note_quick(self.now_ms);
-        self.shared.crew.take_slot(&mut self.calls.slot)
+/// Has the application answer the request of the desk's exchange; the desk's head is parsed.
+pub(crate) fn ask_application(mut turn: Turn<'_>) -> Step {
+    let mut exchange = turn.desk.take_exchange();
+    exchange.key = turn.key;
+    let slow = turn.driven.learns() && turn.driven.calls.endpoints.is_slow(exchange.endpoint);
+    if !slow && may_enter(turn.driven) {
+        return Step::Away(Some(enter(turn.driven, turn.connection, exchange, turn.desk)));
     }
-
-    /// Puts a job into the queue. The loop's own slot goes with it if it is the last slot and the loop has no use for
-    /// it.
-    fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
-        let spare = !self.needs_slot();
-        let Self { called, calls, .. } = self;
-        let slot = &mut calls.slot;
-        let times = QueueTimes { since_ms, now_ms };
-        let submitted = self.shared.crew.submit(job, times, spare.then_some(slot), called);
-        if called.len() >= CALLED_MAX {
-            called.wake();
-        }
-        submitted
+    let now_ms = clock::monotonic_ms();
+    let since_ms = if is_near(exchange.outbox().peer) {
+        waiting_since_ms(turn.desk.head.of(exchange.request.head_bytes(&turn.desk.buffer)), now_ms)
+    } else {
+        now_ms
+    };
+    if let Some(rest) = exchange.leave_desk(&turn.desk.buffer) {
+        turn.connection.keep(rest, true);
     }
-
-    /// Gives an errand to the driver, by returning it, or puts it into the queue.
-    pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
-        if self.may_enter() {
-            self.calls.begin_rest(key, errand.request_id().cloned(), errand.limits());
-            return Some(errand);
-        }
-        let limits = errand.limits();
-        let job = Job { errand, home: self.home, is_quick: false, since_ms: self.now_ms };
-        // The rest of an answer is never turned away.
-        let _ = self.submit(job, ALWAYS_MS, self.now_ms);
-        self.expect(key, self.now_ms, limits);
-        None
-    }
-
-    /// Has the application answer the request of the desk's exchange; the desk's head is parsed.
-    pub(crate) fn ask(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
-        let mut exchange = desk.take_exchange();
-        exchange.key = key;
-        let slow = self.learns() && self.calls.endpoints.is_slow(exchange.endpoint);
-        if !slow && self.may_enter() {
-            return Step::Away(Some(self.enter(connection, exchange, desk)));
-        }
-        let now_ms = clock::monotonic_ms();
-        let since_ms = if is_near(exchange.outbox().peer) {
-            waiting_since_ms(desk.head.of(exchange.request.head_bytes(&desk.buffer)), now_ms)
-        } else {
-            now_ms
-        };
-        if let Some(rest) = exchange.leave_desk(&desk.buffer) {
-            connection.keep(rest, true);
-        }
-        exchange.is_last = connection.carry.is_empty() && !connection.more;
-        self.send_and_watch(key, exchange.outbox(), desk);
-        let limits = exchange.call_limits();
-        let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
-        match self.submit(job, since_ms, now_ms) {
-            Ok(()) => {
-                self.has_queued |= !slow;
-                self.connections.put_away(key, connection);
-                self.shared.tally.count(Cell::Queued);
-                self.expect(key, now_ms, limits);
-                if self.connections.has_ended(key) {
-                    self.expect_departed(key);
-                }
-                Step::Away(None)
+    exchange.is_last = turn.connection.carry.is_empty() && !turn.connection.more;
+    send_and_watch(turn.driven, turn.key, exchange.outbox(), turn.desk);
+    let limits = exchange.call_limits();
+    let job =
+        Job { errand: Errand::Ask(exchange), home: turn.driven.home, is_quick: !slow, since_ms: now_ms };
+    match submit(turn.driven, job, since_ms, now_ms) {
+        Ok(()) => {
+            turn.driven.has_queued |= !slow;
+            turn.driven.connections.put_away(turn.key, turn.connection);
+            turn.driven.shared.tally.count(Cell::Queued);
+            turn.driven.expect(turn.key, now_ms, limits);
+            if turn.driven.connections.has_ended(turn.key) {
+                turn.driven.expect_departed(turn.key);
             }
-            // The queue is full: better to run the request here and now than not at all.
-            Err(Job { errand: Errand::Ask(exchange), .. }) if since_ms == now_ms && self.may_enter() => {
-                Step::Away(Some(self.enter(connection, exchange, desk)))
-            }
-            Err(Job { errand: Errand::Ask(exchange), .. }) => self.turn_away(connection, exchange, desk),
-            Err(_) => unreachable!("what comes back is what was put in"),
+            Step::Away(None)
         }
-    }
-
-    /// Takes the next quick request of this loop back out of the queue. It was queued because the driver could not
-    /// enter the application when it came; if the driver runs it now, no other thread need be woken for it, nor wait
-    /// for the interpreter beside this one. `None` if there is none, or the driver still cannot enter.
-    #[expect(clippy::option_option, reason = "as for `Loop::step`")]
-    pub(crate) fn recall(&mut self, desk: &mut Desk) -> Option<Option<Errand>> {
-        self.recalls = false;
-        if self.shared.crew.waiting() > 0 && !self.may_enter() {
-            return None;
+        // The queue is full: better to run the request here and now than not at all.
+        Err(Job { errand: Errand::Ask(exchange), .. }) if since_ms == now_ms && may_enter(turn.driven) => {
+            Step::Away(Some(enter(turn.driven, turn.connection, exchange, turn.desk)))
         }
-        let home = self.home;
-        let job = self.shared.crew.withdraw(|job| job.is_quick && job.home == home);
-        let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
-            self.has_queued = false;
-            // Requests that stay in the queue were held back for this driver, or for one before it that is still in its call.
-            self.shared.crew.call_up_rest(self.now_ms);
-            return None;
-        };
-        // The watch need not call up other threads for the rest, unless this request takes long.
-        self.shared.crew.left_some();
-        self.recalls = true;
-        let key = exchange.key;
-        let waited_ms = clock::monotonic_ms().saturating_sub(since_ms);
-        self.shared.tally.observe(Histogram::QueueWait, waited_ms * 1000);
-        self.connections.away -= 1;
-        if waited_ms >= LOOK_AT_CLIENT_MS && exchange.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
-            self.shared.note_departed();
-            self.forget(key);
-            return Some(None);
-        }
-        let mut connection = self.connections.take_away(key);
-        if self.connections.take_missed(key) {
-            self.shared.inboxes[home].missed.fetch_sub(1, Ordering::Relaxed);
-            connection.more = true;
-        }
-        exchange.outbox().output.lend(&mut desk.spare);
-        self.calls.begin(&exchange, &desk.buffer);
-        // The request was counted when it was queued.
-        self.calls.now.counts = false;
-        self.connections.put_away(key, connection);
-        Some(Some(Errand::Ask(exchange)))
-    }
-
-    /// Prepares the wait of a request: the answers to earlier requests are sent, and the client is watched.
-    pub(crate) fn send_and_watch(&mut self, key: usize, outbox: &mut Outbox, desk: &mut Desk) {
-        // An error shows again when more is sent.
-        if matches!(outbox.flush(), Ok(Flushed::All)) {
-            outbox.output.give_back(&mut desk.spare);
-        }
-        // The watch tells of a client that goes away meanwhile. If it fails, the client is looked at later.
-        let _ = self.watch(key, outbox);
-    }
-
-    /// Has the driver enter the application with a request.
-    fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Errand {
-        self.note_call(&exchange, &desk.buffer);
-        self.connections.put_away(exchange.key, connection);
-        Errand::Ask(exchange)
-    }
-
-    /// Looks at a connection that is away and whose client has ended its side: if the client has gone, and the request
-    /// is in the queue, both are forgotten.
-    pub(crate) fn look_for_departed(&mut self, key: usize) -> bool {
-        if self.is_waiting(key) {
-            return self.look_for_waiting(key);
-        }
-        let (home, now_ms) = (self.home, clock::monotonic_ms());
-        let is_gone = |job: &Job| {
-            let Errand::Ask(exchange) = &job.errand else { return false };
-            let far = now_ms.saturating_sub(job.since_ms) >= LOOK_FOR_CLIENT_MS;
-            job.home == home && exchange.key == key && exchange.is_abandoned(far)
-        };
-        let departed = self.shared.crew.withdraw(is_gone).is_some();
-        if departed {
-            self.shared.note_departed();
-            self.connections.away -= 1;
-            self.forget(key);
-        }
-        departed
-    }
-
-    /// Refuses a request that has waited too long in the queue.
-    pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
-        let Errand::Ask(exchange) = job.errand else { unreachable!("nothing else is given up") };
-        let key = exchange.key;
-        self.connections.away -= 1;
-        self.guarded(key, desk, |this, desk| {
-            let connection = this.connections.take_away(key);
-            let step = this.turn_away(connection, exchange, desk);
-            this.work_on(key, step, desk)
-        })
-    }
-
-    /// Answers 503, because the server has no time for this request (RFC 9110 section 15.6.4).
-    fn turn_away(
-        &mut self,
-        mut connection: Box<Connection>,
-        mut exchange: Box<Exchange>,
-        desk: &mut Desk,
-    ) -> Step {
-        self.shared.tally.count(Cell::TurnedAway);
-        let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
-        self.shared.refusals.note(&self.shared.tally, NO_THREAD, false, answer.outbox().peer);
-        let RequestBytes::Owned(owned) = request else {
-            unreachable!("a request in the queue has left the desk")
-        };
-        parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
-        answer.outbox().output.lend(&mut desk.spare);
-        let mut reply = Reply::new(answer, &self.shared.common, &self.date);
-        // Clients that were turned away together should not come back together.
-        let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
-        reply.page(503, "The server has too much to do just now.", &[(b"Retry-After", &seconds)]);
-        let asked_for = desk.head.of(&owned.head);
-        let after = self.conclude_answer(&mut connection, answer, *started_us, asked_for);
-        let key = *key;
-        desk.keep_exchange(exchange);
-        self.conclude(key, connection, desk, after)
-    }
-
-    /// Handles a connection that is away and whose request may have passed one of its limits.
-    pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        if self.is_waiting(key) {
-            return self.overdue_waiting(key, desk);
-        }
-        let home = self.home;
-        let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
-        let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
-        let task = post.as_ref().and_then(|post| lock(&post.own.task).clone());
-        let (Some(post), Some(task)) = (post, task) else {
-            self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
-            if self.connections.has_ended(key) {
-                self.look_for_departed(key);
-            }
-            return None;
-        };
-        // Without limits nothing is ever overdue.
-        task.limits.first_ms()?;
-        if let Some(again_ms) = self.press(&post, &task) {
-            self.timers.set(key, again_ms);
-            return None;
-        }
-        let Some(outbox) = post.own.lent.take() else {
-            self.timers.set(key, self.now_ms + REACTION_MS);
-            return None;
-        };
-        self.lose(&post, &task);
-        let (outbox, left) = outbox.disown();
-        post.own.lent.put(left);
-        self.connections.away -= 1;
-        self.guarded(key, desk, |this, desk| this.answer_in_place(outbox, desk, &task))
-    }
-
-    /// Looks at threads that drop the rest of answers whose clients have gone, which may take longer than a request
-    /// may.
-    pub(crate) fn look_at_discards(&mut self) {
-        let home = self.home;
-        let discards = self.shared.crew.posts(|own| {
-            lock(&own.task).clone().filter(|task| task.home == home && task.key == NO_KEY && !task.lost)
-        });
-        let are_left = self.shared.inboxes[home].discards.load(Ordering::SeqCst) > 0;
-        self.discards_due_ms = are_left.then_some(self.now_ms + LOOK_AGAIN_MS);
-        for (post, task) in discards {
-            match self.press(&post, &task) {
-                Some(again_ms) => self.look_at_discards_by(again_ms),
-                None => self.lose(&post, &task),
-            }
-        }
-    }
-
-    /// Has threads that drop the rest of answers looked at by `due_ms` at the latest.
-    pub(crate) fn look_at_discards_by(&mut self, due_ms: u64) {
-        self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
-    }
-
-    /// Interrupts a call whose time is over. Returns when to look again; `None` if the call does not react.
-    fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
-        let look_again_ms = self.now_ms + task.limits.first_ms().unwrap_or(LOOK_AGAIN_MS);
-        let Some((due_ms, _)) = task.due_ms(&post.own.item_ms) else { return Some(look_again_ms) };
-        match task.stage {
-            Stage::Parked => Some(look_again_ms),
-            Stage::Runs if self.now_ms < due_ms => Some(due_ms),
-            Stage::Runs => {
-                note(post, task, Task::expire);
-                if let Err(error) = interrupt(&self.shared, post, task.clone()) {
-                    let text = format_args!("a call cannot be interrupted: {error}");
-                    log::write_about(task.id.as_ref(), &messages::NOT_INTERRUPTED, text);
-                }
-                Some(self.now_ms + REACTION_MS)
-            }
-            Stage::Overdue | Stage::Interrupted => None,
-        }
-    }
-
-    /// Gives up the thread of a call that does not react.
-    fn lose(&self, post: &Post<Http>, task: &Task) {
-        note(post, task, |task| task.lost = true);
-        let stacks = || self.shared.host.as_ref().and_then(|host| host.held_stacks());
-        log_stuck(task, self.now_ms.saturating_sub(task.since_ms), stacks);
-        // The supervisor, which reads the count and replaces the worker, finds the stacks in the log.
-        self.shared.tally.count(Cell::Stuck);
-    }
-
-    /// Answers a request in the place of a lost thread.
-    fn answer_in_place(&mut self, outbox: Option<Box<Outbox>>, desk: &mut Desk, task: &Task) -> Worked {
-        let Some(outbox) = outbox else { return Worked::Ended(None) };
-        let (key, begun) = (task.key, outbox.begun);
-        let mut connection = self.connections.take_away(key);
-        connection.restart(outbox, self.now_ms);
-        if begun {
-            connection.transport().reset_on_close();
-            return self.work_on(key, Step::On(connection, Next::Close), desk);
-        }
-        let id = task.id.clone().unwrap_or_else(|| self.ids.next(None, None));
-        let step = self.refuse_as(id, key, connection, desk, TIMED_OUT, task.what.to_string().as_bytes());
-        self.work_on(key, step, desk)
+        Err(Job { errand: Errand::Ask(exchange), .. }) => turn_away(turn, exchange),
+        Err(_) => unreachable!("what comes back is what was put in"),
     }
 }
 
-/// Changes a thread's task, if it is still the same.
-fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
-    if let Some(same) = lock(&post.own.task).as_mut().filter(|now| now.place() == task.place() && !now.lost) {
-        change(same);
+/// Whether the driver may enter the application now.
+fn may_enter(driven: &mut Loop) -> bool {
+    if !driven.driver.as_ref().is_some_and(|driver| driver.enters) || driven.shared.crew.is_starved() {
+        return false;
     }
+    driven.calls.note_quick(driven.now_ms);
+    driven.shared.crew.take_slot(&mut driven.calls.slot)
+}
+
+/// Puts a job into the queue. The loop's own slot goes with it if it is the last slot and the loop has no use for
+/// it.
+fn submit(driven: &mut Loop, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
+    let spare = !driven.needs_slot();
+    let Loop { called, calls, .. } = driven;
+    let slot = &mut calls.slot;
+    let times = QueueTimes { since_ms, now_ms };
+    let submitted = driven.shared.crew.submit(job, times, spare.then_some(slot), called);
+    if called.len() >= CALLED_MAX {
+        called.wake();
+    }
+    submitted
+}
+
+/// Has the driver enter the application with a request.
+fn enter(driven: &mut Loop, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Errand {
+    driven.note_call(&exchange, &desk.buffer);
+    driven.connections.put_away(exchange.key, connection);
+    Errand::Ask(exchange)
+}
+
+/// Answers 503, because the server has no time for this request (RFC 9110 section 15.6.4).
+pub(crate) fn turn_away(mut turn: Turn<'_>, mut exchange: Box<Exchange>) -> Step {
+    turn.driven.shared.tally.count(Cell::TurnedAway);
+    let Exchange { request, answer, started_us, .. } = &mut *exchange;
+    turn.driven.shared.refusals.note(&turn.driven.shared.tally, NO_THREAD, false, answer.outbox().peer);
+    let RequestBytes::Owned(owned) = request else {
+        unreachable!("a request in the queue has left the desk")
+    };
+    parse_again(&mut turn.desk.head, &owned.head, &turn.driven.shared.config.head);
+    answer.outbox().output.lend(&mut turn.desk.spare);
+    let mut reply = Reply::new(answer, &turn.driven.shared.common, &turn.driven.date);
+    // Clients that were turned away together should not come back together.
+    let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
+    reply.page(503, "The server has too much to do just now.", &[(b"Retry-After", &seconds)]);
+    let asked_for = turn.desk.head.of(&owned.head);
+    let after = conclude_answer(turn.driven, &mut turn.connection, answer, *started_us, asked_for);
+    turn.desk.keep_exchange(exchange);
+    conclude(turn, after)
+}
+
+/// Prepares the wait of a request: the answers to earlier requests are sent, and the client is watched.
+pub(crate) fn send_and_watch(driven: &mut Loop, key: usize, outbox: &mut Outbox, desk: &mut Desk) {
+    // An error shows again when more is sent.
+    if matches!(outbox.flush(), Ok(Flushed::All)) {
+        outbox.output.give_back(&mut desk.spare);
+    }
+    // The watch tells of a client that goes away meanwhile. If it fails, the client is looked at later.
+    let _ = driven.watch(key, outbox);
+}
+
+/// Gives an errand to the driver, by returning it, or puts it into the queue.
+pub(crate) fn send(driven: &mut Loop, key: usize, errand: Errand) -> Option<Errand> {
+    if may_enter(driven) {
+        driven.calls.begin_rest(key, errand.request_id().cloned(), errand.limits());
+        return Some(errand);
+    }
+    let limits = errand.limits();
+    let job = Job { errand, home: driven.home, is_quick: false, since_ms: driven.now_ms };
+    // The rest of an answer is never turned away.
+    let _ = submit(driven, job, ALWAYS_MS, driven.now_ms);
+    driven.expect(key, driven.now_ms, limits);
+    None
+}
+
+/// Takes the next quick request of this loop back out of the queue. It was queued because the driver could not
+/// enter the application when it came; if the driver runs it now, no other thread need be woken for it, nor wait
+/// for the interpreter beside this one. `None` if there is none, or the driver still cannot enter.
+#[expect(clippy::option_option, reason = "as for `rounds::step`")]
+pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
+    driven.recalls = false;
+    if driven.shared.crew.waiting() > 0 && !may_enter(driven) {
+        return None;
+    }
+    let home = driven.home;
+    let job = driven.shared.crew.withdraw(|job| job.is_quick && job.home == home);
+    let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
+        driven.has_queued = false;
+        // Requests that stay in the queue were held back for this driver, or for one before it that is still in its call.
+        driven.shared.crew.call_up_rest(driven.now_ms);
+        return None;
+    };
+    // The watch need not call up other threads for the rest, unless this request takes long.
+    driven.shared.crew.left_some();
+    driven.recalls = true;
+    let key = exchange.key;
+    let waited_ms = clock::monotonic_ms().saturating_sub(since_ms);
+    driven.shared.tally.observe(Histogram::QueueWait, waited_ms * 1000);
+    driven.connections.away -= 1;
+    if waited_ms >= LOOK_AT_CLIENT_MS && exchange.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
+        driven.shared.note_departed();
+        driven.forget(key);
+        return Some(None);
+    }
+    let mut connection = driven.connections.take_away(key);
+    if driven.connections.take_missed(key) {
+        driven.shared.inboxes[home].missed.fetch_sub(1, Ordering::Relaxed);
+        connection.more = true;
+    }
+    exchange.outbox().output.lend(&mut desk.spare);
+    driven.calls.begin(&exchange, &desk.buffer);
+    // The request was counted when it was queued.
+    driven.calls.now.counts = false;
+    driven.connections.put_away(key, connection);
+    Some(Some(Errand::Ask(exchange)))
 }
 
 /// Whether the peer may be a proxy of our own: other clients could tell any time for their requests.
@@ -397,7 +242,7 @@ mod tests {
     use adyton_route::Routes;
     use adyton_sys::wake::Wake;
 
-    use super::{ALWAYS_MS, is_near, unix_ms};
+    use super::{ALWAYS_MS, is_near, recall, unix_ms};
     use crate::answering::errand::{Errand, Job};
     use crate::answering::outcome::{Pull, Stream};
     use crate::answering::reply::Reply;
@@ -450,7 +295,7 @@ mod tests {
                 let submitted = crew.submit(job, times, None, &mut Called::empty());
                 debug_assert!(submitted.is_ok(), "there is room in the queue");
             });
-            let is_taken = driven.recall(&mut desk).is_some();
+            let is_taken = recall(&mut driven, &mut desk).is_some();
             let waiting = crew.waiting();
             // The worker ends if it has been given nothing.
             crew.end_loop();

@@ -1,27 +1,35 @@
-//! The course of a request through the loop: each file adds steps to [`Loop`](crate::event_loop::Loop).
+//! The course of a request through the loop: steps that take a [`Turn`](turn::Turn), and return what is next.
+//!
+//! `serve` is the path of a request, from top to bottom. Files below it in this table are steps of that path, and none
+//! of them calls back up; files above it put connections on the path.
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `turn` | a connection's turn, phase by phase |
-//! | `serve` | requests out of a buffer, answers into the output |
-//! | `routing` | a request answered by the route that its path takes, or refused there (404, 429) |
-//! | `dispatch` | the choice of the thread that runs a request |
-//! | `admitting`, `checking`, `caching`, `redeeming` | waits of a request: for memory, a verdict, the answer to another, a ticket |
-//! | `scripting`, `script_answer` | scripts that are started, and heard |
+//! | `resuming` | connections that come back: from the application, from a wait, from their scripts |
+//! | `serve` | the path: phases of a connection, requests out of a buffer, and which step is next |
+//! | `arriving` | the header before the first request |
+//! | `bodies`, `admitting` | bodies that are received, and those that wait for memory |
+//! | `sending` | the rest of an answer, as the client takes it |
 //! | `sending_on` | requests whose target becomes another one |
-//! | `passing` | connections that leave for another process, or come from one |
-//! | `shed` | room for new connections when there is none |
+//! | `checking`, `caching`, `scripting` | waits of a request: for a verdict, for the answer to another, for a script |
+//! | `dispatch` | the choice of the thread that runs a request |
+//! | `passing` | connections that leave for another process |
+//! | `routing` | a request answered by the route that its path takes, or refused there |
+//! | `concluding` | an answer counted, logged and sent, or a refusal |
+//! | `turn` | the context of all steps |
 
-mod admitting;
+pub(crate) mod admitting;
+mod arriving;
+mod bodies;
 mod caching;
 mod checking;
-mod dispatch;
+pub(crate) mod concluding;
+pub(crate) mod dispatch;
 mod passing;
-mod redeeming;
+pub(crate) mod resuming;
 mod routing;
-mod script_answer;
 mod scripting;
+mod sending;
 mod sending_on;
 mod serve;
-mod shed;
-mod turn;
+pub(crate) mod turn;

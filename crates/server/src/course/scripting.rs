@@ -1,288 +1,162 @@
-//! Requests for scripts: their exchanges wait for a place, and scripts are started, heard and ended.
+//! Scripts of requests: they wait for a place, and their output is sent as the client takes it.
 
-use std::io;
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use adyton_files::programs::CHANGING;
-use adyton_http::Known;
-use adyton_log::{self as log, messages};
-use adyton_spawn::{Heard, Input};
-use adyton_sys::{clock, socket};
+use adyton_sys::clock;
 
-use crate::answering::errand::Errand;
-use crate::answering::exchange::{Exchange, RequestBytes, parse_again};
+use crate::answering::errand::LOOK_FOR_CLIENT_MS;
 use crate::answering::refusals::{SCRIPTS_FULL, start_of};
-use crate::answering::step::Step;
+use crate::answering::reply::Reply;
+use crate::answering::step::{Next, Step};
 use crate::board::tally::Cell;
-use crate::cgi::{Ends, Permit, Script, ScriptPart, ScriptStage, WantedScript, order};
-use crate::client::body::OwnedBody;
-use crate::client::connection::Connection;
-use crate::course::script_answer::{Rest, SCRIPT_FAILED};
+use crate::cgi::{ScriptOutput, WantedScript};
+use crate::client::connection::{Phase, Respond};
+use crate::client::output::Flushed;
+use crate::course::concluding::{refuse_as, watch_reader};
+use crate::course::dispatch::send_and_watch;
+use crate::course::turn::Turn;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::site::limits::CallLimits;
 use crate::threads::desk::Desk;
-use crate::threads::shared::Shared;
 
 /// Bytes of a script's standard error that are read at once.
-const ERRORS_BYTES: usize = 16 << 10;
+pub(crate) const ERRORS_BYTES: usize = 16 << 10;
 
-impl Loop {
-    /// Has a script answer the request of the desk's exchange, as soon as it may run; the desk's head is parsed.
-    pub(crate) fn begin_script(
-        &mut self,
-        key: usize,
-        mut connection: Box<Connection>,
-        desk: &mut Desk,
-        wanted: Box<WantedScript>,
-    ) -> Step {
-        let mut exchange = desk.take_exchange();
-        exchange.key = key;
-        if let Some(rest) = exchange.leave_desk(&desk.buffer) {
-            connection.keep(rest, true);
-        }
-        let home = Arc::clone(&self.shared.homes[self.home]);
-        let Some(seat) = self.shared.places.ask(key, home) else {
-            self.shared.tally.count(Cell::TurnedAway);
-            connection.outbox = exchange.answer.outbox.take();
-            let start = start_of(exchange.request.head_bytes(&[]));
-            let id = exchange.answer.id.clone();
-            desk.keep_exchange(exchange);
-            return self.refuse_as(id, key, connection, desk, SCRIPTS_FULL, &start);
-        };
-        self.send_and_watch(key, exchange.outbox(), desk);
-        let now_ms = clock::monotonic_ms();
-        let due_ms = now_ms + self.shared.config.queue_timeout_ms;
-        self.connections.put_away(key, connection);
-        self.expect(key, now_ms, CallLimits { silence_ms: self.shared.config.queue_timeout_ms, total_ms: 0 });
-        if self.connections.has_ended(key) {
-            self.expect_departed(key);
-        }
-        let has_place = seat.has_place();
-        let awaits = Awaited::Place(seat, wanted);
-        self.tickets
-            .waiting
-            .insert(key, Waiting { exchange, awaits, since_ms: now_ms, due_ms: Some(due_ms) });
-        Step::Away(if has_place { self.redeem(key, desk) } else { None })
+/// Reads of one script's output before the other connections get their turn.
+const READS_PER_TURN: usize = 16;
+
+/// Bytes of output that are read at once.
+pub(crate) const READ_BYTES: usize = 64 << 10;
+
+/// Has a script answer the request of the desk's exchange, as soon as it may run; the desk's head is parsed.
+pub(crate) fn begin_script(mut turn: Turn<'_>, wanted: Box<WantedScript>) -> Step {
+    let mut exchange = turn.desk.take_exchange();
+    exchange.key = turn.key;
+    if let Some(rest) = exchange.leave_desk(&turn.desk.buffer) {
+        turn.connection.keep(rest, true);
     }
-
-    /// Takes the place of a connection's request, if it still waits for one, and starts its script.
-    pub(crate) fn take_place(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        let waiting = self.tickets.waiting.get_mut(&key)?;
-        let Awaited::Place(seat, _) = &waiting.awaits else { return None };
-        let place = seat.take()?;
-        let Awaited::Place(_, mut wanted) = std::mem::replace(&mut waiting.awaits, Awaited::Script) else {
-            return None;
-        };
-        waiting.due_ms = None;
-        waiting.since_ms = clock::monotonic_ms();
-        // A body is read live only if the folder said nothing of programs when the head was read, so the folder has
-        // changed.
-        let looked = if has_live_body(&waiting.exchange) { Err(CHANGING) } else { wanted.look_again() };
-        let started = looked.map(|()| start(&mut waiting.exchange, &wanted, place, desk, &self.shared));
-        if self.connections.has_ended(key) {
-            self.expect_departed(key);
-        } else {
-            self.timers.clear(key);
-        }
-        let started = match started {
-            Ok(started) => started,
-            Err(missing) => return self.fail_waiting(key, desk, missing.status, missing.detail),
-        };
-        match started.and_then(|script| self.watch_script(script, key)) {
-            Ok(()) => None,
-            Err(error) => {
-                let id = self.tickets.waiting.get(&key).map(|waiting| waiting.exchange.answer.id.clone());
-                let name = wanted.shown();
-                log::write_about(
-                    id.as_ref(),
-                    &messages::SCRIPT_FAILED,
-                    format_args!("{name} cannot be run: {error}"),
-                );
-                let (status, detail) = match error.kind() {
-                    io::ErrorKind::WouldBlock => (503, "Too many scripts are being started."),
-                    _ => (500, SCRIPT_FAILED),
-                };
-                self.fail_waiting(key, desk, status, detail)
-            }
-        }
-    }
-
-    /// Keeps a script that answers the request of a connection, and watches its output.
-    fn watch_script(&mut self, script: Script, key: usize) -> io::Result<()> {
-        let number = self.scripts.next_number();
-        for part in ScriptPart::ALL {
-            if let Some(descriptor) = script.watched(part) {
-                self.poll_script((number, part), descriptor)?;
-            }
-        }
-        self.scripts.insert(script, key);
-        Ok(())
-    }
-
-    /// Hears a part of a script that has something to say.
-    pub(crate) fn hear_script(&mut self, number: usize, part: ScriptPart, desk: &mut Desk) -> Option<Errand> {
-        let script = self.scripts.get_mut(number)?;
-        match part {
-            ScriptPart::Errors => {
-                let most = desk.buffer.len().min(ERRORS_BYTES);
-                script.read_errors(&mut desk.buffer[..most]);
-                None
-            }
-            ScriptPart::Output => self.go_on_with_script(number, desk),
-            ScriptPart::Line => match script.hear()? {
-                Heard::Exit(_) => {
-                    self.forget_done(number, desk);
-                    self.go_on_with_script(number, desk)
-                }
-                Heard::NotStarted(_) | Heard::Gone => {
-                    let client = script.client;
-                    let mut script = self.scripts.remove(number)?;
-                    script.read_last_words(&mut desk.buffer[..ERRORS_BYTES]);
-                    // The script is dropped, and its place free, before the next request is read.
-                    drop(script);
-                    self.fail_script(client?, desk)
-                }
-            },
-        }
-    }
-
-    /// Goes on with the answer of a script, of which there is more, or whose end is known.
-    fn go_on_with_script(&mut self, number: usize, desk: &mut Desk) -> Option<Errand> {
-        let script = self.scripts.get_mut(number)?;
-        let key = script.client?;
-        match script.stage {
-            ScriptStage::Head(..) => self.read_script_head(number, key, desk),
-            ScriptStage::Body => self.turn(key, false, desk),
-            ScriptStage::Over => None,
-        }
-    }
-
-    /// Releases a connection's script, which goes on by itself until its time is over.
-    pub(crate) fn release_script(&mut self, key: usize, desk: &mut Desk) {
-        if let Some(number) = self.scripts.of_client(key) {
-            self.scripts.release(key, self.now_ms);
-            self.forget_done(number, desk);
-        }
-    }
-
-    /// Forgets a script that has ended and whose answer is given. The rest of its process group is ended.
-    fn forget_done(&mut self, number: usize, desk: &mut Desk) {
-        if self.scripts.get_mut(number).is_some_and(|script| script.is_done())
-            && let Some(mut script) = self.scripts.remove(number)
-        {
-            script.end();
-            script.read_last_words(&mut desk.buffer[..ERRORS_BYTES]);
-        }
-    }
-
-    /// Handles a script whose time may be over.
-    pub(crate) fn end_script(&mut self, number: usize, desk: &mut Desk) -> Option<Errand> {
-        let now_ms = self.now_ms;
-        let script = self.scripts.get_mut(number)?;
-        if script.due_ms().is_none_or(|due_ms| due_ms > now_ms) {
-            return None;
-        }
-        let client = script.client;
-        if let Some(key) = client
-            && self.is_client_slow(key)
-        {
-            // The script waits for its client, and the server does not wait for the script.
-            self.scripts.get_mut(number)?.give_time(now_ms);
-            return None;
-        }
-        let script = self.scripts.get_mut(number)?;
-        if script.has_ended_output() && client.is_some() {
-            // The script has closed its output, and goes on with something else.
-            let errand = self.go_on_with_script(number, desk);
-            if let Some(script) = self.scripts.get_mut(number) {
-                script.give_time(now_ms);
-            }
-            return errand;
-        }
-        log::write_about(
-            Some(&script.id),
-            &messages::SCRIPT_TIMEOUT,
-            format_args!("{} gave nothing for too long; it was ended", script.name),
-        );
-        script.end();
-        let is_head = matches!(script.stage, ScriptStage::Head(..));
-        let key = client?;
-        self.shared.tally.count(Cell::TimedOut);
-        self.release_script(key, desk);
-        if is_head { self.fail_waiting(key, desk, 504, SCRIPT_SLOW) } else { self.turn(key, false, desk) }
-    }
-
-    /// Whether a client has bytes to take before more is read for it.
-    fn is_client_slow(&self, key: usize) -> bool {
-        let here = self.connections.get(key).and_then(|slot| slot.here());
-        here.is_some_and(|connection| !connection.outbox().output.is_empty())
-    }
-
-    /// Goes on with a connection whose script has gone without an answer.
-    fn fail_script(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        if self.is_waiting(key) {
-            return self.fail_waiting(key, desk, 500, SCRIPT_FAILED);
-        }
-        self.turn(key, false, desk)
-    }
-
-    /// Gives a request that waits with the loop an error page.
-    fn fail_waiting(&mut self, key: usize, desk: &mut Desk, status: u16, detail: &str) -> Option<Errand> {
-        self.answer_waiting(key, desk, |reply, _| {
-            reply.fail(status, detail);
-            Rest::Nothing
-        })
-    }
-}
-
-/// Whether the body of a request is read while it is answered, which applications can do and scripts cannot.
-fn has_live_body(exchange: &Exchange) -> bool {
-    matches!(&exchange.request, RequestBytes::Owned(owned) if matches!(owned.body, OwnedBody::Live(_)))
-}
-
-const SCRIPT_SLOW: &str = "The script takes too long.";
-
-/// Starts a script for the request of an exchange.
-fn start(
-    exchange: &mut Exchange,
-    wanted: &WantedScript,
-    place: Permit,
-    desk: &mut Desk,
-    shared: &Shared,
-) -> io::Result<Script> {
-    let Exchange { request: RequestBytes::Owned(owned), answer, .. } = exchange else {
-        return Err(io::Error::other("the request is not here"));
+    let home = Arc::clone(&turn.driven.shared.homes[turn.driven.home]);
+    let Some(seat) = turn.driven.shared.places.ask(turn.key, home) else {
+        turn.driven.shared.tally.count(Cell::TurnedAway);
+        turn.connection.outbox = exchange.answer.outbox.take();
+        let start = start_of(exchange.request.head_bytes(&[]));
+        let id = exchange.answer.id.clone();
+        turn.desk.keep_exchange(exchange);
+        return refuse_as(turn, id, SCRIPTS_FULL, &start);
     };
-    parse_again(&mut desk.head, &owned.head, &shared.config.head);
-    let outbox = answer.outbox();
-    let (peer, local) = (outbox.peer, socket::local_address(&outbox.transport).ok().flatten());
-    let body = std::mem::replace(&mut owned.body, OwnedBody::Empty);
-    let request = desk.head.of(&owned.head);
-    let body_bytes = match &body {
-        // A request without a body has no length (RFC 3875 section 4.1.2), and a request with an empty body has one.
-        OwnedBody::Empty => {
-            let has_body = request.has(Known::ContentLength) || request.has(Known::TransferEncoding);
-            has_body.then_some(0)
-        }
-        OwnedBody::Memory(pieces) => Some(pieces.len() as u64),
-        OwnedBody::File(stored) => Some(stored.len()),
-        OwnedBody::Live(_) => return Err(io::Error::other("the body is not here")),
-    };
-    let ends = Ends { client: answer.client(peer), local, body_bytes };
-    let order = order(wanted, request, answer.asker.as_deref(), &ends);
-    let in_memory = if let OwnedBody::Memory(pieces) = &body { pieces.to_vec() } else { Vec::new() };
-    let input = match &body {
-        OwnedBody::Memory(_) => Input::Bytes(&in_memory),
-        OwnedBody::File(stored) => Input::File(stored.as_fd()),
-        OwnedBody::Empty | OwnedBody::Live(_) => Input::Empty,
-    };
-    let input = input.open()?;
-    let program = shared.spawner.start(&order, input.as_fd())?;
-    let stored = if let OwnedBody::File(stored) = body { Some(stored) } else { None };
-    let (name, id) = (wanted.shown(), answer.id.clone());
+    send_and_watch(turn.driven, turn.key, exchange.outbox(), turn.desk);
     let now_ms = clock::monotonic_ms();
-    let mut script = Script::new(name, id, program, place, stored, wanted.cgi.timeout_ms, now_ms);
-    script.is_unparsed = wanted.is_unparsed();
-    Ok(script)
+    let due_ms = now_ms + turn.driven.shared.config.queue_timeout_ms;
+    turn.driven.connections.put_away(turn.key, turn.connection);
+    turn.driven.expect(
+        turn.key,
+        now_ms,
+        CallLimits { silence_ms: turn.driven.shared.config.queue_timeout_ms, total_ms: 0 },
+    );
+    if turn.driven.connections.has_ended(turn.key) {
+        turn.driven.expect_departed(turn.key);
+    }
+    if seat.has_place() {
+        turn.driven.tickets.redeemed.push(turn.key);
+    }
+    let awaits = Awaited::Place(seat, wanted);
+    turn.driven
+        .tickets
+        .waiting
+        .insert(turn.key, Waiting { exchange, awaits, since_ms: now_ms, due_ms: Some(due_ms) });
+    Step::Away(None)
+}
+
+/// Goes on with an answer of a script, after everything that was read of it is sent.
+pub(crate) fn respond_from_script(mut turn: Turn<'_>, mut respond: Box<Respond>) -> Step {
+    if turn.driven.connections.has_ended(turn.key) {
+        respond.ended_ms.get_or_insert(turn.driven.now_ms);
+    }
+    let now_ms = turn.driven.now_ms;
+    let most = turn.desk.buffer.len().min(READ_BYTES);
+    for _ in 0..READS_PER_TURN {
+        let script =
+            turn.driven.scripts.of_client(turn.key).and_then(|number| turn.driven.scripts.get_mut(number));
+        let read = script.map_or(ScriptOutput::End { is_whole: false }, |script| {
+            script.read(&mut turn.desk.buffer[..most], now_ms)
+        });
+        let Some(exchange) = &mut respond.exchange else { return Step::On(turn.connection, Next::Close) };
+        let answer = &mut exchange.answer;
+        if read == ScriptOutput::Nothing && !answer.has_unflushed() {
+            return await_script(turn, respond);
+        }
+        turn.connection.outbox_mut().output.lend(&mut turn.desk.spare);
+        answer.outbox = turn.connection.outbox.take();
+        let mut reply = Reply::new(answer, &turn.driven.shared.common, &turn.driven.date);
+        match read {
+            ScriptOutput::Bytes(bytes) => reply.write(&turn.desk.buffer[..bytes]),
+            ScriptOutput::End { is_whole: true } => reply.end(),
+            ScriptOutput::End { is_whole: false } => reply.abort(),
+            ScriptOutput::Nothing => reply.flush_coder(),
+        }
+        let is_coded = reply.is_coded();
+        turn.connection.outbox = answer.outbox.take();
+        if matches!(read, ScriptOutput::End { .. }) {
+            release_script(turn.driven, turn.key, turn.desk);
+            respond.is_script = false;
+            turn.connection.phase = Phase::Respond(respond);
+            return Step::On(turn.connection, Next::Continue);
+        }
+        match turn.connection.flush() {
+            // Compressing takes time, so other connections have their turn now.
+            Ok(Flushed::All) if is_coded && read != ScriptOutput::Nothing => break,
+            Ok(Flushed::All) => {}
+            Ok(flushed) => {
+                turn.connection.phase = Phase::Respond(respond);
+                watch_reader(turn.driven, turn.key, &mut turn.connection);
+                let next = if flushed == Flushed::Turn { Next::Again } else { Next::Wait };
+                return Step::On(turn.connection, next);
+            }
+            Err(_) => {
+                turn.connection.phase = Phase::Respond(respond);
+                return Step::On(turn.connection, Next::Close);
+            }
+        }
+    }
+    turn.connection.phase = Phase::Respond(respond);
+    Step::On(turn.connection, Next::Again)
+}
+
+/// Has a connection wait for its script, which has nothing for it now. A client that has ended its side is taken
+/// for gone after a moment, as before an answer begins.
+fn await_script(mut turn: Turn<'_>, respond: Box<Respond>) -> Step {
+    let since_ms = respond.ended_ms;
+    turn.connection.phase = Phase::Respond(respond);
+    let Some(since_ms) = since_ms else {
+        turn.driven.timers.clear(turn.key);
+        return Step::On(turn.connection, Next::Wait);
+    };
+    let is_far = turn.driven.now_ms >= since_ms + LOOK_FOR_CLIENT_MS;
+    if turn.connection.outbox().is_abandoned(is_far) {
+        return Step::On(turn.connection, Next::Close);
+    }
+    if is_far {
+        turn.driven.timers.clear(turn.key);
+    } else {
+        turn.driven.timers.set(turn.key, since_ms + LOOK_FOR_CLIENT_MS);
+    }
+    Step::On(turn.connection, Next::Wait)
+}
+
+/// Releases a connection's script, which goes on by itself until its time is over.
+pub(crate) fn release_script(driven: &mut Loop, key: usize, desk: &mut Desk) {
+    if let Some(number) = driven.scripts.of_client(key) {
+        driven.scripts.release(key, driven.now_ms);
+        forget_done(driven, number, desk);
+    }
+}
+
+/// Forgets a script that has ended and whose answer is given. The rest of its process group is ended.
+pub(crate) fn forget_done(driven: &mut Loop, number: usize, desk: &mut Desk) {
+    if driven.scripts.get_mut(number).is_some_and(|script| script.is_done())
+        && let Some(mut script) = driven.scripts.remove(number)
+    {
+        script.end();
+        script.read_last_words(&mut desk.buffer[..ERRORS_BYTES]);
+    }
 }

@@ -89,7 +89,8 @@ impl Acceptor {
     /// Makes an acceptor for listeners of so many addresses, over and over.
     pub(crate) fn new(
         listeners: Vec<OwnedFd>,
-        (passages, seal_key): (Vec<OwnedFd>, Option<SealKey>),
+        passages: Vec<OwnedFd>,
+        seal_key: Option<SealKey>,
         addresses: usize,
         clients: Addresses,
         share: Option<Arc<Share>>,

@@ -21,6 +21,8 @@ use adyton_sys::board::Board;
 use adyton_sys::wake::Wake;
 use adyton_sys::{pass, socket};
 
+use super::arrivals::welcome;
+use super::rounds::{advance, close_idle, time_out, wait};
 use super::{Advance, Loop, Parts};
 use crate::board::tally::{Cell, Tally};
 use crate::client::connection::Phase;
@@ -201,13 +203,13 @@ impl Process {
     /// Does everything that can be done without waiting. Returns whether the process has ended.
     fn run(&mut self) -> io::Result<bool> {
         loop {
-            match self.driven.advance(&mut self.desk) {
+            match advance(&mut self.driven, &mut self.desk) {
                 Advance::Errand(_) => return Err(io::Error::other("there is no application")),
                 Advance::End => return Ok(true),
                 Advance::Wait { .. } => {
                     // A loop that is awake does not wait.
                     self.driven.shared.inboxes[0].asleep.store(false, Ordering::Relaxed);
-                    self.driven.wait()?;
+                    wait(&mut self.driven)?;
                     if !self.driven.poll.has_next() && self.driven.turns.is_empty() {
                         return Ok(false);
                     }
@@ -218,7 +220,7 @@ impl Process {
 
     fn accept(&mut self, client: OwnedFd) {
         let connection = self.driven.new_connection(client, None, 0);
-        self.driven.welcome(Box::new(connection), &mut self.desk);
+        welcome(&mut self.driven, Box::new(connection), &mut self.desk);
     }
 
     /// Returns the keys of the connections that wait for room.
@@ -487,7 +489,7 @@ impl World {
             Event::Expire(process) => {
                 if let Some(process) = &mut self.processes[process] {
                     for key in process.departing() {
-                        process.driven.time_out(key, &mut process.desk);
+                        time_out(&mut process.driven, key, &mut process.desk);
                     }
                 }
             }
@@ -552,7 +554,7 @@ impl World {
             process.stop.store(true, Ordering::Relaxed);
             process.driven.wake().wake();
             if !process.run()? {
-                process.driven.close_idle();
+                close_idle(&mut process.driven);
             }
         }
         self.run(number)

@@ -28,7 +28,7 @@ use crate::site::limits::SiteLimits;
 use crate::site::terms::{SharedLog, StatusPage, Terms};
 
 /// The part that answers the requests that take a route. The next kind (gateways) is one more variant, and an arm in
-/// `Loop::route`.
+/// `find_route` in `course`.
 pub enum Action {
     /// A folder, by its number among those of [`crate::Parts`]. Folders inside it are answered with files of the name
     /// [`INDEX`].
@@ -504,7 +504,7 @@ impl Site {
                 Door::Closed | Door::Guarded(_) => return Fate::Here,
             }
             match route.action {
-                // As in `Loop::route`.
+                // As in `find_route` of `course`.
                 Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
                     if has_missed => {}
                 // The fallback of the folder may be a program, too.

@@ -22,6 +22,8 @@ use crate::board::tally::Histogram;
 use crate::client::body::Body;
 use crate::client::output::Flushed;
 use crate::config::HandOver;
+use crate::course::resuming::returning::{answered, pulled};
+use crate::event_loop::rounds::{advance, wait};
 use crate::event_loop::{Advance, Loop};
 use crate::lock::lock;
 use crate::threads::desk::Desk;
@@ -120,7 +122,7 @@ impl Driver {
         self.hand.late = false;
         self.home = driven.home;
         loop {
-            match driven.advance(&mut self.desk) {
+            match advance(&mut driven, &mut self.desk) {
                 Advance::Errand(errand) => match self.run_errands(driven, errand) {
                     Some(back) => driven = back,
                     None => return,
@@ -137,7 +139,7 @@ impl Driver {
                         self.crew().offer(driven);
                         return;
                     }
-                    if let Err(error) = driven.wait() {
+                    if let Err(error) = wait(&mut driven) {
                         log::write(
                             &messages::WAIT_REFUSED,
                             format_args!("the kernel refuses to wait: {error}"),
@@ -206,7 +208,7 @@ impl Driver {
                 if let Some(timed_us) = timed_us {
                     driven.calls.end_timed(exchange.endpoint, timed_us, self.hand.waited);
                 }
-                let next = driven.answered(exchange, left, &mut self.desk);
+                let next = answered(&mut driven, exchange, left, &mut self.desk);
                 Some((driven, next))
             }
             Errand::Pull(mut exchange, stream) => {
@@ -215,7 +217,7 @@ impl Driver {
                     self.give_back(exchange, stream.map_or(Left::Nothing, Left::Stream), None);
                     return None;
                 };
-                let next = driven.pulled(exchange, stream, &mut self.desk);
+                let next = pulled(&mut driven, exchange, stream, &mut self.desk);
                 Some((driven, next))
             }
             Errand::Redeem(mut exchange, made) => {
@@ -224,7 +226,7 @@ impl Driver {
                     self.come_late(exchange, left, None);
                     return None;
                 };
-                let next = driven.answered(exchange, left, &mut self.desk);
+                let next = answered(&mut driven, exchange, left, &mut self.desk);
                 Some((driven, next))
             }
             Errand::Discard(stream, _) => {

@@ -1,0 +1,24 @@
+//! Connections that come back to the path of their requests: each file takes them from another place.
+//!
+//! | file | a connection goes on because |
+//! | --- | --- |
+//! | `turning` | something has come for it, or its deadline has |
+//! | `returning` | the application has given its exchange back |
+//! | `redeeming` | the event for which its request waits has come, or has not come in time |
+//! | `checked` | the credentials of its request are verified |
+//! | `kept` | the answer to another request is there |
+//! | `script_events`, `script_answer` | its script has something to say |
+//! | `awaited` | another file of this folder has an answer for it |
+//! | `overdue` | its call or its wait in the queue takes too long |
+//! | `departed` | its client has gone: it does not go on |
+
+mod awaited;
+mod checked;
+mod departed;
+mod kept;
+pub(crate) mod overdue;
+pub(crate) mod redeeming;
+pub(crate) mod returning;
+mod script_answer;
+pub(crate) mod script_events;
+pub(crate) mod turning;
