@@ -192,7 +192,6 @@ SPREAD = {
     "Reader",
     "Reply",
     "Report",
-    "Row",
     "Settings",
     "Site",
     "SiteRoute",

@@ -172,7 +172,7 @@ NAMES_SOME = [
 
 @pytest.mark.parametrize("text", NAMES_ALL)
 def test_code_that_names_every_field_is_found(text: str) -> None:
-    """Such code would be a second file that a new setting touches."""
+    """Code that names each setting would be a second file that a new one touches."""
     found = complaints([*rust(), Source("crates/x/src/lib.rs", text)])
 
     assert ["every field of Caching is named"] == [told.rpartition(": ")[2] for told in found]

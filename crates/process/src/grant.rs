@@ -32,7 +32,7 @@ enum LimitedBy {
 /// The CPUs of the machine.
 #[derive(Clone, Copy)]
 struct Cpus {
-    /// Those that this process may use.
+    /// CPUs that this process may use.
     allowed: u32,
     all: u32,
 }

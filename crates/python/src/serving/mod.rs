@@ -411,9 +411,7 @@ fn serve_at(
         Config { seal_key, ..config(settings, process::raise_descriptors_max(), programs::command(py)?) };
     begin_logs(settings, line.is_some().then_some(&tally))?;
     let loops = listening.len();
-    let entered = |entrance: Entrance| Listener { name: entrance.name, port: entrance.port };
-    let own = listening[0].iter().map(Listening::listener);
-    let names: Vec<Listener> = own.chain(entrances.into_iter().map(entered)).collect();
+    let names = names(&listening[0], entrances);
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let parts = parts(settings, (listening, names.len()), (beside, passages), &wake)?;
@@ -465,6 +463,12 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
+}
+
+/// Addresses of this process, and behind them those of others at which connections come in that move here.
+fn names(listening: &[Listening], entrances: Vec<Entrance>) -> Vec<Listener> {
+    let entered = |entrance: Entrance| Listener { name: entrance.name, port: entrance.port };
+    listening.iter().map(Listening::listener).chain(entrances.into_iter().map(entered)).collect()
 }
 
 /// Makes this process ready for the threads of its server. Without applications nobody sets signal handlers.

@@ -219,15 +219,8 @@ pub(crate) fn try_routes(
         match &route.action {
             Action::Files(_) | Action::Folders(_) => {
                 let moment = Moment { now_ms: *now_ms, looks: *looks };
-                let script = match answer_with_file(answer, inside, folders, moment, asking, replies) {
-                    Some(Routed::App(_)) => Some(None),
-                    Some(Routed::Script(_, wanted)) => Some(Some(wanted)),
-                    Some(routed) => return routed,
-                    None => None,
-                };
-                if let Some(script) = script {
-                    answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
-                    return ask(&mut replies.to(answer), request, inside, cache_key, *now_ms, script);
+                if let Some(routed) = answer_with_file(answer, inside, folders, moment, asking, replies) {
+                    return run(answer, inside, routed, request, replies, cache_key, *now_ms);
                 }
                 has_missed = true;
                 leave(answer, site, route);
@@ -275,6 +268,26 @@ fn come_to_routes(
     let is_first = answer.onward.is_none() && !is_for_server(request);
     let target = if is_first { site.rewritten(path, request) } else { None };
     target.map(|target| Routed::Rewritten(Rewritten { target, met: None }))
+}
+
+/// Has a page or a program of a folder answer, if one is to, by the rules that its route has for answers of
+/// applications; a file has answered by those that it has for files.
+fn run(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    routed: Routed,
+    request: Request<'_>,
+    replies: Replies<'_>,
+    key: &mut Vec<u8>,
+    now_ms: u64,
+) -> Routed {
+    let script = match routed {
+        Routed::App(_) => None,
+        Routed::Script(_, wanted) => Some(wanted),
+        routed => return routed,
+    };
+    answer.compress = inside.route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+    ask(&mut replies.to(answer), request, inside, key, now_ms, script)
 }
 
 /// Has the application of a route answer, or this script, unless the cache does.
