@@ -5,7 +5,7 @@
 //! | `plan` | all that a server serves: host, site, route, action |
 //! | `terms`, `limits` | limits and timeouts of a site |
 //! | `door`, `asking` | conditions for using a route, and programs that identify clients |
-//! | `limiter` | the count of the requests of each client; `course/routing.rs` refuses |
+//! | `limiter` | the count of the requests of each client; `course/routing` refuses |
 //! | `other_names` | paths that are answered by what another path names |
 
 pub(crate) mod asking;
