@@ -5,6 +5,15 @@
 //! client. All check the rules of RFC 9110 and RFC 9112 once, at the edge, so that nothing behind them has to
 //! look again.
 //!
+//! | file | holds |
+//! | --- | --- |
+//! | `head` | the head of a request: parsed, or refused as too long or malformed |
+//! | `request_line`, `request_target`, `field_line` | its lines |
+//! | `limits`, `refusal` | limits of a head, and reasons to refuse one: values alone |
+//! | `framing`, `chunked` | where a body ends, and its chunks |
+//! | `response` | the head of a response, written |
+//! | `received` | the head of a response, as a client parses it |
+//!
 //! Absent on purpose: sockets, clocks, Python, and any decision about what to answer. `Upgrade` is not
 //! followed: a request that asks for it is answered as if it had not.
 

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
-use crate::failure;
+use crate::exceptions;
 use crate::interpreter::{forked, threads};
 use crate::values::payload;
 use crate::wsgi::Caller;
@@ -46,8 +46,8 @@ impl Function {
         let said = self.call(py, call, texts).and_then(|said| read(&said));
         forked::stay(py, said).map_err(|error| {
             if !threads::is_timeout(py, &error) {
-                let what = format!("{} for {}", self.name, failure::request_line(call.request));
-                failure::log_as(&messages::ASKING_FAILED, py, &error, &what);
+                let what = format!("{} for {}", self.name, exceptions::request_line(call.request));
+                exceptions::log_as(&messages::ASKING_FAILED, py, &error, &what);
                 return Outcome::Failed;
             }
             // The log already says where the function was.

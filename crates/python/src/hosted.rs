@@ -6,7 +6,7 @@ use std::sync::Arc;
 use adyton_server::{App, Call, Host, LateCall, Outcome, Stream};
 use pyo3::prelude::*;
 
-use crate::failure;
+use crate::exceptions;
 use crate::interpreter::{forked, held_stacks, signals, thread_state, threads};
 use crate::values::payload;
 
@@ -61,7 +61,7 @@ impl<C: Callable> App for HostedApplication<C> {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
         payload::give_back(py);
-        forked::stay(py, self.0.run(py, call)).unwrap_or_else(|error| failure::outcome(py, &error, call))
+        forked::stay(py, self.0.run(py, call)).unwrap_or_else(|error| exceptions::outcome(py, &error, call))
     }
 }
 

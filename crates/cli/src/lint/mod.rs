@@ -3,19 +3,27 @@
 //!
 //! Settings that could open something, or can never work, are mistakes; settings that may be intended get a warning.
 //!
+//! | file | finds |
+//! | --- | --- |
+//! | `access`, `ways` | keys that keep nobody out, and ways around a guard |
+//! | `published` | files that nobody is to read, in folders that are served |
+//! | `answers` | answers that cannot be right, and keys without effect |
+//! | `redirect_loops` | redirects of a file of sites that lead back to themselves |
+//! | `folder_redirect_loops` | redirects that a folder has in a file of its own, and that lead back to themselves |
+//!
 //! A file may have other mistakes at the same time. A check that concludes something from a missing key asks
 //! [`Settings::is_unread`] first: the key may be the one that was not understood.
 
 mod access;
 mod answers;
-mod folder_loops;
-mod loops;
+mod folder_redirect_loops;
 mod published;
+mod redirect_loops;
 mod ways;
 
 pub use access::mistakes_alone;
 pub(crate) use access::mistakes_of_folder;
-pub use folder_loops::folder_loops;
+pub use folder_redirect_loops::folder_loops;
 
 use crate::settings::said::Fault;
 use crate::settings::typed::{Part, Settings, Sites};
@@ -28,7 +36,7 @@ pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     }
     let mut all = access::mistakes(sites);
     all.extend(answers::mistakes(sites));
-    all.extend(loops::mistakes(sites));
+    all.extend(redirect_loops::mistakes(sites));
     all.extend(published::mistakes(sites));
     all.sort_by(Fault::order);
     all

@@ -3,6 +3,15 @@
 //!
 //! The order of Apache's sections is kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the
 //! order of the file; the last `Require` counts. It is worked out for each path that a directive is about.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `language/` | lines, names and conditions of the language, and the directives that are known |
+//! | `site`, `section`, `mapping`, `matched` | virtual hosts, sections, and paths that are mapped to files and applications |
+//! | `settings`, `daemon`, `express` | directives that become settings; those of mod_wsgi's daemon mode and of mod_wsgi-express |
+//! | `clients/` | `Require`, `Allow`, `AuthType`, `AuthUserFile` and their kin: which clients are let in |
+//! | `folders/` | `.htaccess`, and what it may say |
+//! | `pages` | `ErrorDocument` |
 
 mod clients;
 mod daemon;

@@ -3,7 +3,16 @@
 //! Decisions are made elsewhere, without I/O: in `workers/` which workers and which prototypes there should be, in
 //! `versions/` which version serves, whether another program takes the place of this one, and how the server ends. The
 //! supervisor passes events to these modules and carries out what they return. The files beside this one are parts of
-//! it.
+//! it:
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `starting`, `preload` | workers and prototypes are started |
+//! | `hearing`, `measuring` | messages of workers, and measurements of them |
+//! | `ended` | the end of children |
+//! | `branches`, `group_reloads` | supervisors of groups, and the reload of one group |
+//! | `handover` | the program on the disk takes the place of this one |
+//! | `answering`, `status` | questions from outside, and the report of the state |
 
 mod answering;
 mod branches;

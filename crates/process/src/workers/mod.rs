@@ -6,7 +6,7 @@
 //! | `worker_process` | one worker process: its state, and the limit that it has reached |
 //! | `cause`, `ended_workers`, `unknown_children` | workers that have ended: why, what they have left, and those that nobody knew yet |
 //! | `demand` | the number of workers, by demand |
-//! | `limits`, `jitter` | the ages and counts at which a worker is replaced, as numbers |
+//! | `limits`, `jitter` | the ages, counts, sizes and times at which a worker is replaced, as numbers: `worker_process` compares |
 //! | `backoff`, `pulse` | workers that fail again and again, and those that give no sign of life |
 //! | `prototypes` | the prototypes that workers are forked from |
 //! | `action` | orders to the supervisor, as values |

@@ -6,7 +6,7 @@ use adyton_sys::forks;
 use pyo3::exceptions::{PyOSError, PySystemExit};
 use pyo3::prelude::*;
 
-use crate::failure;
+use crate::exceptions;
 use crate::interpreter::threads;
 
 /// The exit status of a program that an exception has ended.
@@ -41,7 +41,7 @@ fn end(py: Python<'_>, error: Option<PyErr>) -> ! {
 
 fn status_of(py: Python<'_>, error: &PyErr) -> i32 {
     if !error.is_instance_of::<PySystemExit>(py) {
-        failure::log(py, error, "a process that the application has forked");
+        exceptions::log(py, error, "a process that the application has forked");
         return FAILED;
     }
     match error.value(py).getattr("code") {

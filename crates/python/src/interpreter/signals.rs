@@ -18,7 +18,7 @@ use adyton_sys::pipe;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use crate::failure;
+use crate::exceptions;
 use crate::interpreter::forked;
 
 /// The most handlers that raise in one check of signals: a handler may have its own signal come again.
@@ -32,7 +32,7 @@ pub(crate) fn run_handlers(py: Python<'_>) {
     for _ in 0..RAISED_MAX {
         match forked::stay(py, py.check_signals()) {
             Ok(()) => return,
-            Err(error) => failure::log(py, &error, "a signal handler of the application"),
+            Err(error) => exceptions::log(py, &error, "a signal handler of the application"),
         }
     }
 }

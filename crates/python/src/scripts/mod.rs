@@ -19,7 +19,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 
 use self::edition::Edition;
 use self::registry::{Page, Registry, Turn};
-use crate::failure;
+use crate::exceptions;
 use crate::handler::{self, Responses};
 use crate::hosted::Callable;
 use crate::interpreter::{forked, threads};
@@ -281,7 +281,7 @@ impl Version {
             if threads::is_timeout(py, &error) {
                 return Err(error);
             }
-            failure::log(py, &error, &format!("reload_required() of {}", self.path.bind(py)));
+            exceptions::log(py, &error, &format!("reload_required() of {}", self.path.bind(py)));
             Ok(false)
         })
     }

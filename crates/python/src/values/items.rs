@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 use pyo3::{ffi, intern};
 
-use crate::failure;
+use crate::exceptions;
 use crate::interpreter::forked;
 use crate::values::file_wrapper::FileWrapper;
 use crate::values::payload::{self, Borrowed};
@@ -275,7 +275,7 @@ impl Items {
             None => Ok(()),
         });
         if let Err(error) = forked::stay(py, closed) {
-            failure::log(py, &error, "the close() of an application's body");
+            exceptions::log(py, &error, "the close() of an application's body");
         }
     }
 }

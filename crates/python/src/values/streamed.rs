@@ -3,7 +3,7 @@
 use adyton_server::{Pull, Reply, Stream};
 use pyo3::prelude::*;
 
-use crate::failure;
+use crate::exceptions;
 use crate::values::items::{Door, Items};
 
 /// The part of a request that an unfinished answer still needs.
@@ -51,7 +51,7 @@ impl<R: Request> Stream for Streamed<R> {
         // SAFETY: the loop pulls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
         let pulled = self.items.advance(py, self.request.door(), reply).unwrap_or_else(|error| {
-            failure::log(py, &error, "an answer that had begun");
+            exceptions::log(py, &error, "an answer that had begun");
             Pull::Failed
         });
         if pulled != Pull::More {

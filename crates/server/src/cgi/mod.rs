@@ -1,4 +1,14 @@
 //! CGI scripts (RFC 3875): the script for a request, the number that run at once, and the state of a running one.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `action` | the scripts of a route, and the script that a path wants |
+//! | `order` | the order to start a script: environment and folder |
+//! | `places` | the limit on scripts that run at once, and the queue for a place |
+//! | `script` | a script that runs: its output, its state, and when its time is over |
+//! | `errors` | the standard error of a script, for the error log |
+//!
+//! `course/scripting` and `course/resuming/script_events` start scripts, hear them, and end those whose time is over.
 
 mod action;
 mod errors;

@@ -9,7 +9,7 @@
 //! | `body/` | the bodies of requests |
 //! | `stored` | files without a name, in which bodies and answers wait |
 //! | `outbox`, `output`, `held` | bytes still to be sent, and the memory that they take |
-//! | `reader` | the pace at which the client reads |
+//! | `reader` | the pace at which the client reads, measured; `course/resuming/turning` and `answering/reply` give up |
 //! | `passage` | a connection on its way to another process |
 
 pub(crate) mod addresses;

@@ -1,4 +1,12 @@
 //! The answer to one request, which the application writes into the connection's output.
+//!
+//! It has a head and a body, or an error page in their place. A thread of the application waits here while its client
+//! reads slowly.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `coded` | the body of an answer that is compressed on its way |
+//! | `kept` | answers that are kept for other requests, and those that are given from the cache |
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -2,14 +2,15 @@
 //!
 //! | file | a connection goes on because |
 //! | --- | --- |
-//! | `turning` | something has come for it, or its deadline has |
+//! | `turning` | something has come for it, or its deadline has: a client that sends or reads too slowly is given up here |
 //! | `returning` | the application has given its exchange back |
 //! | `redeeming` | the event for which its request waits has come, or has not come in time |
 //! | `checked` | the credentials of its request are verified |
 //! | `kept` | the answer to another request is there |
-//! | `script_events`, `script_answer` | its script has something to say |
+//! | `script_events` | its script may start, has written something, has ended, or is ended because its time is over |
+//! | `script_answer` | the head of its script's answer is there |
 //! | `awaited` | another file of this folder has an answer for it |
-//! | `overdue` | its call or its wait in the queue takes too long |
+//! | `overdue` | its call of the application, or its wait in the queue, takes too long |
 //! | `departed` | its client has gone: it does not go on |
 
 mod awaited;

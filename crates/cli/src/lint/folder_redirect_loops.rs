@@ -3,7 +3,7 @@
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Location, Routes, raw_bytes, spelled};
 
-use super::loops::{ANY_HOST, HOPS_MAX, paths_of, text};
+use super::redirect_loops::{ANY_HOST, HOPS_MAX, paths_of, text};
 use crate::settings::said::Fault;
 use crate::sites::FolderRedirect;
 
