@@ -128,6 +128,19 @@ def test_kept_from_those_whom_the_folder_refuses(
         assert 403 == other.get(target).status
 
 
+def test_compressed_for_its_own_client(serve: Servers, project: Path, tools: Path) -> None:
+    """A page is never compressed because the client of an earlier answer, which was kept, takes it."""
+    say(tools, 'scripts = true\nheaders = { X-Folder = "tools" }\n')
+    packed = '[[sites.routes]]\npath = "/packed/"\nscripts = "tools"\n'
+    server = start(serve, project, f'cache = "off"\ncompress = "off"\n\n{packed}')
+    for _ in range(2):
+        kept = server.fetch("/packed/count.py", fields=ASKS_FOR_GZIP)
+        assert ("gzip", "1") == (kept["Content-Encoding"], counted(kept))
+    for fields in ([], ASKS_FOR_GZIP):
+        page = server.fetch("/tools/count.py", fields=fields)
+        assert (["tools"], []) == (page.values("X-Folder"), page.values("Content-Encoding"))
+
+
 def test_kept_by_a_route_that_says_off(serve: Servers, project: Path, tools: Path) -> None:
     """A route whose cache is off has what runs asked each time."""
     assert tools.is_dir()

@@ -80,8 +80,9 @@ impl Answer {
         (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
-        // The cache may have wanted an earlier answer that was never given; this one cannot stand in for it.
-        self.keeping = None;
+        // The cache may have wanted an earlier answer that was never given; this one cannot stand in for it. Nor is it
+        // compressed for the client of an earlier one.
+        (self.keeping, self.compress) = (None, None);
     }
 
     /// Whether the application has sent the request on, and the request has not reached its target yet.

@@ -42,7 +42,7 @@ pub(crate) fn await_kept(mut turn: Turn<'_>, wanting: Box<Wanting>) -> Step {
     let waiter =
         WaitingConnection { home: Arc::clone(&turn.driven.shared.homes[turn.driven.home]), key: turn.key };
     if !turn.driven.shared.cache.join(&fill, waiter) {
-        turn.driven.tickets.redeemed.push(turn.key);
+        turn.driven.tickets.at_once.push_back(turn.key);
     }
     Step::Away(None)
 }

@@ -57,7 +57,7 @@ pub(crate) fn begin_script(mut turn: Turn<'_>, wanted: Box<WantedScript>) -> Ste
         turn.driven.expect_departed(turn.key);
     }
     if seat.has_place() {
-        turn.driven.tickets.redeemed.push(turn.key);
+        turn.driven.tickets.at_once.push_back(turn.key);
     }
     let awaits = Awaited::Place(seat, wanted);
     turn.driven

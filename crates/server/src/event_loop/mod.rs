@@ -219,6 +219,7 @@ impl Loop {
     fn do_others_wait(&self) -> bool {
         self.poll.has_next()
             || !self.turns.is_empty()
+            || !self.tickets.at_once.is_empty()
             || self.acceptor.is_ready()
             || !self.returned.is_empty()
             || self.shared.inboxes[self.home].filled.load(Ordering::Relaxed)

@@ -16,7 +16,7 @@ use crate::common::Ending;
 use crate::course::admitting::admit_waiting;
 use crate::course::dispatch::{recall, send};
 use crate::course::resuming::overdue::{give_up, look_at_discards, overdue};
-use crate::course::resuming::redeeming::redeem;
+use crate::course::resuming::redeeming::redeem_guarded;
 use crate::course::resuming::returning::take_back;
 use crate::course::resuming::script_events::{end_script, hear_script};
 use crate::course::resuming::turning::{expire, give_turn};
@@ -57,6 +57,10 @@ pub(crate) fn advance(driven: &mut Loop, desk: &mut Desk) -> Advance {
 /// Does one thing that needs no waiting, and returns its errand, if it has one; `None` if there is nothing to do.
 #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
 fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
+    // A request whose event is there does not wait for others.
+    if let Some(key) = driven.tickets.at_once.pop_front() {
+        return Some(redeem_guarded(driven, key, desk));
+    }
     if let Some(listener) = driven.acceptor.next() {
         return Some(accept(driven, listener, desk));
     }
@@ -78,7 +82,7 @@ fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
         return Some(None);
     }
     if let Some(key) = driven.tickets.redeemed.pop() {
-        return Some(redeem(driven, key, desk));
+        return Some(redeem_guarded(driven, key, desk));
     }
     if let Some(told) = driven.poll.next() {
         return Some(match told {

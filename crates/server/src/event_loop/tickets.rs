@@ -1,6 +1,6 @@
 //! Requests that wait with a loop, such as for an answer that comes after the call, or for the verdict on credentials.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use adyton_http1::Refusal;
@@ -61,6 +61,8 @@ impl Awaited {
 pub(crate) struct Tickets {
     /// Their exchanges, by the keys of their connections.
     pub(crate) waiting: HashMap<usize, Waiting>,
+    /// Connections whose event had come when they began to wait.
+    pub(crate) at_once: VecDeque<usize>,
     /// Connections for which the event may have come.
     pub(crate) redeemed: Vec<usize>,
 }

@@ -5,6 +5,7 @@ use adyton_sys::clock;
 use crate::answering::errand::Errand;
 use crate::answering::exchange::Exchange;
 use crate::answering::later::Claim;
+use crate::answering::step::Worked;
 use crate::board::tally::Cell;
 use crate::course::concluding::refuse_as;
 use crate::course::dispatch::{send, send_and_watch};
@@ -13,6 +14,7 @@ use crate::course::resuming::departed::look_for_waiting;
 use crate::course::resuming::kept::{awaits_kept, look_again};
 use crate::course::resuming::script_events::take_place;
 use crate::course::serve::resume;
+use crate::course::turn::guarded;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::threads::desk::Desk;
 
@@ -45,8 +47,13 @@ pub(crate) fn keep_ticket(
     redeem(driven, key, desk)
 }
 
+/// Does what [`redeem`] does; a panic, a fault of our own, ends that connection and no more.
+pub(crate) fn redeem_guarded(driven: &mut Loop, key: usize, desk: &mut Desk) -> Option<Errand> {
+    guarded(driven, key, desk, |driven, desk| Worked::Away(redeem(driven, key, desk)))
+}
+
 /// Goes on with the request of a connection, if the event for which it waits has come.
-pub(crate) fn redeem(driven: &mut Loop, key: usize, desk: &mut Desk) -> Option<Errand> {
+fn redeem(driven: &mut Loop, key: usize, desk: &mut Desk) -> Option<Errand> {
     match &driven.tickets.waiting.get(&key)?.awaits {
         Awaited::Ticket(claim) => {
             let made = claim.take()?;
