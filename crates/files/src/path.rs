@@ -144,25 +144,38 @@ impl FilePath {
 ///
 /// Rule 44. [`FilePath::parse`] makes an exception for the top-level folder `.well-known`.
 pub fn is_published(name: &[u8]) -> bool {
-    is_meant(name) && !has_end(name, SOURCE_ENDS)
+    let end = end_of(name);
+    is_meant_with(name, end) && !is_one_of(end, SOURCE_ENDS)
 }
 
 /// Whether a program of this name may be run: not hidden, no leftover of an editor. Sources are run, and not shown.
 pub fn is_meant(name: &[u8]) -> bool {
-    // Emacs saves an edited file as `#name#`.
-    let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
-    !name.is_empty()
-        && name[0] != b'.'
-        && !is_autosave
-        && !name.ends_with(b"~")
-        && !has_end(name, LEFTOVER_ENDS)
-        && !REFUSED_NAMES.iter().any(|refused| name.eq_ignore_ascii_case(refused))
+    is_meant_with(name, end_of(name))
 }
 
-fn has_end(name: &[u8], ends: &[&[u8]]) -> bool {
-    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
-    let found = &name[dot + 1..];
-    ends.iter().any(|end| end.len() == found.len() && end.eq_ignore_ascii_case(found))
+/// Answers as [`is_meant`] does, for a name whose extension is known.
+#[inline]
+fn is_meant_with(name: &[u8], end: Option<&[u8]>) -> bool {
+    let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return false };
+    // Emacs saves an edited file as `#name#`.
+    let is_autosave = first == b'#' && last == b'#' && name.len() > 1;
+    let is_refused = |refused: &&[u8]| refused.len() == name.len() && name.eq_ignore_ascii_case(refused);
+    first != b'.'
+        && last != b'~'
+        && !is_autosave
+        && !is_one_of(end, LEFTOVER_ENDS)
+        && !REFUSED_NAMES.iter().any(is_refused)
+}
+
+/// The extension of a name: the part behind its last dot.
+fn end_of(name: &[u8]) -> Option<&[u8]> {
+    memchr::memrchr(b'.', name).map(|dot| &name[dot + 1..])
+}
+
+fn is_one_of(end: Option<&[u8]>, ends: &[&[u8]]) -> bool {
+    end.is_some_and(|found| {
+        ends.iter().any(|end| end.len() == found.len() && end.eq_ignore_ascii_case(found))
+    })
 }
 
 /// Whether a path can stand in a request as it is, and means itself there.

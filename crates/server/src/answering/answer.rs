@@ -82,7 +82,10 @@ impl Answer {
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
         // The cache may have wanted an earlier answer that was never given; this one cannot stand in for it. Nor is it
         // compressed for the client of an earlier one.
-        (self.keeping, self.compress) = (None, None);
+        self.keeping = None;
+        if self.compress.is_some() {
+            self.compress = None;
+        }
     }
 
     /// Whether the application has sent the request on, and the request has not reached its target yet.
