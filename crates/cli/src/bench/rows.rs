@@ -57,7 +57,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "10s",
         example: "1m",
         help: "how long to measure, after the warm-up",
-        detail: "What is under way at the end is counted as that, and not as an answer.",
+        detail: "Requests under way at the end are counted as such, and not as answered.",
         ..LOAD
     },
     Row {
@@ -104,7 +104,7 @@ pub static ROWS: &[Row<Bench>] = &[
         name: "rate",
         kind: count(1, 100_000_000, |bench, number| bench.rate = Some(number)),
         example: "5000",
-        help: "requests a second that are due, whatever the server does",
+        help: "requests that are due each second, whatever the server does",
         detail: "An open loop: requests come as users do, who do not wait for one another, and the time of an answer \
                  begins when its request was due. Without a rate each connection sends the next request when it has \
                  its answer (a closed loop), and a server that stalls is asked nothing meanwhile.",
@@ -115,10 +115,11 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "CONDITION", set: set_find_rate },
         example: "p99<50ms",
         help: "search for the highest rate at which this holds",
-        detail: "An upper bound on a time, cpu or errors. One open loop after the other, each for the duration, at rates between those that hold and those that \
-                 do not, until they are within a twentieth; what was found must hold once more. An answer that is not \
-                 right, or a request that finds no connection, fails any rate. What is right is learnt once, \
-                 before the search. Its requests come as `--arrivals` says.",
+        detail: "An upper bound on a time, cpu or errors. The search runs one open loop after the other, each for the \
+                 duration, at rates between those that hold and those that do not, until they are within a twentieth; \
+                 the rate that it finds must hold once more. An answer that is not right, or a request that finds no \
+                 connection, fails any rate. The right answer is learnt once, before the search. Its requests come as \
+                 `--arrivals` says.",
         ..LOAD
     },
     Row {
@@ -139,7 +140,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, u64::MAX, |bench, number| bench.seed = number),
         default: "1",
         example: "7",
-        help: "what random times and draws are made of",
+        help: "seed of random times and draws",
         detail: "The same seed gives the same times, and draws the same URLs in each thread.",
         ..LOAD
     },
@@ -160,7 +161,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "20",
         help: "clients beside the load that send a byte at a time",
-        detail: "As slow readers, but it is the request that comes slowly, each byte in a packet of its own.",
+        detail: "Like slow readers, but the request comes slowly, each byte in a packet of its own.",
         ..LOAD
     },
     Row {
@@ -183,7 +184,7 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         default: "1k",
         example: "100",
-        help: "how fast each of them is, in bytes per second",
+        help: "speed of each slow client, in bytes per second",
         detail: "With the default a request takes a tenth of a second, and an answer of 10 KB ten seconds. Each byte of a \
                  sender is a system call of this program and one of the server: twenty of them at 1k are \
                  20,000 of each a second.",
@@ -194,7 +195,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(0, |bench, ms| bench.warm_up_ms = ms),
         default: "1s",
         example: "5s",
-        help: "load before the measurement; what is answered in it counts nowhere",
+        help: "load before the measurement, which counts in no figure",
         detail: "Connections are made, caches fill, and slow starts end.",
         ..LOAD
     },
@@ -203,7 +204,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(10, |bench, ms| bench.timeout_ms = ms),
         default: "5s",
         example: "1s",
-        help: "give an answer up that takes longer",
+        help: "give up an answer that takes longer",
         detail: "Its connection is closed, and another takes its place; the report says how many there were.",
         ..LOAD
     },
@@ -211,9 +212,9 @@ pub static ROWS: &[Row<Bench>] = &[
         name: "deadline",
         kind: time(1, |bench, ms| bench.deadline_ms = Some(ms)),
         example: "200ms",
-        help: "tell how many right answers came within this time",
-        detail: "From when their requests were due if there is a rate, else from when they were sent. Late ones are right all \
-                 the same, and in all other figures.",
+        help: "report how many right answers came within this time",
+        detail: "With a rate, the time begins when the request was due, else when it was sent. Late answers are right \
+                 all the same, and count in all other figures.",
         ..LOAD
     },
     Row {
@@ -241,7 +242,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "TEXT|@FILE", set: set_data },
         example: "@order.json",
         help: "the body of every request",
-        detail: "As typed, or what a file holds; @- is standard input. Its type is yours to say, with a header.",
+        detail: "As typed, or the content of a file; @- is standard input. Set its type with a header.",
         ..REQUEST
     },
     Row {
@@ -251,8 +252,8 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "photo=@cat.jpg",
         repeatable: true,
         help: "a field of a form that every request sends",
-        detail: "As a browser uploads it: multipart/form-data. Another multipart type can be said with a header, without a \
-                 boundary.",
+        detail: "As a browser uploads it: multipart/form-data. Another multipart type can be set with a header, \
+                 without a boundary.",
         ..REQUEST
     },
     Row {
@@ -262,7 +263,7 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "session=1234",
         repeatable: true,
         help: "a cookie of every request",
-        detail: "What the server sets in its answers is not taken over: all requests are the same.",
+        detail: "Cookies that the server sets are not taken over: all requests are the same.",
         ..REQUEST
     },
     Row {
@@ -270,10 +271,10 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Path { shape: "FILE", set: |bench, path| bench.urls = Some(path) },
         example: "urls.txt",
         help: "ask for the URLs of a list instead, drawn by weight",
-        detail: "A line is [WEIGHT] [METHOD] URL, where the URL may be a path, and # begins a comment; without a weight \
-                 it is 1. All must be on the server of the URL of the command line, which is itself not asked for. Fields \
-                 are those of every request; a body goes with all methods but GET and HEAD. Each URL has a right answer of \
-                 its own, and its counts and times are told.",
+        detail: "A line is [WEIGHT] [METHOD] URL, where the URL may be a path, and # begins a comment; without a \
+                 weight it is 1. All must be on the server of the URL of the command line, which is itself not asked \
+                 for. Fields are those of every request; a body goes with all methods but GET and HEAD. Each URL has a \
+                 right answer of its own, and its counts and times are reported.",
         ..REQUEST
     },
     Row {
@@ -281,7 +282,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "CODE[,CODE...]", set: set_statuses },
         example: "200,304",
         help: "statuses that are right; any of 2xx without",
-        detail: "An answer with another status is no answer: it does not count into any figure but that of errors.",
+        detail: "An answer with another status counts in no figure but that of errors.",
         ..CHECKS
     },
     Row {
@@ -294,11 +295,12 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         default: "body",
         example: "length",
-        help: "what of each body must be as in the first answer",
+        help: "part of each body that must be as in the first answer",
         detail: "`body`: every byte. `sample`: the number of bytes, and every byte of one body in 16, drawn with the \
-                 seed: for large bodies, where comparing is what keeps this program busy. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
-                 whose length varies, too; it must still be what the head of the answer promises. Answers to HEAD \
-                 have no body: what their heads say of its length is compared, but with `nothing`.",
+                 seed: for large bodies, if comparing keeps this program busy. `length`: the number of bytes, for \
+                 pages that show the time. `nothing`: for pages whose length varies, too; it must still be the length \
+                 that the head of the answer promises. Answers to HEAD have no body: the length in their heads is \
+                 compared, except with `nothing`.",
         ..CHECKS
     },
     Row {
@@ -340,10 +342,10 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "foreign-load",
         repeatable: true,
         help: "show figures although other programs disturbed the machine, marked as that",
-        detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, and \
-                 by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the hypervisor gave \
-                 more than 2 % of the CPU time to other machines. What --find-rate finds is `at least` then. No other gate can be \
-                 accepted.",
+        detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, \
+                 and by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the \
+                 hypervisor gave more than 2 % of the CPU time to other machines. Rates that --find-rate finds are \
+                 then marked `at least`. No other gate can be accepted.",
         ..OUTPUT
     },
     Row {
@@ -353,8 +355,8 @@ pub static ROWS: &[Row<Bench>] = &[
         repeatable: true,
         help: "exit with 1 if this holds",
         detail: "A figure, one of < and >, and a bound: p50, p90, p95, p99, p99.9, p99.99, max or mean with a time; \
-                 rate, errors or cpu (microseconds a request) with a number. The time is that from when a request was \
-                 due if there is a rate. A run that is invalid exits with 1 always.",
+                 rate, errors or cpu (microseconds a request) with a number. With a rate, the time begins when a \
+                 request was due. A run that is invalid exits with 1 always.",
         ..OUTPUT
     },
     Row {
@@ -372,7 +374,7 @@ pub static ROWS: &[Row<Bench>] = &[
         name: "save",
         kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.save, name) },
         example: "main",
-        help: "keep the report, to be compared with later",
+        help: "keep the report, to compare later ones with it",
         detail: "As .adyton-bench/NAME.json in the working directory. A report that is invalid, or of a run that was \
                  interrupted, is not kept.",
         ..OUTPUT
@@ -391,7 +393,8 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "show one request and its answer, and measure nothing",
-        detail: "Byte for byte, except that a long body is cut. Of an answer that did not come whole, what has come of it and why.",
+        detail: "Byte for byte, except that a long body is cut. If an answer did not come whole, the part that has \
+                 come, and why.",
         ..OUTPUT
     },
     Row {

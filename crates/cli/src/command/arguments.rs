@@ -419,8 +419,8 @@ fn given(matches: &ArgMatches) -> Given<'_> {
     given
 }
 
-/// Returns the values of a row. Of a flag that is not repeatable the last value counts, so that a user can overrule a
-/// script.
+/// Returns the values of a row. If a flag that is not repeatable is given twice, the last value applies, so that a user
+/// can overrule a script.
 fn values_of<'m, S>(matches: &'m ArgMatches, row: &Row<S>) -> Vec<&'m str> {
     let mut values: Vec<&str> =
         matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();

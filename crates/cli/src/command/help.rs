@@ -61,7 +61,7 @@ pub(super) fn overview(ink: Ink) -> String {
 pub(super) fn short(command: &str, ink: Ink) -> String {
     format!("{}\n", usage(command, ink))
         + &lines(ROWS, ink)
-        + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
+        + "\nEach has a variable too: ADYTON_BIND for --bind. A flag takes precedence over its variable.\n\
            --help says more, and adyton help SETTING all about one.\n"
 }
 

@@ -1,4 +1,4 @@
-//! The command line: what was asked for, and what is said of it.
+//! The command line: orders and their options, and the errors about them.
 //!
 //! | file | holds |
 //! | --- | --- |

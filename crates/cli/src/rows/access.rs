@@ -49,14 +49,16 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "off",
             example: "basic:staff.htpasswd",
             help: "ask clients for a name and a password",
-            detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: bcrypt; argon2, \
-                     crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). `digest:FILE` with those of \
-                     `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks `check_password(environ, user, password)` of a \
-                     module or a file of Python, `digest-python:TARGET` its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` \
-                     has them; `TARGET:NAME` is a function of another name. `off` asks for none. A file that changes counts within a second. \
-                     Others are answered 401; after ten wrong passwords an address waits, longer each time (429). The application \
-                     finds the name in `REMOTE_USER`, and does not see `Authorization`. Passwords travel readably with `basic`: \
-                     something in front of the server has to encrypt the connection.",
+            detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: \
+                     bcrypt; argon2, crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). \
+                     `digest:FILE` with those of `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks \
+                     `check_password(environ, user, password)` of a module or a file of Python, `digest-python:TARGET` \
+                     its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` has them; `TARGET:NAME` is a \
+                     function of another name. `off` asks for none. A changed file applies within a second. Clients \
+                     without a right password are answered 401; after ten wrong passwords an address waits, longer \
+                     each time (429). The application finds the name in `REMOTE_USER`, and does not see \
+                     `Authorization`. Passwords travel readably with `basic`: something in front of the server has to \
+                     encrypt the connection.",
             ..Self::ROW
         },
         Row {
@@ -79,7 +81,8 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "ann,bob",
             help: "users of the file that are let in",
-            detail: "Names with commas between them. Without this and `auth-groups` all are, with both those that either names.",
+            detail: "Names with commas between them. Without this and `auth-groups`, all users are let in; with both, \
+                     the users that either names.",
             ..Self::ROW
         },
         Row {
@@ -103,9 +106,9 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "site_auth.py",
             help: "Python that says who is in which group",
-            detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a function of another \
-                     name. It returns the names of the groups of a user. Where `auth` names Python and there is no `auth-group-file`, \
-                     it is the same module unless it is given.",
+            detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a \
+                     function of another name. It returns the names of the groups of a user. If `auth` names Python \
+                     and there is no `auth-group-file`, the default is the module of `auth`.",
             ..Self::ROW
         },
         Row {
@@ -130,9 +133,10 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "0",
             example: "1m",
             help: "how long Python is not asked again",
-            detail: "About a name and a password with which `basic-python` has let a client in; `groups_for_user` is not asked either. For so \
-                     long a user who is locked out may still come in, in each process by itself. A function that gives clients other \
-                     names is always asked, and so is `allow-python`. Passwords of files are remembered for an hour anyway, or until the file changes.",
+            detail: "Applies to a name and a password with which `basic-python` has let a client in; `groups_for_user` \
+                     is not asked either. During this time a user who is locked out may still come in, in each process \
+                     by itself. A function that gives clients other names is always asked, and so is `allow-python`. \
+                     Passwords of files are remembered for an hour anyway, or until the file changes.",
             ..Self::ROW
         },
         Row {
@@ -144,7 +148,8 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "all",
             example: "any",
             help: "whether clients of `allow` need a password",
-            detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
+            detail: "With `all` they need one, and other clients are not let in. With `any` they need none, and other \
+                     clients are let in with a password.",
             ..Self::ROW
         },
         Row {
@@ -156,9 +161,9 @@ impl<S: Has<Access>> Section<S> for Access {
             example: "10.0.0.0/8",
             repeatable: true,
             help: "addresses of clients that are let in",
-            detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
-                     file, the list of a route counts in place of that of its site, and that one in place of the server's; `all` lets \
-                     all in again.",
+            detail: "Others are answered 403. Without it, all clients are let in that `deny` does not name. `unix` \
+                     stands for clients of unix sockets. In a file, the list of a route replaces that of its site, and \
+                     the site's list replaces the server's; `all` lets all in again.",
             clear: Some(|settings| settings.as_mut().allow = Networks::default()),
             ..Self::ROW
         },
@@ -170,9 +175,9 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "192.0.2.0/24",
             repeatable: true,
-            help: "addresses of clients that are not",
-            detail: "They are answered 403, even if `allow` has them. `all` are all clients. In a file, the list of a route counts in \
-                     place of that of its site, as with `allow`; `none` keeps nobody out.",
+            help: "addresses of clients that are refused",
+            detail: "They are answered 403, even if `allow` has them. `all` stands for all clients. In a file, the \
+                     list of a route replaces that of its site, as with `allow`; `none` refuses nobody.",
             clear: Some(|settings| settings.as_mut().deny = Networks::default()),
             ..Self::ROW
         },
@@ -191,9 +196,10 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "off",
             example: "site_auth.py",
             help: "Python that says which requests are let in",
-            detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, as `mod_wsgi` has \
-                     it; `TARGET:NAME` is a function of another name. With `False` the request is answered 403. `True` and `None` let \
-                     it go on to what else the route asks for: `allow` and `deny` count before it, `auth` behind it. It is asked of each request.",
+            detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, \
+                     as `mod_wsgi` has it; `TARGET:NAME` is a function of another name. With `False` the request is \
+                     answered 403. `True` and `None` let it go on to the other rules of the route: `allow` and `deny` \
+                     are checked before it, `auth` after it. It is called for each request.",
             ..Self::ROW
         },
         Row {
@@ -207,10 +213,11 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "off",
             example: "10/s",
             help: "requests that a client may send in a time",
-            detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Others are answered 429, with \
-                     `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 address; those of unix sockets are not \
-                     counted. Routes of a site with the same limit count together. Each worker counts for itself: with four \
-                     processes, a client that uses many connections may get up to four times as much.",
+            detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Further requests are \
+                     answered 429, with `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 \
+                     address; those of unix sockets are not counted. Routes of a site with the same limit count \
+                     together. Each worker counts for itself: with four processes, a client that uses many connections \
+                     may get up to four times as much.",
             ..Self::ROW
         },
         Row {
@@ -225,8 +232,8 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             default: "20",
             example: "50",
-            help: "how many of them may come at once",
-            detail: "After a pause. A browser asks for a page and all that is on it within a second.",
+            help: "requests of that limit that may come at once",
+            detail: "Applies after a pause. A browser asks for a page and all its parts within a second.",
             ..Self::ROW
         },
     ];

@@ -35,9 +35,9 @@ impl<S: Has<Answers>> Section<S> for Answers {
             example: "X-Frame-Options=DENY",
             repeatable: true,
             help: "fields to put into answers",
-            detail: "In place of others of that name. Of all answers, whatever their status; of two with a name the last counts. In a \
-                     file, those of a site count for its routes, too, but for names that the route has in `headers` or \
-                     `remove-headers`.",
+            detail: "They replace fields of the same name, in all answers, whatever their status; of two with one name \
+                     the last applies. In a file, fields of a site apply to its routes, too, except names that the \
+                     route has in `headers` or `remove-headers`.",
             ..Self::ROW
         },
         Row {
@@ -49,7 +49,7 @@ impl<S: Has<Answers>> Section<S> for Answers {
             example: "Link=</style.css>; rel=preload",
             repeatable: true,
             help: "fields to add to answers",
-            detail: "Beside others of that name. Of all answers, whatever their status.",
+            detail: "They are sent beside fields of the same name, in all answers, whatever their status.",
             ..Self::ROW
         },
         Row {
@@ -63,7 +63,8 @@ impl<S: Has<Answers>> Section<S> for Answers {
             example: "X-Powered-By",
             repeatable: true,
             help: "fields to leave out of answers",
-            detail: "What the application or the server itself says there is left out. `Server` is a setting.",
+            detail: "Such a field is left out, whether the application or the server itself sets it. `Server` is a \
+                     setting.",
             ..Self::ROW
         },
         Row {
@@ -80,7 +81,7 @@ impl<S: Has<Answers>> Section<S> for Answers {
             },
             example: "max-age=31536000, immutable",
             help: "Cache-Control field of answers",
-            detail: "In place of what the application says. For files alone there is `static-cache-control`.",
+            detail: "It replaces the field of the application. For files alone there is `static-cache-control`.",
             ..Self::ROW
         },
         Row {
@@ -124,10 +125,10 @@ impl<S: Has<Answers>> Section<S> for Answers {
             default: "off",
             example: "on",
             help: "let applications choose another route",
-            detail: "By an answer with `X-Accel-Redirect: /path`, or, as in CGI, by one with the status 200 and `Location: /path`: \
-                     the route of that path in the same site answers, as GET and without the body, up to ten times in turn. \
-                     Whatever guards that route guards it then, too. The fields of the application's answer stay, as with \
-                     `x-sendfile`.",
+            detail: "By an answer with `X-Accel-Redirect: /path`, or, as in CGI, by one with the status 200 and \
+                     `Location: /path`: the route of that path in the same site answers, as GET and without the body, \
+                     up to ten times in turn. The rules of that route apply to the request, too. The fields of the \
+                     application's answer stay, as with `x-sendfile`.",
             ..Self::ROW
         },
     ];

@@ -41,7 +41,7 @@ impl<S: Has<Application>> Section<S> for Application {
             kind: Kind::Switch { set: |settings, on| settings.as_mut().factory = on },
             default: "off",
             example: "on",
-            help: "call the target, serve what it returns",
+            help: "call the target, and serve its result",
             detail: "For applications that are made by a function without arguments, as `create_app` in Flask.",
             scope: Scope::Route,
             ..Self::ROW
@@ -56,9 +56,9 @@ impl<S: Has<Application>> Section<S> for Application {
                 },
             },
             example: "/",
-            help: "folder to go to first",
-            detail: "Before anything is imported or opened: every other relative path, the target included, is \
-                     relative to it.",
+            help: "folder to change to first",
+            detail: "The server changes to it before anything is imported or opened: every other relative path, the \
+                     target included, is relative to it.",
             ..Self::ROW
         },
         Row {
@@ -67,8 +67,8 @@ impl<S: Has<Application>> Section<S> for Application {
             example: "lib",
             repeatable: true,
             help: "folder to import from, before all others",
-            detail: "Put in front of `sys.path`, in the order given. The current folder and the folder of a \
-                     `file.py` target are there anyway.",
+            detail: "It is put in front of `sys.path`; several, in the order given. The current folder and the folder \
+                     of a `file.py` target are there anyway.",
             ..Self::ROW
         },
         Row {

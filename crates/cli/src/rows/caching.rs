@@ -30,12 +30,13 @@ impl<S: Has<Caching>> Section<S> for Caching {
             example: "1s",
             scope: Scope::Route,
             help: "keep answers for other clients",
-            detail: "A time, for answers that do not say themselves how long they are fresh (`Cache-Control` with `s-maxage` or \
-                     `max-age`, `Expires`); `0s` keeps only those that do; or `off`. Requests for the same page that come while one \
-                     is in the application wait for its answer. Only answers to GET are kept, and none with `Set-Cookie`, \
-                     `no-store`, `no-cache` or `private`, and none of requests with `Authorization`. Routes with `auth` keep nothing. \
-                     Answers say in `Cache-Status` what the cache has done. Off, because an application may answer by what it \
-                     knows of a client without saying so in `Vary`.",
+            detail: "A time, for answers that do not say themselves how long they are fresh (`Cache-Control` with \
+                     `s-maxage` or `max-age`, `Expires`); `0s` keeps only those that do; or `off`. Requests for the \
+                     same page that come while one is in the application wait for its answer. Only answers to GET are \
+                     kept, and none with `Set-Cookie`, `no-store`, `no-cache` or `private`, and none of requests with \
+                     `Authorization`. Routes with `auth` keep nothing. The field `Cache-Status` of an answer has what \
+                     the cache did. Off, because an application's answer may depend on the client without a `Vary` \
+                     field.",
             ..Self::ROW
         },
         Row {
@@ -44,9 +45,10 @@ impl<S: Has<Caching>> Section<S> for Caching {
             default: "off",
             example: "on",
             scope: Scope::Route,
-            help: "keep them for clients with cookies, too",
-            detail: "Answers that do not say themselves that they may be kept are not kept if their request has a cookie, nor used \
-                     for such requests: a cookie may be the name of a user. Switch it on where pages are the same for everybody.",
+            help: "keep answers for clients with cookies, too",
+            detail: "Off, an answer without caching fields of its own is not kept if its request has a cookie, nor \
+                     used for such requests: a cookie may identify a user. Switch it on where pages are the same for \
+                     everybody.",
             ..Self::ROW
         },
         Row {
@@ -60,8 +62,8 @@ impl<S: Has<Caching>> Section<S> for Caching {
             default: "64m",
             example: "256m",
             help: "memory of the answers that a process keeps",
-            detail: "With all that belongs to them. Those used least recently go first; none that takes more than a sixteenth of it is \
-                     kept. Each process keeps its own.",
+            detail: "It counts all memory of these answers. Answers used least recently go first; an answer that takes \
+                     more than a sixteenth of it is not kept. Each process keeps its own.",
             ..Self::ROW
         },
     ];

@@ -29,7 +29,7 @@ impl<S: Has<Compression>> Section<S> for Compression {
             default: "off",
             example: "br,gzip",
             scope: Scope::Route,
-            help: "compress answers for clients that take it",
+            help: "compress answers for clients that accept it",
             detail: "`on`, `off`, or codings with commas between them, of `br`, `zstd` and `gzip`; of several that a client likes \
                      equally the first is used. `on` has the quickest first for answers of applications (`zstd`, `br`, `gzip`), and the \
                      smallest for static files (`br`, `zstd`, `gzip`), which are compressed once and kept. \
@@ -47,7 +47,8 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "256",
             scope: Scope::Route,
             help: "shortest answer that is compressed",
-            detail: "Where the length is known. What fits into one packet arrives no sooner for being shorter.",
+            detail: "Applies where the length is known. An answer that fits into one packet arrives no sooner when it \
+                     is shorter.",
             ..Self::ROW
         },
         Row {
@@ -57,9 +58,10 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "64k",
             scope: Scope::Route,
             help: "longest file that is compressed",
-            detail: "The first time that a client takes it, while other requests of the process wait: 512 KiB take from 8 to 25 ms. \
-                     What comes of it is kept in the cache of static files until the file changes; files for which there is no room \
-                     are sent as they are. Longer ones are best compressed beforehand, with a `.br`, `.zst` or `.gz` beside them.",
+            detail: "A file is compressed when a client first asks for that coding. Other requests of the process wait \
+                     meanwhile: 8 to 25 ms for 512 KiB. The result is kept in the cache of static files until the file \
+                     changes; files for which there is no room are sent as they are. Longer files are best compressed \
+                     beforehand, with a `.br`, `.zst` or `.gz` beside them.",
             ..Self::ROW
         },
         Row {
@@ -69,8 +71,8 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "on",
             scope: Scope::Route,
             help: "compress answers that set a cookie, too",
-            detail: "Such an answer is of one user, and likely to hold what nobody else may know. Switch it on where pages \
-                     do not repeat what a link or a form of another site can put into a request.",
+            detail: "Such an answer is for one user, and probably has secrets of that user. Switch it on where pages \
+                     do not repeat text that a link or a form of another site can put into a request.",
             ..Self::ROW
         },
         Row {
@@ -79,8 +81,8 @@ impl<S: Has<Compression>> Section<S> for Compression {
             default: "64m",
             example: "256m",
             help: "memory of all compressors of a process",
-            detail: "A compressor takes from 0.5 to 4 MiB while its answer lasts. Where that is no more to be had, answers are \
-                     sent as they are.",
+            detail: "A compressor takes from 0.5 to 4 MiB while its answer lasts. When this memory is used up, answers \
+                     are sent as they are.",
             ..Self::ROW
         },
     ];

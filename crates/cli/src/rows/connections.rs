@@ -31,7 +31,7 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "0",
             example: "200",
-            help: "most connections of one client; 0: no cap",
+            help: "maximum connections of one client; 0: no cap",
             detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
                      many people share one address. Of IPv6 addresses the first 64 bits count: one customer has all of the others. \
                      Each worker counts for itself.",
@@ -47,7 +47,7 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "0",
             example: "10000",
-            help: "most open connections; 0: as files allow",
+            help: "maximum open connections; 0: as files allow",
             detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less what the server and the application \
                      need themselves. Beyond it, new connections wait in the backlog.",
             ..Self::ROW
@@ -63,8 +63,9 @@ impl<S: Has<Connections>> Section<S> for Connections {
             default: "300ms",
             example: "2s",
             help: "longest silence while clients wait for a place",
-            detail: "When there is no descriptor left, or no place, and no connection idles, those whose client has sent nothing of its \
-                     request for this long, or is slower than `--body-rate-min`, are answered 503 and closed.",
+            detail: "When no descriptor or no place is left, and no connection idles, a connection whose client has \
+                     sent nothing of its request for this long, or is slower than `--body-rate-min`, is answered 503 \
+                     and closed.",
             ..Self::ROW
         },
         Row {
@@ -80,7 +81,7 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "0",
             example: "1000",
-            help: "most requests on one connection; 0: no cap",
+            help: "maximum requests on a connection; 0: no cap",
             detail: "A connection costs the same after its millionth request, and closing it loses what the client \
                      has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
                      keep-alive off.",
@@ -97,9 +98,9 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "256k",
             example: "1m",
-            help: "most of an unread body read to keep alive",
-            detail: "When the answer is there before the body has been read: up to this much is read and thrown \
-                     away so that the connection can go on; with more to come it is closed, lingering.",
+            help: "maximum of a body that is read to keep alive",
+            detail: "When the answer is there before the body has been read, up to this much of the body is read and \
+                     thrown away so that the connection can go on; with more to come it is closed, lingering.",
             ..Self::ROW
         },
     ];

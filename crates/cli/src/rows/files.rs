@@ -45,10 +45,10 @@ impl<S: Has<Files>> Section<S> for Files {
             example: "/=.",
             repeatable: true,
             help: "serve a folder under a prefix of the path",
-            detail: "`--static /static=static/` answers `/static/site.css` with `static/site.css`, without asking \
-                     the application. The longest prefix that fits counts, and `/app` does not fit `/apple`. Files \
-                     that begin with a dot, sources and devices are never served. A folder that does not exist yet is a \
-                     warning at the start, and is served as soon as it does.",
+            detail: "`--static /static=static/` answers `/static/site.css` with `static/site.css`, without asking the \
+                     application. The longest matching prefix applies, and `/app` does not match `/apple`. Files that \
+                     begin with a dot, sources and devices are never served. A folder that does not exist yet is a \
+                     warning at the start, and is served as soon as it exists.",
             ..Self::ROW
         },
         Row {
@@ -82,7 +82,7 @@ impl<S: Has<Files>> Section<S> for Files {
                 set: |settings, text| beneath(text).map(|path| settings.as_mut().static_404 = Some(path)),
             },
             example: "404.html",
-            help: "page for what does not exist, status 404",
+            help: "page for missing files, with status 404",
             detail: "A file beneath the folder that is served.",
             scope: Scope::Route,
             ..Self::ROW
@@ -96,7 +96,7 @@ impl<S: Has<Files>> Section<S> for Files {
                 },
             },
             example: "index.html",
-            help: "page for what does not exist, status 200",
+            help: "page for missing files, with status 200",
             detail: "For applications of one page that route in the browser. Only for requests that accept HTML and \
                      whose last part has no extension, so that a missing script stays a 404. A file beneath the \
                      folder that is served.",
@@ -139,14 +139,18 @@ impl<S: Has<Files>> Section<S> for Files {
             kind: Kind::Form { shape: "WORD", set: |settings, text| settings.as_mut().may_set.add(text) },
             example: "headers",
             repeatable: true,
-            help: "what folders may say in an .adyton.toml",
-            detail: "For the folder that it stands in, and all beneath it. `allow` are `allow` and `deny`, `auth` all keys that begin so, \
-                     `headers` also `add-headers` and `remove-headers`, `cache-control` itself, `errors` is `error-pages`, `redirect` are \
-                     tables `[[redirects]]`, `cgi` has programs in the folder run, with `cgi = true`, or by programs that `cgi-interpreters` \
-                     names, `scripts` has its Python files be pages, with `scripts = true`, and `index` is `index`, the files that answer for the folder. To be let in, a client has to be let in by the route and by each folder on the way. A \
-                     change counts within a second. What is wrong in such a file, or not among these words, is told in the log, and \
-                     all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
-                     are not followed. In a file, the list of a route counts in place of that of its site; `none` lets folders say nothing.",
+            help: "keys that folders may set in an .adyton.toml",
+            detail: "Such a file applies to its folder and to all folders beneath. The word `allow` stands for the \
+                     keys `allow` and `deny`, `auth` for all keys with that prefix, `headers` also for `add-headers` \
+                     and `remove-headers`, `cache-control` for itself, `errors` for `error-pages`, and `redirect` for \
+                     tables `[[redirects]]`. With `cgi`, a folder may have its programs run, by `cgi = true`, or by \
+                     programs that `cgi-interpreters` names; with `scripts`, its Python files are pages, by `scripts = \
+                     true`; with `index`, it names the files that answer for it. A client has to be let in by the \
+                     route and by each folder on the way. A change applies within a second. A mistake in such a file, \
+                     or a key that these words do not allow, is logged, and everything beneath the folder is answered \
+                     500. Paths are compared in their decoded form, also on the command line; symbolic links are not \
+                     followed. In a file, the list of a route replaces that of its site; with `none`, folders may set \
+                     no key.",
             scope: Scope::Route,
             clear: Some(|settings| settings.as_mut().may_set = MaySet::default()),
             ..Self::ROW
@@ -156,9 +160,10 @@ impl<S: Has<Files>> Section<S> for Files {
             kind: Kind::Form { shape: "WORD", set: |settings, text| settings.as_mut().htaccess.add(text) },
             example: "auth",
             repeatable: true,
-            help: "what folders may say in an .htaccess",
-            detail: "As `may-set`, with the same words, for files as Apache reads them. What keeps somebody out and cannot be carried \
-                     over has all beneath the folder answered 500; what keeps nobody out is told in the log.",
+            help: "keys that folders may set in an .htaccess",
+            detail: "As `may-set`, with the same words, for files as Apache reads them. If a directive that restricts \
+                     access cannot be carried over, everything beneath the folder is answered 500; other directives \
+                     that this server does not support are logged.",
             scope: Scope::Route,
             clear: Some(|settings| settings.as_mut().htaccess = MaySet::default()),
             ..Self::ROW
@@ -173,10 +178,10 @@ impl<S: Has<Files>> Section<S> for Files {
             },
             example: ".settings",
             repeatable: true,
-            help: "names of the files that htaccess is about",
-            detail: "Without it `.htaccess`. In each folder the first one that is there is read, and no other, as with `AccessFileName` \
-                     in Apache. They begin with a dot, so that they are never served. In a file, the list of a route counts in place of that \
-                     of its site.",
+            help: "names of the files that htaccess reads",
+            detail: "The default is `.htaccess`. In each folder the first file that exists is read, and no other, as \
+                     with `AccessFileName` in Apache. The names begin with a dot, so that the files are never served. \
+                     In a file, the list of a route replaces that of its site.",
             scope: Scope::Route,
             clear: Some(|settings| settings.as_mut().htaccess_names = Vec::new()),
             ..Self::ROW
@@ -197,7 +202,7 @@ impl<S: Has<Files>> Section<S> for Files {
             default: "8k",
             example: "64k",
             help: "largest file whose content is kept in memory",
-            detail: "Above this the kernel sends the file from its own cache, which costs less than a copy of ours.",
+            detail: "The kernel sends larger files from its own cache, which costs less than a copy of ours.",
             ..Self::ROW
         },
     ];

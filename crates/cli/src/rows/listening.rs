@@ -40,11 +40,13 @@ impl<S: Has<Listening>> Section<S> for Listening {
             example: "unix:/run/adyton/site.sock",
             repeatable: true,
             help: "HOST:PORT, unix:PATH, unix:@NAME or fd://N",
-            detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
-                     shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the network \
-                     namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
+            detail: "`:PORT` is that port at every IPv4 address; port 0 lets the kernel pick one, which the banner \
+                     shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the \
+                     network namespace may connect, and it is free again when the server is gone. `fd://N` is a \
+                     listening socket that the server inherits from the program that started it. Sockets that a \
                      service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
-                     unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
+                     unless one is an `fd://N`. The default is not reachable from other machines. Not together with \
+                     `--host` or `--port`.",
             held: Some(|one, other| one.as_ref().bind == other.as_ref().bind),
             ..Self::ROW
         },
@@ -57,8 +59,9 @@ impl<S: Has<Listening>> Section<S> for Listening {
             default: "127.0.0.1",
             example: "::1",
             help: "name or address to listen at",
-            detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address \
-                     of both kinds; of IPv6 alone where another `--bind` has the same port of an IPv4 address.",
+            detail: "Gives one address, with `--port`. `0.0.0.0` stands for every IPv4 address, and `::` for every \
+                     address of both kinds, or of IPv6 alone if another `--bind` has the same port at an IPv4 \
+                     address.",
             ..Self::ROW
         },
         Row {
@@ -72,9 +75,9 @@ impl<S: Has<Listening>> Section<S> for Listening {
             example: "8080",
             ambient: Some("PORT"),
             help: "port to listen at; $PORT is honoured",
-            detail: "Platforms that run containers say in `PORT` where they expect an answer, and they ask from \
-                     outside: a port that comes from there is opened at `0.0.0.0` unless a host is given. It is \
-                     not looked at when a port or an address to bind is given in any other way.",
+            detail: "Platforms that run containers set `PORT` to the port where they expect an answer, and they \
+                     connect from outside: such a port is opened at `0.0.0.0` unless a host is given. `$PORT` is \
+                     ignored if a port or an address to bind is given in any other way.",
             ..Self::ROW
         },
         Row {
@@ -87,11 +90,11 @@ impl<S: Has<Listening>> Section<S> for Listening {
             },
             example: "660",
             help: "who may connect to unix sockets: chmod(1)",
-            detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
-                     who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
-                     of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
-                     and `--control`, nor for sockets that the server has not opened itself. With `unix:@NAME`, which has no \
-                     rights, it is refused.",
+            detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only \
+                     the user who starts the server can connect. 660 lets the socket's group in, too, which with \
+                     `--user` is the group of the workers. The mode applies to each `unix:PATH` of `--bind`, before a \
+                     client can connect; not for `--admin` and `--control`, nor for sockets that the server has not \
+                     opened itself. With `unix:@NAME`, which has no rights, it is refused.",
             held: Some(|one, other| one.as_ref().socket_mode == other.as_ref().socket_mode),
             ..Self::ROW
         },
@@ -107,7 +110,7 @@ impl<S: Has<Listening>> Section<S> for Listening {
             default: "4096",
             example: "1024",
             help: "connections that the kernel keeps waiting",
-            detail: "What listen(2) is given. The kernel cuts it to `net.core.somaxconn`, which is 4096 since Linux \
+            detail: "The argument of listen(2). The kernel caps it at `net.core.somaxconn`, which is 4096 since Linux \
                      5.4; a burst beyond it makes clients wait a second for their next try.",
             held: Some(|one, other| one.as_ref().backlog == other.as_ref().backlog),
             ..Self::ROW
@@ -122,11 +125,12 @@ impl<S: Has<Listening>> Section<S> for Listening {
             },
             example: "10.0.0.0/8",
             repeatable: true,
-            help: "addresses of proxies whose word counts",
-            detail: "What they say in `trusted-fields` takes the place of what is known of their connection: the client's address in \
-                     logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in `HTTP_HOST`. The \
-                     client is the last address in `X-Forwarded-For` that is not one of these; what stands before it is dropped. From \
-                     others the same fields never reach the application. `unix` are clients of unix sockets.",
+            help: "addresses of proxies that are believed",
+            detail: "The values of their `trusted-fields` replace what their connection shows: the client's address in \
+                     logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in \
+                     `HTTP_HOST`. The client is the last address in `X-Forwarded-For` that is not one of these; the \
+                     addresses before it are dropped. From other clients the same fields never reach the application. \
+                     `unix` are clients of unix sockets.",
             ..Self::ROW
         },
         Row {
@@ -139,13 +143,15 @@ impl<S: Has<Listening>> Section<S> for Listening {
             },
             example: "X-Real-IP",
             repeatable: true,
-            help: "fields that are believed of trusted-proxies",
-            detail: "Name what your proxy sets on every request, and nothing else: other fields it hands on as its clients send them. \
-                     Without any, these are `X-Forwarded-For` and `X-Forwarded-Proto`. There are `Forwarded` (RFC 7239); for the \
-                     address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, \
-                     `X-Scheme`, `X-Forwarded-HTTPS`, `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
-                     `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. Of those that say the same \
-                     the first that is named here counts, and the application does not see the others.",
+            help: "fields of trusted-proxies that are believed",
+            detail: "Name the fields that your proxy sets on every request, and no others: it passes other fields on \
+                     as its clients send them. The default is `X-Forwarded-For` and `X-Forwarded-Proto`. Possible \
+                     fields are `Forwarded` (RFC 7239); for the address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; \
+                     for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, `X-Scheme`, `X-Forwarded-HTTPS`, \
+                     `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
+                     `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. If several \
+                     fields say the same thing, the one named first here applies, and the application does not see the \
+                     others.",
             ..Self::ROW
         },
         Row {
@@ -153,9 +159,10 @@ impl<S: Has<Listening>> Section<S> for Listening {
             kind: Kind::Switch { set: |settings, on| settings.as_mut().proxy_protocol = on },
             default: "off",
             example: "on",
-            help: "trusted-proxies begin with a PROXY header",
-            detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. One that begins with \
-                     anything else is refused. Connections of others begin with a request, as ever.",
+            help: "trusted-proxies send a PROXY header first",
+            detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. A \
+                     connection of a trusted proxy that begins with anything else is refused. Connections of other \
+                     clients begin with a request, as always.",
             ..Self::ROW
         },
     ];

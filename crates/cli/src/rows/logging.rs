@@ -59,9 +59,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "combined",
             example: r#"%h %t "%r" %>s %b %D"#,
             help: "common, combined, json, or atoms like %h",
-            detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
-                     Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` \
-                     `%{group}P` `%v` `%L` `%{Name}i` and `%%`; another one is refused.",
+            detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms \
+                     are some of Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` \
+                     `%b` `%B` `%D` `%T` `%P` `%{group}P` `%v` `%L` `%{Name}i` and `%%`; other atoms are refused.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -82,9 +82,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "-",
             example: "error.log",
             help: "where messages go; - is standard error",
-            detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
-                     and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
-                     SIGUSR1 to the server opens it again.",
+            detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's \
+                     tracebacks and what it prints. A file takes the place of standard error, so that it also has what \
+                     a crash prints; SIGUSR1 to the server opens it again.",
             held: Some(|one, other| one.as_ref().error_log == other.as_ref().error_log),
             ..Self::ROW
         },
@@ -98,10 +98,11 @@ impl<S: Has<Logging>> Section<S> for Logging {
             },
             default: "1m",
             example: "8m",
-            help: "what may wait until a log takes it",
-            detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
-                     waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
-                     told when the log takes lines again. 1 MiB is some 6,000 lines.",
+            help: "memory of lines that wait for a log",
+            detail: "For each process and log: lines are kept there while a disk hangs or the reader of a pipe stands \
+                     still. No request waits for a log; lines that come when this memory is full are lost, which is \
+                     counted (`adyton_log_lines_lost_total`) and reported when the log takes lines again. 1 MiB is \
+                     some 6,000 lines.",
             held: Some(|one, other| one.as_ref().log_queue_bytes_max == other.as_ref().log_queue_bytes_max),
             ..Self::ROW
         },
@@ -155,9 +156,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "",
             example: "X-Request-ID",
             help: "the field that carries a request's id",
-            detail: "What a client or a proxy sends there is what the request is called in all logs (up to 128 letters, digits and \
-                     `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds it in the environ in \
-                     any case, or as `request.id`, and the client in its answer.",
+            detail: "The value that a client or a proxy sends there is the request's id in all logs (up to 128 \
+                     letters, digits and `-_.~+/=:@`); a request without it gets an id of 16 digits. The application \
+                     finds it in the environ in any case, or as `request.id`, and the client in its answer.",
             ..Self::ROW
         },
         Row {
@@ -172,9 +173,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "info",
             example: "warning",
             help: "the least serious message that is logged",
-            detail: "It counts for what arrives from the application's `logging`, too, and not for what it prints. What its loggers \
-                     leave out never arrives: as long as it sets no level, Python leaves out what is below `warning`. \
-                     `adyton log-level` changes it while the server runs.",
+            detail: "It applies to entries of the application's `logging`, too, but not to its prints. Entries that \
+                     the application's loggers leave out never arrive: unless it sets a level, Python leaves out \
+                     entries below `warning`. `adyton log-level` changes it while the server runs.",
             ..Self::ROW
         },
     ];

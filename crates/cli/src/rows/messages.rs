@@ -67,7 +67,7 @@ impl<S: Has<Messages>> Section<S> for Messages {
             },
             default: "100",
             example: "200",
-            help: "most header fields; more are a 431",
+            help: "maximum number of header fields; then 431",
             detail: "Apache has 100 too; browsers send some 20.",
             ..Self::ROW
         },
@@ -88,9 +88,10 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "96m",
             example: "1g",
             help: "memory for all request bodies together",
-            detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
-                     costs up to four times as much CPU time. One of more than 256 KiB waits first, as long as others make room. The \
-                     first 16 KiB of each body are not counted. What an application has read of a body is free for others at once.",
+            detail: "In each process. A body that finds no room there goes to a file without a name, which is gone \
+                     with the request; that costs up to four times as much CPU time. One of more than 256 KiB waits \
+                     first, as long as others make room. The first 16 KiB of each body are not counted. The part of a \
+                     body that an application has read is free for others at once.",
             ..Self::ROW
         },
         Row {
@@ -125,9 +126,10 @@ impl<S: Has<Messages>> Section<S> for Messages {
             repeatable: true,
             scope: Scope::Site,
             help: "page of your own for a status",
-            detail: "For what the server itself answers: no route, no password, a limit, an application that has failed. What an \
-                     application answers stays as it is, unless `intercept-errors` is on, and `static-404` is for files that do not \
-                     exist. The media type follows from the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
+            detail: "For answers of the server itself: no route, no password, a limit, an application that has failed. \
+                     Answers of an application stay as they are, unless `intercept-errors` is on, and `static-404` is \
+                     for files that do not exist. The media type follows from the file's name. The file is read when \
+                     the server starts, and at a reload; it has at most 1 MiB.",
             ..Self::ROW
         },
         Row {

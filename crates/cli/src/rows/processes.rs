@@ -64,10 +64,11 @@ impl<S: Has<Processes>> Section<S> for Processes {
             example: "4",
             ambient: Some("WEB_CONCURRENCY"),
             help: "worker processes; 0: no supervisor",
-            detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner says \
-                     how many, and why. A supervisor, which runs no application code, keeps the sockets and replaces \
-                     workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` counts when nothing \
-                     of ours is given. On a free-threaded interpreter `auto` is 1: one process uses all CPUs.",
+            detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner \
+                     says how many, and why. A supervisor, which runs no application code, keeps the sockets and \
+                     replaces workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` applies if \
+                     this setting is given in no other way. On a free-threaded interpreter `auto` is 1: one process \
+                     uses all CPUs.",
             held: Some(|one, other| one.as_ref().processes == other.as_ref().processes),
             ..Self::ROW
         },
@@ -76,9 +77,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             kind: number(1024, |settings, number| settings.as_mut().min_processes = number),
             default: "0",
             example: "1",
-            help: "workers at least, when little is asked; 0: all",
-            detail: "One less when for a minute one less would have been enough: by its CPU time, and by its threads. With 0 \
-                     there are never fewer than `--processes` says.",
+            help: "minimum number of workers at low load; 0: all",
+            detail: "A worker ends when for a minute one worker less would have been enough: by its CPU time, and by \
+                     its threads. With 0 there are never fewer than `--processes` says.",
             held: Some(|one, other| one.as_ref().min_processes == other.as_ref().min_processes),
             ..Self::ROW
         },
@@ -87,9 +88,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             kind: number(1024, |settings, number| settings.as_mut().max_processes = number),
             default: "0",
             example: "8",
-            help: "workers at most, when requests wait; 0: all",
-            detail: "One more when requests have waited for a thread for three seconds. With 0 there are never more than \
-                     `--processes` says.",
+            help: "maximum number of workers under load; 0: all",
+            detail: "A worker is added when requests have waited for a thread for three seconds. With 0 there are \
+                     never more than `--processes` says.",
             held: Some(|one, other| one.as_ref().max_processes == other.as_ref().max_processes),
             ..Self::ROW
         },
@@ -98,7 +99,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             kind: Kind::Switch { set: |settings, on| settings.as_mut().preload = on },
             default: "off",
             example: "on",
-            help: "import once, fork workers from that",
+            help: "import once, and fork workers from there",
             detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
                      threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
             held: Some(|one, other| one.as_ref().preload == other.as_ref().preload),
@@ -110,8 +111,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "off",
             example: "on",
             help: "in development: reload when a file changes",
-            detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
-                     development only: it is refused where other machines could connect.",
+            detail: "The server watches the files that the application was imported from, and the files beside them, \
+                     and reloads the pages in browsers, too. For development only: it is refused where other machines \
+                     could connect.",
             held: Some(|one, other| one.as_ref().reload == other.as_ref().reload),
             ..Self::ROW
         },
@@ -122,8 +124,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
                 set: |settings, path| settings.as_mut().touch_reload = Some(path),
             },
             example: "reload.txt",
-            help: "file whose change is a reload",
-            detail: "Looked at once a second; it need not be there. For deployments that end with `touch FILE`.",
+            help: "file whose change starts a reload",
+            detail: "The file is checked once a second; it need not exist. For deployments that end with `touch FILE`.",
             held: Some(|one, other| one.as_ref().touch_reload == other.as_ref().touch_reload),
             ..Self::ROW
         },
@@ -135,7 +137,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             default: "all",
             example: "one",
-            help: "workers that reload at the same time",
+            help: "how many workers reload at the same time",
             detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
                      others together, which is quicker and for a moment takes twice the memory; `one` does not.",
             held: Some(|one, other| one.as_ref().reload_pace == other.as_ref().reload_pace),
@@ -147,9 +149,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0",
             example: "10000",
             help: "requests until a worker is replaced; 0: any",
-            detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
-                     end together. It is looked at once a second, and the old worker serves on until its successor does, so \
-                     it answers what comes in that time as well.",
+            detail: "For applications that leak memory. Each worker serves up to a tenth more, at random, so that \
+                     workers do not end together. The number is checked once a second, and the old worker serves until \
+                     its successor does, so it may answer more requests than that.",
             held: Some(|one, other| one.as_ref().max_requests == other.as_ref().max_requests),
             ..Self::ROW
         },
@@ -159,7 +161,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0s",
             example: "12h",
             help: "time until a worker is replaced; 0: any",
-            detail: "Up to a tenth more, at random.",
+            detail: "Each worker lives up to a tenth longer, at random.",
             held: Some(|one, other| one.as_ref().max_lifetime_ms == other.as_ref().max_lifetime_ms),
             ..Self::ROW
         },
@@ -168,9 +170,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             kind: bytes(|settings, bytes| settings.as_mut().max_rss_bytes = bytes),
             default: "0",
             example: "512m",
-            help: "memory of a worker that is replaced; 0: any",
-            detail: "Resident memory, looked at once a second. The worker finishes what it does; `--memory-limit` is for \
-                     what must not wait.",
+            help: "memory at which a worker is replaced; 0: any",
+            detail: "Resident memory, checked once a second. The worker finishes its requests; `--memory-limit` takes \
+                     effect at once.",
             held: Some(|one, other| one.as_ref().max_rss_bytes == other.as_ref().max_rss_bytes),
             ..Self::ROW
         },
@@ -180,9 +182,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0",
             example: "1g",
             help: "data that a worker may allocate; 0: any",
-            detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application. The stacks of threads \
-                     count in full, 8 MiB for each mostly (`ulimit -s`): a limit that leaves no room for all `--threads` is \
-                     refused at the start.",
+            detail: "`RLIMIT_DATA` of setrlimit(2): an allocation beyond it raises `MemoryError` in the application. \
+                     The stacks of threads count in full, usually 8 MiB each (`ulimit -s`): a limit that leaves no \
+                     room for all `--threads` is refused at the start.",
             ..Self::ROW
         },
         Row {
@@ -191,7 +193,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0s",
             example: "1h",
             help: "CPU time until a worker is replaced; 0: any",
-            detail: "Looked at once a second.",
+            detail: "The time is checked once a second.",
             held: Some(|one, other| one.as_ref().cpu_limit_ms == other.as_ref().cpu_limit_ms),
             ..Self::ROW
         },
@@ -254,8 +256,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.as_mut().startup_timeout_ms = ms),
             default: "60s",
             example: "5m",
-            help: "until a new worker serves; 0: any",
-            detail: "A worker that takes longer is made to log where it is, and ended.",
+            help: "longest start of a worker; 0: any",
+            detail: "A worker that takes longer logs its stacks, and is ended.",
             held: Some(|one, other| one.as_ref().startup_timeout_ms == other.as_ref().startup_timeout_ms),
             ..Self::ROW
         },
@@ -265,11 +267,11 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "30s",
             example: "10s",
             help: "longest silence of a worker; 0: any",
-            detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
-                     a thread waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
-                     as silent, and not counted as ready. After all of this it is replaced, \
-                     told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
-                     0 to stop a worker with a debugger.",
+            detail: "A worker gives thirty signs of life in this time, as long as its event loop runs and, if a thread \
+                     waits for the interpreter, the interpreter is not blocked. A worker that has missed three \
+                     (stopped, without CPU, hanging) is logged, shown as silent, and not counted as ready. After the \
+                     whole time it is replaced and told to finish. If it does not finish within `--graceful-timeout`, \
+                     it is ended, with its stacks in the log. Set it to 0 to stop a worker with a debugger.",
             held: Some(|one, other| one.as_ref().heartbeat_timeout_ms == other.as_ref().heartbeat_timeout_ms),
             ..Self::ROW
         },
@@ -279,8 +281,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0s",
             example: "5s",
             help: "from SIGTERM to the end of accepting",
-            detail: "`/readyz` fails at once, and everything is served until this has passed: the time that a load balancer \
-                     needs to take notice.",
+            detail: "`/readyz` fails at once, and everything is served until this time has passed, which a load \
+                     balancer needs to take notice.",
             held: Some(|one, other| one.as_ref().drain_delay_ms == other.as_ref().drain_delay_ms),
             ..Self::ROW
         },
@@ -318,9 +320,10 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             default: "off",
             example: "127.0.0.1:9090",
-            help: "where /livez, /readyz and /metrics are",
-            detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
-                     address that other machines can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
+            help: "address of /livez, /readyz and /metrics",
+            detail: "An address as for `--bind`, with a status page at `/`. Nothing can be changed there. At an \
+                     address that other machines can reach, only `/livez` and `/readyz` are answered without \
+                     `--admin-token`. A unix socket has the rights that the umask leaves.",
             held: Some(|one, other| one.as_ref().admin == other.as_ref().admin),
             ..Self::ROW
         },
@@ -331,10 +334,10 @@ impl<S: Has<Processes>> Section<S> for Processes {
                 set: |settings, text| token(text).map(|token| settings.as_mut().admin_token = Some(token)),
             },
             example: "d41f9c02a7be5530",
-            help: "what monitors show at --admin",
-            detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
-                     digits and signs, such as `openssl rand -hex 16` makes. On the command line other users of this machine see it: \
-                     give it as a variable.",
+            help: "token that clients of --admin must send",
+            detail: "Every request there but `/livez` and `/readyz` needs it: `Authorization: Bearer TOKEN`. At least \
+                     16 letters, digits and signs, such as `openssl rand -hex 16` makes. Give it as a variable: other \
+                     users of this machine can see the command line.",
             held: Some(|one, other| one.as_ref().admin_token == other.as_ref().admin_token),
             ..Self::ROW
         },
@@ -348,9 +351,10 @@ impl<S: Has<Processes>> Section<S> for Processes {
                 },
             },
             example: "monitor.example",
-            help: "further names under which --admin may be asked",
-            detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in `Host`, so that no page \
-                     that a browser on this machine shows can ask by a name of its own (DNS rebinding). Probes are answered by any.",
+            help: "further host names of --admin",
+            detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in \
+                     `Host`, so that no page in a browser on this machine can reach it under a name of its own (DNS \
+                     rebinding). `/livez` and `/readyz` are answered under any host name.",
             held: Some(|one, other| one.as_ref().admin_hosts == other.as_ref().admin_hosts),
             ..Self::ROW
         },

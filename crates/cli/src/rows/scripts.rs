@@ -37,8 +37,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "60s",
             example: "5m",
             help: "longest silence of a CGI script; 0: any",
-            detail: "A script that has printed nothing for so long is ended with all processes of its group: its client gets 504, or an \
-                     answer that is cut. To wait for a client that reads slowly does not count. Apache waits as long.",
+            detail: "A script that has printed nothing for so long is ended with all processes of its group: its \
+                     client gets 504, or an answer that is cut. Waiting for a client that reads slowly does not count. \
+                     Apache waits as long.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -68,8 +69,8 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "0",
             example: "256m",
             help: "memory of each process of a CGI script; 0: any",
-            detail: "`RLIMIT_AS` of setrlimit(2), which counts addresses, and with them what is mapped and not used: leave room above what a \
-                     script really needs.",
+            detail: "`RLIMIT_AS` of setrlimit(2), which counts address space, also memory that is mapped and not used: \
+                     set it above what a script needs.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -84,8 +85,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "0",
             example: "200",
             help: "processes of the user of CGI scripts; 0: any",
-            detail: "`RLIMIT_NPROC` of setrlimit(2): a script starts no further process or thread while its user has so many, whoever started them, \
-                     the server's own threads among them. The kernel does not count for root.",
+            detail: "`RLIMIT_NPROC` of setrlimit(2): a script starts no further process or thread while its user has \
+                     so many, whoever started them; the server's own threads count, too. The kernel does not count for \
+                     root.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -114,8 +116,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             example: "/usr/bin/perl",
             repeatable: true,
             help: "program that may run CGI scripts of folders",
-            detail: "For folders with `may-set = [\"cgi\"]`: `cgi = { \"*.pl\" = \"/usr/bin/perl\" }` in an `.adyton.toml` counts only if the \
-                     program is named here. Without it, a folder has programs run that are executable, and no others.",
+            detail: "For folders with `may-set = [\"cgi\"]`: `cgi = { \"*.pl\" = \"/usr/bin/perl\" }` in an \
+                     `.adyton.toml` counts only if the program is named here. Without it, folders can have executable \
+                     programs run, and no others.",
             scope: Scope::Route,
             ..Self::ROW
         },

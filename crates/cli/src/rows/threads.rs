@@ -36,7 +36,7 @@ impl<S: Has<Threads>> Section<S> for Threads {
             },
             default: "16",
             example: "64",
-            help: "most threads inside the application",
+            help: "maximum number of threads in the application",
             detail: "A request runs on the thread that has read it; one that takes long gives the event loop to another \
                      thread, up to this many at once. More threads help where requests wait (for a database, another \
                      server), not where they compute. A thread that waits for its client does not count. 1 is for \
@@ -54,10 +54,10 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "auto",
             example: "never",
             help: "when another thread takes the event loop over",
-            detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
-                     of their own straight away. `always`: before it begins, which costs every request two thread \
-                     switches. `never`: a slow request holds up all others, as in servers without threads. The last two \
-                     are there for tests and comparisons.",
+            detail: "`auto`: when a request takes longer than a few milliseconds; endpoints that are mostly slow are \
+                     run by threads of their own straight away. `always`: before a request begins, which costs every \
+                     request two thread switches. `never`: a slow request holds up all others, as in servers without \
+                     threads. The last two are there for tests and comparisons.",
             ..Self::ROW
         },
         Row {
@@ -71,7 +71,7 @@ impl<S: Has<Threads>> Section<S> for Threads {
             },
             default: "10",
             example: "5",
-            help: "priority that threads lose that have computed",
+            help: "nice(2) steps for threads that ran slow code",
             detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
                      below the thread of the event loop from then on, so that static files and quick pages go on when \
                      the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
@@ -89,9 +89,9 @@ impl<S: Has<Threads>> Section<S> for Threads {
             },
             default: "1000",
             example: "200",
-            help: "most requests that wait for a thread; then 503",
-            detail: "Further ones are answered 503 at once, with a `Retry-After` of one to three seconds. Each place costs \
-                     the memory of a request.",
+            help: "maximum number of waiting requests; then 503",
+            detail: "This many requests may wait for a thread. Further ones are answered 503 at once, with a \
+                     `Retry-After` of one to three seconds. Each place costs the memory of a request.",
             ..Self::ROW
         },
         Row {
@@ -105,10 +105,11 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "30s",
             example: "2s",
             help: "longest wait for a thread; then 503",
-            detail: "As long as a client has patience: less than the timeout of the proxy in front. When even the shortest wait of a tenth of a second is above half \
-                     of this, there is more work than can be done: then the newest request is served first, and those \
-                     older than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
-                     `X-Request-Start` field of a proxy at a private address says when the wait began.",
+            detail: "Set it to the patience of your clients, and below the timeout of the proxy in front. When every \
+                     request of the last 100 ms has waited longer than half of this, there is more work than can be \
+                     done: then the newest request is served first, and requests that have waited longer than that \
+                     half are answered 503, until the queue is empty (CoDel, RFC 8289). An `X-Request-Start` field of \
+                     a proxy at a private address says when the wait began.",
             ..Self::ROW
         },
         Row {
@@ -122,12 +123,12 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "60s",
             example: "10s",
             help: "longest silence of a request; then 504; 0: any",
-            detail: "For an application that does not go on: to the first byte of an answer's body, and then from each to the \
-                     next, so that a stream may last as long as it says something. \
-                     Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
-                     nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
-                     for its client. Code that waits outside Python notices when it comes back; that it has not \
-                     is logged a second later, and its client is answered.",
+            detail: "The time to the first byte of an answer's body, and then from each byte to the next, so that a \
+                     stream may last as long as it sends something. Raises `adyton.RequestTimeout` inside the request \
+                     and logs where it was. A client that has got nothing yet gets a 504, an answer that has begun is \
+                     cut. Time in the queue does not count, nor does the time in which the application waits for its \
+                     client. Code that waits outside Python is interrupted only when it returns to Python. If it has \
+                     not returned after a second, that is logged, and the client gets its 504.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -142,9 +143,9 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "0",
             example: "15m",
             help: "longest run of a request in all; 0: any",
-            detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
-                     application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
-                     not count.",
+            detail: "Like `--request-timeout`, but for the whole run of a request, from its start to its end, whatever \
+                     the application sends meanwhile: event streams and long downloads end with it. Waiting for the \
+                     client does not count.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -170,10 +171,11 @@ impl<S: Has<Threads>> Section<S> for Threads {
             },
             default: "256",
             example: "64",
-            help: "most threads that wait for such bodies",
-            detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of `--threads`. What \
-                     comes above that is read before the application is called, as without `--stream-body`. A thread waits \
-                     for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
+            help: "maximum number of threads that stream bodies",
+            detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of \
+                     `--threads`. Further bodies are read before the application is called, as without \
+                     `--stream-body`. A thread waits for `--body-idle-timeout` at most, and `--body-rate-min` applies: \
+                     then the request is answered 408.",
             ..Self::ROW
         },
         Row {
@@ -186,11 +188,11 @@ impl<S: Has<Threads>> Section<S> for Threads {
             },
             default: "256m",
             example: "64m",
-            help: "most memory of answers that wait",
-            detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all answers that wait hold \
-                     this much together, in one process, streamed ones wait at 64 KiB, and of others the rest is put into \
-                     files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects that the application keeps \
-                     anyway do not count.",
+            help: "maximum memory of unsent answers",
+            detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all unsent answers \
+                     hold this much together, in one process, streamed ones wait at 64 KiB, and the rest of other \
+                     answers is put into files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects \
+                     that the application keeps anyway do not count.",
             ..Self::ROW
         },
     ];

@@ -36,7 +36,7 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(1, |settings, ms| settings.as_mut().first_byte_timeout_ms = ms),
             default: "10s",
             example: "5s",
-            help: "from accepting to the first byte",
+            help: "longest wait for the first byte of a client",
             detail: "Browsers open connections in advance; one that stays silent is closed without an answer.",
             ..Self::ROW
         },
@@ -45,9 +45,9 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(1, |settings, ms| settings.as_mut().header_timeout_ms = ms),
             default: "30s",
             example: "10s",
-            help: "for a whole request head; then 408",
-            detail: "In all, not between reads: a client that sends a byte a second cannot hold a connection for \
-                     hours.",
+            help: "longest time of a request head; then 408",
+            detail: "The whole head, not the time between reads: a client that sends a byte a second cannot hold a \
+                     connection for hours.",
             ..Self::ROW
         },
         Row {
@@ -55,8 +55,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(1, |settings, ms| settings.as_mut().body_idle_timeout_ms = ms),
             default: "30s",
             example: "1m",
-            help: "between two parts of a body; then 408",
-            detail: "Starts again with every byte that arrives.",
+            help: "longest pause in a request body; then 408",
+            detail: "The time starts again with every byte that arrives.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -66,8 +66,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             default: "500",
             example: "2k",
             help: "slowest upload, bytes per second; 0: any",
-            detail: "On average since the body began, looked at after `--body-rate-grace`: what trickles more \
-                     slowly is answered 408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
+            detail: "On average since the body began, checked after `--body-rate-grace`: a slower body is answered \
+                     408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -86,8 +86,9 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(1, |settings, ms| settings.as_mut().write_idle_timeout_ms = ms),
             default: "60s",
             example: "30s",
-            help: "for a client that takes none of an answer",
-            detail: "Starts again with every byte that the client's side takes; then the connection is cut.",
+            help: "longest pause of a client that takes an answer",
+            detail: "The time starts again with every byte that the client's side takes. When it is over, the \
+                     connection is cut.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -97,7 +98,7 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             default: "500",
             example: "0",
             help: "slowest download, bytes per second; 0: any",
-            detail: "On average since the client began to be slow, looked at after `--write-rate-grace`; then the \
+            detail: "On average since the client began to be slow, checked after `--write-rate-grace`; a slower \
                      connection is cut.",
             scope: Scope::Site,
             ..Self::ROW
@@ -117,10 +118,10 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(1, |settings, ms| settings.as_mut().keep_alive_timeout_ms = ms),
             default: "60s",
             example: "15s",
-            help: "for the next request on a connection",
-            detail: "An idle connection costs some hundred bytes and a descriptor. It must be longer than that of \
-                     a proxy in front, or the proxy sends a request into a connection that is being closed. When \
-                     descriptors run short, idle connections are closed earlier.",
+            help: "longest wait for a connection's next request",
+            detail: "An idle connection costs some hundred bytes and a descriptor. The timeout must be longer than \
+                     that of a proxy in front, or the proxy sends a request into a connection that is being closed. \
+                     When descriptors run short, idle connections are closed earlier.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -139,9 +140,9 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(0, |settings, ms| settings.as_mut().graceful_timeout_ms = ms),
             default: "30s",
             example: "2m",
-            help: "for running requests when told to stop",
-            detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; what is left \
-                     after this is cut. A second signal does not wait.",
+            help: "longest wait for running requests at a stop",
+            detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; requests that are \
+                     left after this time are cut. A second signal does not wait.",
             held: Some(|one, other| one.as_ref().graceful_timeout_ms == other.as_ref().graceful_timeout_ms),
             ..Self::ROW
         },

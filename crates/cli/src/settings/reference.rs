@@ -16,7 +16,7 @@ const INTRODUCTION: &str = "\
 
 Every setting has one name in three spellings: `--keep-alive-timeout` on the command line,
 `ADYTON_KEEP_ALIVE_TIMEOUT` in the environment, and `keep_alive_timeout` as a keyword of `adyton.serve()`.
-A flag or a keyword counts before the variable, and the variable before the default.
+A flag or a keyword takes precedence over the variable, and the variable over the default.
 An empty variable counts as absent. A variable that begins with `ADYTON_` and is no setting is an error,
 except for those that Kubernetes sets for a service of that name.
 
@@ -66,14 +66,14 @@ const SITES_INTRODUCTION: &str = "\
 
 <!-- Made by `adyton reference sites` from the rows in crates/cli/src: change those, not this page. -->
 
-`adyton serve site.toml` serves what a file says; [Several sites on one machine](../sites.md) tells how one is written.
+`adyton serve site.toml` serves the sites of a file; [Several sites on one machine](../sites.md) describes how to write one.
 It has a table `[server]`, tables `[groups.NAME]`, tables `[[sites]]`, and in each of these tables `[[sites.routes]]`. Lists are written
 `[\"a\", \"b\"]`, and `NAME=VALUE` may be written as a table: `{ NAME = \"VALUE\" }`. An unknown key is a mistake.
 `adyton schema` prints a JSON Schema of it, for editors.
 
 ## [server]
 
-All [settings](settings.md) but `static`. A flag or a variable counts before the file.
+All [settings](settings.md) but `static`. A flag or a variable takes precedence over the file.
 ";
 
 /// Returns the whole of `docs/reference/sites.md`.
@@ -103,9 +103,9 @@ fn write_folders(page: &mut String) {
 const FOLDERS_INTRODUCTION: &str = "
 ## Folders
 
-An `.adyton.toml` in a folder has the keys whose word is in `may-set` of the route; they count for the folder and all beneath it.
-[Let a folder say how it is served](../folders.md) tells how. Those that are [settings](settings.md) are written as in a route, `redirects` are
-tables `[[redirects]]`, and the others are told below. The JSON Schema of such a file is `#/$defs/folder` in that of the file of sites.
+An `.adyton.toml` in a folder has the keys whose word is in `may-set` of the route; they apply to the folder and all beneath it.
+[Let a folder say how it is served](../folders.md) describes how. Keys that are [settings](settings.md) are written as in a route, `redirects` are
+tables `[[redirects]]`, and the other keys are described below. The JSON Schema of such a file is `#/$defs/folder` in that of the file of sites.
 
 | word in `may-set` | keys |
 | --- | --- |
@@ -123,7 +123,7 @@ fn write_settings(page: &mut String, has: impl Fn(&SettingRow) -> bool, table: &
         ROWS.iter().filter(|row| has(row)).map(|row| format!("`{}`", row.name)).collect();
     let _ = write!(
         page,
-        "\n## Settings of a {table}\n\nThese [settings](settings.md) may stand in a {table}, too, and count for it alone: {}.\n",
+        "\n## Settings of a {table}\n\nThese [settings](settings.md) may stand in a {table}, too, and apply to it alone: {}.\n",
         names.join(", ")
     );
 }

@@ -65,7 +65,8 @@ pub(crate) static REDIRECT_ROWS: &[Row<RedirectDraft>] = &[
         },
         example: "old.html",
         help: "paths beneath the folder that are sent elsewhere",
-        detail: "`old.html` is that path alone, `old/` all beneath it, too, and `*.php` all that end so.",
+        detail: "`old.html` stands for that path alone, `old/` for all beneath it, too, and `*.php` for all paths with \
+                 that suffix.",
         ..REDIRECT
     },
     Row {
@@ -76,7 +77,7 @@ pub(crate) static REDIRECT_ROWS: &[Row<RedirectDraft>] = &[
         },
         example: "/new.html",
         help: "where clients are sent",
-        detail: "As in a route; `{rest}` is what of the path stands behind `path`.",
+        detail: "As in a route; `{rest}` is the part of the path behind `path`.",
         ..REDIRECT
     },
     Row {
@@ -182,7 +183,7 @@ fn unsaid() -> Settings {
     settings
 }
 
-/// Returns what is given, and notes a mistake for each setting that is not allowed.
+/// Returns the given settings, and notes a mistake for each setting that is not allowed.
 fn allowed(given: Vec<Said>, may: MaySet, mistakes: &mut Vec<String>) -> Vec<Said> {
     let names = given.iter().map(|said| ROWS[said.row].name);
     mistakes.extend(names.filter(|name| !may.has(name)).map(not_allowed));

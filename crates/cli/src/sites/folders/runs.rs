@@ -28,9 +28,10 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         example: "on",
         repeatable: true,
         help: "whether programs in the folder are run",
-        detail: "With `true` all files but pages, pictures and the like, if they are executable; with programs for ends of names, as \
-                 `{ \"*.pl\" = \"/usr/bin/perl\" }`, those that end so, by these. The site names the programs in `cgi-interpreters`. \
-                 It counts for all folders inside, too, until one says `false`.",
+        detail: "With `true` all files but pages, pictures and the like, if they are executable; with a table of \
+                 suffixes and interpreters, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, files with these suffixes are run \
+                 by these programs. The site names the programs in `cgi-interpreters`. The key applies to all folders \
+                 inside, too, until one has `false`.",
         ..RUNS
     },
     Row {
@@ -38,8 +39,8 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         kind: Kind::Switch { set: |runs, on| runs.scripts = Some(on) },
         example: "on",
         help: "whether Python files in the folder are pages",
-        detail: "As those of a route with `scripts`: files whose names end in `.py` or `.wsgi` answer, and `index.py` for its folder. \
-                 It counts for all folders inside, too, until one says `false`.",
+        detail: "Like those of a route with `scripts`: files whose names end in `.py` or `.wsgi` answer, and \
+                 `index.py` for its folder. The key applies to all folders inside, too, until one has `false`.",
         ..RUNS
     },
     Row {
@@ -49,9 +50,9 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         repeatable: true,
         group: "Folders: files that answer for them",
         help: "files that answer for the folder",
-        detail: "The first one that is there does, as if it had been asked for by its own path. Nothing else does then, neither \
-                 `index.html` nor `index.py`, unless it is named; `none` stands alone. It counts for all folders inside, too, until one \
-                 says other names.",
+        detail: "The first file that exists answers, as if it had been asked for by its own path. No other file \
+                 answers then, neither `index.html` nor `index.py`, unless it is named; `none` stands alone. The key \
+                 applies to all folders inside, too, until one has other names.",
         ..RUNS
     },
 ];

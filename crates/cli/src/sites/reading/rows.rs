@@ -111,10 +111,11 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         kind: Kind::Form { shape: "HOST", set: |site, text| host(text).map(|host| site.hosts.push(host)) },
         example: "*.shop.example",
         repeatable: true,
-        help: "host names that the site has",
-        detail: "A name counts before a wildcard, and of wildcards the longest. What no site has as its name is for the first \
-                 site of the file, which therefore needs none. `*.shop.example` has every name beneath `shop.example`, and \
-                 not that itself. Case does not matter.",
+        help: "host names of the site",
+        detail: "A name takes precedence over a wildcard, and a longer wildcard over a shorter one. A request whose \
+                 host no site names goes to the first site of the file, so that site needs no `hosts`. \
+                 `*.shop.example` stands for every name beneath `shop.example`, and not for that name itself. Case \
+                 does not matter.",
         ..SITE
     },
     Row {
@@ -126,13 +127,14 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         example: "10.0.0.5:8081",
         repeatable: true,
         help: "addresses that the group of the site has to itself",
-        detail: "HOST:PORT, unix:PATH or unix:@NAME, as in `bind` of `[server]`. The workers of the group accept there themselves, and \
-                 the site is found there alone, and nothing else is, whatever a request has as its host. All of its applications \
-                 run in one group, which answers everything else of the site, too: files, scripts and passwords are read by the \
-                 group's user. All sites of that group have the same addresses; of these, the first one needs no `hosts`. The \
-                 server opens the addresses before the group starts, as who it is itself, and keeps them open when processes of the group are \
-                 replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. Unless it is given, the site is found \
-                 at the addresses of `[server]`.",
+        detail: "HOST:PORT, unix:PATH or unix:@NAME, as in `bind` of `[server]`. The workers of the group accept there \
+                 themselves. The site answers at no other address, and no site of another group answers at these, \
+                 whatever host a request names. All of its applications run in one group, which answers everything \
+                 else of the site, too: files, scripts and passwords are read by the group's user. All sites of that \
+                 group have the same addresses; of these, the first one needs no `hosts`. The server opens the \
+                 addresses before the group starts, as its own user, and keeps them open when processes of the group \
+                 are replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. Unless it is \
+                 given, the site is found at the addresses of `[server]`.",
         ..SITE
     },
     Row {
@@ -160,11 +162,13 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         example: "*.bak",
         repeatable: true,
         help: "paths that nobody gets",
-        detail: "Written as the `path` of a route: `*.bak` is for all paths that end so, `/.git/` for all beneath it, `/a` for that path. \
-                 They are answered 403 before any route is looked for, so that no route and no file of a folder lets them in again, \
-                 and so is what is beneath such a path (`/x.bak/y`), what a file is called once it is compressed (`/x.bak.gz`), and \
-                 what such a file would answer in the place of another path, as an index or a script for its folder. Paths are \
-                 compared in their decoded form with single slashes; of a path that `rewrite` changes, both are.",
+        detail: "Written as the `path` of a route: `*.bak` stands for all paths with that suffix, `/.git/` for that \
+                 path and all beneath it, `/a` for that path alone. They are answered 403 before any route is looked \
+                 for, so that no route and no file of a folder lets them in again. Paths beneath such a path \
+                 (`/x.bak/y`) and the compressed forms of such a file (`/x.bak.gz`) are refused, too, and so is \
+                 another path for which such a file would answer, as an index or a script for its folder. Paths are \
+                 compared in their decoded form with single slashes; if `rewrite` changes a path, both forms are \
+                 compared.",
         ..SITE
     },
     Row {
@@ -173,13 +177,13 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         example: "/old/ -> /new/",
         repeatable: true,
         help: "paths that are changed before routes are looked for",
-        detail: "The first rule that fits counts, once. `/old/ -> /new/` changes the beginning of all paths beneath `/old/`, \
-                 `/a -> /b` one path, `*.php -> /gone` all that end so. A rule that begins with `^` is a regular expression, in the \
-                 syntax of Rust's crate `regex`, without Unicode: `^/user/([0-9]+)$ -> /profile?id={1}`; `{1}` and `{name}` \
-                 are what its groups have found. It takes time in proportion to the path. Paths are compared decoded, with single \
-                 slashes, and what they become is written so. The query stays, behind the one of the rule. Routes, and what is \
-                 around them, see the new path alone, in its one spelling, and so does the application; the access log has \
-                 the old one.",
+        detail: "The first matching rule applies, once. `/old/ -> /new/` changes the prefix of all paths beneath \
+                 `/old/`, `/a -> /b` one path, `*.php -> /gone` all paths with that suffix. A rule that begins with \
+                 `^` is a regular expression, in the syntax of Rust's crate `regex`, without Unicode: \
+                 `^/user/([0-9]+)$ -> /profile?id={1}`; `{1}` and `{name}` stand for the text that its groups match. \
+                 Matching takes time in proportion to the path. Paths are compared decoded, with single slashes, and \
+                 new paths are written in that form. The query stays, behind the one of the rule. Routes, folders and \
+                 the application see the new path alone, in its one spelling; the access log has the old one.",
         ..SITE
     },
 ];
@@ -193,9 +197,9 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         kind: Kind::Path { shape: "FILE", set: |group, path| group.python = Some(path) },
         example: "/srv/shop/venv/bin/python",
         help: "Python of the group, with its packages",
-        detail: "Any CPython that the server supports, mostly that of a virtual environment. The server brings its own package \
-                 along, and nothing else of its Python; if it was built for another version, the package must be installed \
-                 there, too. Relative to the `chdir` of `[server]`.",
+        detail: "Any CPython that the server supports, usually that of a virtual environment. The server brings its \
+                 own package along, and nothing else of its Python; if it was built for another version, the package \
+                 must be installed there, too. Relative to the `chdir` of `[server]`.",
         ..GROUP
     },
     Row {
@@ -213,7 +217,7 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         kind: Kind::Switch { set: |group, on| group.is_default = on },
         default: "off",
         example: "on",
-        help: "whether all applications run in it that are of no other group",
+        help: "whether this group runs all applications that belong to no other group",
         detail: "These are the applications whose route and site have no `group`. One group of the file may have it.",
         ..GROUP
     },
@@ -227,9 +231,9 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         },
         default: "5m",
         example: "30m",
-        help: "for how long processes that may be absent stay without a request",
-        detail: "Only with `min-processes = 0`: then the group has no process until the first request comes, and none again \
-                 when it has answered none for so long.",
+        help: "how long the processes of an idle group stay",
+        detail: "Only with `min-processes = 0`: then the group has no process until the first request comes, and none \
+                 again when it has answered no request for so long.",
         ..GROUP
     },
 ];
@@ -272,10 +276,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "/static/",
         repeatable: true,
         help: "paths that the route is for",
-        detail: "`/a/` is `/a` and all beneath it, `/a` that path alone, `*.php` all that end so, `/` everything. The most \
-                 specific path counts: an exact one, then the longest beginning, then an end, then `/`; of equal ones the \
-                 first in the file. Paths are compared in their decoded form with single slashes, so that `/%61dmin//x` \
-                 takes the route of `/admin/`; a path with `.` or `..` as a segment is answered 400.",
+        detail: "`/a/` stands for `/a` and all beneath it, `/a` for that path alone, `*.php` for all paths with that \
+                 suffix, `/` for everything. The most specific path takes precedence: an exact one, then the longest \
+                 prefix, then a suffix, then `/`; of equal ones the first in the file. Paths are compared in their \
+                 decoded form with single slashes, so that `/%61dmin//x` takes the route of `/admin/`; a path with `.` \
+                 or `..` as a segment is answered 400.",
         ..WHICH
     },
     Row {
@@ -284,7 +289,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "POST",
         repeatable: true,
         help: "methods that the route is for",
-        detail: "`GET` is for `HEAD`, too. If only the method keeps a request from every route of its path, it is answered 405.",
+        detail: "`GET` includes `HEAD`. If only the method keeps a request from every route of its path, it is \
+                 answered 405.",
         ..WHICH
     },
     Row {
@@ -296,7 +302,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "X-Beta=1",
         repeatable: true,
         help: "fields that a request must have",
-        detail: "All of them. `*` as the value allows any.",
+        detail: "A request must have all of them. `*` as the value allows any.",
         ..WHICH
     },
     Row {
@@ -307,8 +313,9 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "version=2",
         repeatable: true,
-        help: "parameters that its query must have",
-        detail: "All of them, compared in their decoded form. `*` as the value allows any.",
+        help: "parameters that a request's query must have",
+        detail: "The query must have all of them; they are compared in their decoded form. `*` as the value allows \
+                 any.",
         ..WHICH
     },
     Row {
@@ -317,8 +324,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "10.0.0.0/8",
         repeatable: true,
         help: "addresses of clients that the route is for",
-        detail: "One of them. Requests of others take the next route that fits; `allow` refuses them instead. `unix` are \
-                 clients of unix sockets.",
+        detail: "The client must have one of them. Requests of other clients take the next route that fits; `allow` \
+                 refuses them instead. `unix` are clients of unix sockets.",
         ..WHICH
     },
     Row {
@@ -327,7 +334,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         default: "off",
         example: "on",
         help: "whether only applications send requests there",
-        detail: "With `internal-redirects`. What clients ask for there themselves is answered 404.",
+        detail: "For `internal-redirects`. Requests that clients send there themselves are answered 404.",
         ..WHICH
     },
     Row {
@@ -350,10 +357,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         default: "off",
         example: "/shop",
-        help: "whether the application stands beneath a path",
-        detail: "With `true` that is the path of the route, which is its `SCRIPT_NAME` then; what stands behind it is its `PATH_INFO`, \
-                 as with `WSGIScriptAlias` of mod_wsgi. Frameworks make their URLs so that they lead back to it. A path is for a route \
-                 beneath it: one for `/shop/admin/` of an application that stands at `/shop`. Off, `SCRIPT_NAME` is empty.",
+        help: "whether the application is mounted at a path",
+        detail: "With `true` it is mounted at the path of the route: that path is its `SCRIPT_NAME`, and the rest is \
+                 its `PATH_INFO`, as with `WSGIScriptAlias` of mod_wsgi. Frameworks make their URLs so that they lead \
+                 back to it. Give a path if the route lies beneath the application's mount: `mount = \"/shop\"` in a \
+                 route for `/shop/admin/`. Off, `SCRIPT_NAME` is empty.",
         ..ACTION
     },
     Row {
@@ -364,9 +372,10 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "shop",
         help: "group whose workers run the application, or start the CGI scripts",
-        detail: "One of `[groups.NAME]`. Without it the `group` of the site counts, then the group that has `default`; if there is neither, \
-                 the application runs in the workers that accept connections, which costs the least. For `cgi` it counts only if it \
-                 stands in the route: its scripts run as the user of the group then.",
+        detail: "One of `[groups.NAME]`. Without it the `group` of the site applies, then the group that has \
+                 `default`; if there is neither, the application runs in the workers that accept connections, which \
+                 costs the least. For `cgi` it applies only if it stands in the route: its scripts run as the user of \
+                 the group then.",
         ..ACTION
     },
     Row {
@@ -376,7 +385,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
             set: |route, text| target(text).map(|handler| route.handler = Some(handler)),
         },
         example: "shop.api:handle",
-        help: "the same, called as `handler(request)`",
+        help: "application that answers, called as `handler(request)`",
         detail: "As `app` with `interface = \"handler\"`.",
         ..ACTION
     },
@@ -385,8 +394,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         kind: Kind::Path { shape: "DIR", set: |route, path| route.files = Some(path) },
         example: "static",
         help: "folder of files that answers",
-        detail: "Relative to the site's `root`. What stands behind the path of the route is looked for in it. The settings \
-                 `static-…` say how, and may stand in the route.",
+        detail: "Relative to the site's `root`. The rest of the path, behind that of the route, is looked up in it. \
+                 The settings `static-…` say how, and may stand in the route.",
         ..ACTION
     },
     Row {
@@ -394,11 +403,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         kind: Kind::Path { shape: "DIR", set: |route, path| route.scripts = Some(path) },
         example: "pages",
         help: "folder of Python scripts that answer",
-        detail: "Relative to the site's `root`. The first file on the path behind that of the route whose name ends in `.py` or `.wsgi` \
-                 is loaded, once in each worker, and answers with its `application`, `app` or `handler`: WSGI or `handler(request)`, \
-                 as `interface` says. It is loaded again when it is another one; until that is done the old one answers, and \
-                 goes on if the new one fails. Nothing else in the folder is served. Links are followed if `static-symlinks` is \
-                 on, and never out of the folder.",
+        detail: "Relative to the site's `root`. The first file on the path behind that of the route whose name ends in \
+                 `.py` or `.wsgi` is loaded, once in each worker, and answers with its `application`, `app` or \
+                 `handler`: WSGI or `handler(request)`, as `interface` says. It is loaded again when it has changed; \
+                 until that is done the old version answers, and goes on if the new one fails. Nothing else in the \
+                 folder is served. Links are followed if `static-symlinks` is on, and never out of the folder.",
         ..ACTION
     },
     Row {
@@ -433,10 +442,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "cgi-bin",
         repeatable: true,
         help: "folder of CGI scripts that answer",
-        detail: "Relative to the site's `root`. The first file on the path behind that of the route is run, if it is executable; what \
-                 stands behind it is its `PATH_INFO`. With programs for ends of names, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, files that \
-                 end so are run by these, executable or not, and no others; `folder` beside them is the folder, which is `root` \
-                 unless it is given. The settings `cgi-…` say how, and may stand in the route.",
+        detail: "Relative to the site's `root`. The first file on the path behind that of the route is run, if it is \
+                 executable; the rest of the path is its `PATH_INFO`. With a table of suffixes and interpreters, as `{ \
+                 \"*.pl\" = \"/usr/bin/perl\" }`, only files with these suffixes are run, executable or not. The key \
+                 `folder` in that table names the folder; the default is `root`. The settings `cgi-…` say how, and may \
+                 stand in the route.",
         ..ACTION
     },
     Row {
@@ -447,10 +457,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "files",
         repeatable: true,
-        help: "what answers first, and what if there is no such file",
-        detail: "`try = [\"files\", \"app\"]`: the folder of `files` answers; if it has no such file, `app` of the same route does. \
-                 It may be any other key that answers. `try = \"files\"` alone leaves it to the next route that fits, as \
-                 `static-fall-through` does. One folder is looked in for a request: routes with another one are passed then.",
+        help: "keys that answer: the first, and the next if it has no such file",
+        detail: "`try = [\"files\", \"app\"]`: the folder of `files` answers; if it has no such file, `app` of the \
+                 same route does. In the place of `app` may be any other key that answers. `try = \"files\"` alone \
+                 leaves it to the next route that fits, as `static-fall-through` does. For each request the server \
+                 searches one folder only, and then skips routes with other folders.",
         ..ACTION
     },
     Row {
@@ -461,9 +472,9 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "https://{host}{path}{query}",
         help: "where clients are sent",
-        detail: "`{host}` is the host that was asked for, without a port; `{path}` the path as it was sent; `{rest}` what of it \
-                 stands behind the path of the route; `{query}` the query with its question mark. A target that begins with \
-                 `{path}` never leads to another host.",
+        detail: "`{host}` is the host that was asked for, without a port; `{path}` the path as it was sent; `{rest}` \
+                 the part of it behind the path of the route; `{query}` the query with its question mark. A target \
+                 that begins with `{path}` never leads to another host.",
         ..ACTION
     },
     Row {
@@ -502,7 +513,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
             },
         },
         example: "closed until Monday",
-        help: "text of that answer",
+        help: "text of the answer of `respond`",
         detail: "Sent in UTF-8. For more than a few lines, a folder of files is the place.",
         ..ACTION
     },
@@ -514,7 +525,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         default: "text/plain; charset=utf-8",
         example: "application/json",
-        help: "media type of that text",
+        help: "media type of the text in `body`",
         detail: "As it stands in the field `Content-Type`.",
         ..ACTION
     },
