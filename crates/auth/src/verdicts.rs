@@ -36,17 +36,18 @@ pub struct VerdictLimits {
 }
 
 impl VerdictLimits {
-    /// Right passwords for so long, wrong ones no longer than [`BAD_MS`], [`VERDICTS_MAX`] of each.
+    /// Limits that keep right passwords for this time, wrong ones no longer than [`BAD_MS`], [`VERDICTS_MAX`] of each.
     pub fn lasting(good_ms: u64) -> VerdictLimits {
         VerdictLimits { good_ms, bad_ms: good_ms.min(BAD_MS), entries_max: VERDICTS_MAX }
     }
 }
 
-/// Wrong passwords are kept so that a program that goes on with one costs little; briefly, since a password that is
-/// guessed is another one each time.
+/// Verdicts on wrong passwords are kept so that a program that repeats one costs little. They are kept only briefly,
+/// since an attacker tries a different password each time.
 pub const BAD_MS: u64 = 5_000;
 
-/// Entries of each kind, some 100 bytes each. When there are more, the oldest is forgotten, and is only verified again.
+/// Entries of each kind, some 100 bytes each. When there are more, the oldest is forgotten, and its password is
+/// verified again.
 pub const VERDICTS_MAX: usize = 4096;
 
 impl Verdicts {
@@ -81,7 +82,7 @@ impl Verdicts {
         }
     }
 
-    /// Forgets everything, when the file of passwords is another one.
+    /// Forgets everything, when the file of passwords has changed.
     pub fn clear(&mut self) {
         self.generation += 1;
         self.good.clear();

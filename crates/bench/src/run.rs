@@ -68,7 +68,7 @@ impl Progress {
 /// Whether the user wants to end early; asked many times a second.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
-/// Runs a plan until its end, or until `stop`. `on_second` is told the progress about once a second.
+/// Runs a plan until its end, or until `stop`. `on_second` gets the progress about once a second.
 ///
 /// # Errors
 ///

@@ -13,7 +13,8 @@ pub struct Rules {
     /// Content of fewer bytes is left as it is, if its length is known.
     pub bytes_min: u64,
     /// Whether answers that set a cookie are coded, too. Such an answer is of one user. Where a page holds a secret and
-    /// echoes what a stranger can have a browser send, its compressed length tells the secret, letter by letter (BREACH).
+    /// echoes what a stranger can have a browser send, its compressed length tells the secret, letter by letter
+    /// (BREACH).
     pub with_cookies: bool,
 }
 
@@ -52,7 +53,7 @@ impl Rules {
 /// been coded for another client says so to caches in `Vary`. An entity tag of coded content is weak (RFC 9110 section
 /// 8.8.1).
 ///
-/// `begin` is told the coding before anything is changed, and may refuse it: then the answer is sent as it is.
+/// `begin` gets the coding before anything is changed, and may refuse it: then the answer is sent as it is.
 pub fn recode(
     out: &mut Vec<u8>,
     start: usize,

@@ -115,7 +115,7 @@ fn names_that_are_published() {
     }
 }
 
-/// A slow twin of `FilePath::parse`: a stack of whole segments.
+/// A reference implementation of `FilePath::parse`: a stack of whole segments.
 fn naive(raw: &str) -> Result<String, u16> {
     let mut stack: Vec<&str> = Vec::new();
     let segments: Vec<&str> = raw.split('/').collect();

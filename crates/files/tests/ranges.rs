@@ -129,7 +129,7 @@ fn several_ranges_in_memory_and_from_a_file() {
     assert_ne!(first, boundary(client.get_with("/small.txt", "Range: bytes=0-0,2-2")), "not to be guessed");
 }
 
-/// A slow twin of `parse`: one flag per byte of the file.
+/// A reference implementation of `parse`: one flag per byte of the file.
 fn naive(specs: &[(Option<u64>, Option<u64>)], bytes: u64) -> Option<Vec<bool>> {
     let mut wanted = vec![false; usize::try_from(bytes).unwrap()];
     for spec in specs {

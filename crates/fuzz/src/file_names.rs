@@ -1,4 +1,5 @@
-//! The slow twin of the way from URL path to file name, on a stack of whole segments, and the invariants of every name.
+//! A simple reference implementation of the way from URL path to file name, on a stack of whole segments, and the
+//! invariants of every name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +7,7 @@ use std::path::{Component, Path};
 
 use adyton_files::path::FilePath;
 
-/// Panics unless `raw` names the file that the twin finds, and one beneath the root.
+/// Panics unless `raw` names the file that the reference finds, and one beneath the root.
 pub(crate) fn check(raw: &[u8]) {
     let found = FilePath::parse(raw).ok();
     let twin = naive(raw);

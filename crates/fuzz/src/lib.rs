@@ -1,4 +1,5 @@
-//! References for the fuzz targets: slow twins that follow the rules line by line, and checks of what was written.
+//! References for the fuzz targets: simple implementations that follow the rules line by line, and checks of what was
+//! written.
 //!
 //! Each of `targets` hands any bytes to the server's code and to one of the references, and panics when they differ.
 //! `fuzz/` searches for such bytes with libFuzzer, as long as one likes; the test here takes changed inputs of its

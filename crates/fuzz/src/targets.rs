@@ -68,7 +68,7 @@ pub fn cache_control(data: &[u8]) {
     caching::check_head(data);
 }
 
-/// Any bytes as a chunked body, also with ends behind it: decoded to what the twin decodes.
+/// Any bytes as a chunked body, also with ends behind it: decoded to what the reference decodes.
 pub fn chunked(data: &[u8]) {
     // Little can be said of a body that breaks off.
     for end in [&b""[..], b"\r\n\r\n", b"\"\r\n\r\n"] {
@@ -84,7 +84,7 @@ pub fn coded_head(data: &[u8]) {
     }
 }
 
-/// Any bytes as a request head, also with an end behind it: taken exactly when the twin takes it.
+/// Any bytes as a request head, also with an end behind it: taken exactly when the reference takes it.
 pub fn head(data: &[u8]) {
     let tight = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 4 };
     for end in [&b""[..], b"\r\n\r\n", b" HTTP/1.0\r\n\r\n"] {
@@ -153,7 +153,7 @@ pub fn proxied(data: &[u8]) {
     );
 }
 
-/// Any bytes as a `Range` field, for a small file and for one of any length: the ranges that the twin finds.
+/// Any bytes as a `Range` field, for a small file and for one of any length: the ranges that the reference finds.
 pub fn range(data: &[u8]) {
     if let Some((bytes, value)) = data.split_first_chunk::<8>() {
         range_lists::check(value, bytes[0].into());

@@ -139,7 +139,7 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
 /// Removes routes that are never reached, behind one that takes every request for the path. If one of them denied some
 /// clients, the site refuses.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
-    // Paths of a route that refuses now: what it left to later routes is not reached, and that is told already.
+    // Paths of a route that refuses now: later routes are not reached, and that is reported already.
     let mut refusing: HashSet<String> = HashSet::new();
     // The paths that are answered, and whether with a refusal.
     let mut taken: HashMap<String, bool> = HashMap::new();

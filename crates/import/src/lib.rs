@@ -1,10 +1,10 @@
 //! Configurations of other servers in, a file of sites out: text to text, with a list of the losses.
 //!
 //! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that it
-//! comes from. `finish.rs` has every key read by the row that will read it later, so that the result is right as a file
-//! of sites; `write.rs` writes it. Nothing becomes less secure in silence: a restriction that is lost is a [`Loss`]
-//! that opens, and its routes refuse everybody. Included files come from the caller, and are limited in number and
-//! size.
+//! comes from. `finish.rs` validates each key with the settings row that will parse it, so the result is a valid file
+//! of sites; `write.rs` writes it. Nothing becomes less secure in silence: a lost restriction is recorded as a [`Loss`]
+//! with `opens` set, and the routes it protected refuse everybody. Included files come from the caller, and are limited
+//! in number and size.
 
 #![forbid(unsafe_code)]
 

@@ -268,7 +268,7 @@ pub(crate) struct Draft {
     pub(crate) refused: Vec<String>,
     /// The lines of a folder's file that the caller wants apart, if it wants any.
     pub(crate) folder: Option<FolderLines>,
-    /// Losses as they are told, so that each is told once.
+    /// Losses as they are reported, so that each is reported once.
     told: HashSet<String>,
 }
 

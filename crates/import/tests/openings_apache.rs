@@ -342,7 +342,7 @@ fn pages_that_would_be_text() {
         ("<FilesMatch \"^\\.?secret\">\nRequire all denied\n</FilesMatch>", 2, ""),
         ("<DirectoryMatch \"/\\.git|/secret\">\nRequire all denied\n</DirectoryMatch>", 2, ""),
         ("<LocationMatch \"^/(a|b)/\">\nRequire all denied\n</LocationMatch>", 2, "/.lost/"),
-        // A path of one file counts before an end.
+        // A path of one file takes precedence over a suffix.
         (
             "AddHandler application/x-httpd-php .php\n<Location /admin.php>\nRequire ip 10\n</Location>",
             1,

@@ -161,7 +161,7 @@ pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
 }
 
 /// Opens the file again and replaces the former one with it, also as standard error, unless something else is there by
-/// now. A failure is told in the former file.
+/// now. A failure is reported in the former file.
 pub(crate) fn open_again() -> Option<Arc<File>> {
     for (path, made) in files::open_for_others() {
         told(path, made);
@@ -284,7 +284,7 @@ fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
         }
     }
     if let Err(error) = send(None) {
-        // A log that cannot be written must not stop the server: the loss is told when it can be written again.
+        // A log that cannot be written must not stop the server: the loss is reported when it can be written again.
         LOST.fetch_add(1, Ordering::Relaxed);
         original_stderr::lost(&error, true);
     }

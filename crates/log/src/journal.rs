@@ -31,7 +31,7 @@ pub const END_PATIENCE: Duration = Duration::from_secs(1);
 /// How long the log's thread is waited for after that, to say how much of its chunk is written.
 const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the loss of access log lines is told at most.
+/// How often the loss of access log lines is reported at most.
 const TELL_EVERY_MS: u64 = 60_000;
 
 /// Room that is enough for the entry that tells a loss.
@@ -560,7 +560,7 @@ impl Shared {
         }
         self.rest(&mut state);
         state.is_asleep = true;
-        // A loss that may not be told yet is told later, although nothing else happens.
+        // A loss that may not be reported yet is reported later, although nothing else happens.
         let patience = Duration::from_millis(TELL_EVERY_MS);
         if state.lost > 0 && matches!(self.which, Which::Access(_)) {
             state = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
@@ -655,7 +655,7 @@ impl Shared {
         state
     }
 
-    /// Opens the file that has the name now; keeps the former one if there is none. A failure is told.
+    /// Opens the file that has the name now; keeps the former one if there is none. A failure is reported.
     fn opened_again(&self, former: Option<Sink>) -> Option<Sink> {
         let sink = self.open_again(former);
         let then = std::mem::take(&mut self.lock().then);

@@ -13,7 +13,7 @@ use adyton_sys::{clock, stream};
 use crate::entry::{Entry, Source};
 use crate::messages;
 
-/// How often a loss is told at most: a full disk may have room for an entry now and then.
+/// How often a loss is reported at most: a full disk may have room for an entry now and then.
 const TELL_EVERY_MS: u64 = 60_000;
 
 static FORMER: OnceLock<File> = OnceLock::new();

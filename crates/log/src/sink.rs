@@ -250,7 +250,7 @@ impl SyslogAddress {
 impl Syslog {
     /// Opens a connection; while no collector listens there, entries are lost.
     pub(crate) fn open(address: &SyslogAddress) -> Self {
-        // A failure at this point is told with the first entry.
+        // A failure at this point is reported with the first entry.
         let remote = address.look_up().ok().flatten();
         let socket = Socket::open(address, remote).ok();
         Self { address: address.clone(), remote, socket }

@@ -10,7 +10,7 @@ use adyton_http::bytes::number;
 pub struct NodeAddress {
     /// The address; an IPv4 address mapped into IPv6 is that IPv4 address.
     pub ip: IpAddr,
-    /// The port, if it is told.
+    /// The port, if the field has one.
     pub port: Option<u16>,
 }
 

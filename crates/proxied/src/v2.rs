@@ -1,4 +1,4 @@
-//! Version 2 of the PROXY protocol: 16 bytes, addresses, and perhaps more that is told by type and length.
+//! Version 2 of the PROXY protocol: 16 bytes, addresses, and perhaps further values with type and length.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The values of fields that no RFC describes: each is one word, and anything else is none.
+//! The values of fields that no RFC describes: each is one word, and any other value counts as absent.
 
 use adyton_http::authority::{self, Authority};
 use adyton_http::bytes::{find_outside_target, number};
@@ -8,7 +8,7 @@ pub(crate) fn is_https(scheme: &[u8]) -> Option<bool> {
     word(scheme, &[b"https"], &[b"http"])
 }
 
-/// Whether TLS is on, as fields say that only know yes and no.
+/// Whether TLS is on, read from a field whose value is only yes or no (`on`, `1`, …).
 pub(crate) fn is_on(switch: &[u8]) -> Option<bool> {
     word(switch, &[b"on", b"true", b"1"], &[b"off", b"false", b"0"])
 }

@@ -208,7 +208,7 @@ impl Server {
         running
     }
 
-    /// Has the access log opened again under its name, as the file was renamed. A failure is told, and the old file
+    /// Has the access log opened again under its name, as the file was renamed. A failure is logged, and the old file
     /// stays.
     pub fn reopen_log(&self) {
         let plan = self.shared.plan();

@@ -122,7 +122,7 @@ pub enum DigestError {
     OtherQop,
     /// The answer has the hash of a name, which was not asked for, instead of the name.
     UserHash,
-    /// No user has this name, or the password is another one.
+    /// No user has this name, or the password is wrong.
     Wrong,
 }
 

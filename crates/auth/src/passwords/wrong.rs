@@ -19,8 +19,8 @@ impl fmt::Display for Wrong {
 
 impl std::error::Error for Wrong {}
 
-/// Most mistakes that are told of one file: whoever gives a file of another kind need not read a line for each of its
-/// lines.
+/// Maximum number of mistakes that are reported for one file: whoever gives a file of another kind need not read a line
+/// for each of its lines.
 pub(crate) const WRONGS_MAX: usize = 20;
 
 /// Gives each line that says something to `read`, and collects the mistakes.

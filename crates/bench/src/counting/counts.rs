@@ -77,7 +77,8 @@ pub struct OddHeads {
     pub longest_bytes: u64,
 }
 
-/// Bytes from which on a head is told as long: clients and proxies differ in their limits, and most take this much.
+/// Size in bytes from which on a head is reported as long: clients and proxies differ in their limits, and most take
+/// this much.
 pub(crate) const LONG_HEAD_BYTES: u64 = 64 << 10;
 
 impl OddHeads {

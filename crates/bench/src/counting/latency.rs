@@ -1,4 +1,4 @@
-//! Durations: histograms in nanoseconds, and the figures that are told of them.
+//! Durations: histograms in nanoseconds, and the figures that reports have of them.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -137,8 +137,8 @@ impl Default for Times {
 /// A column of a table of times: its title, where its figure is, and the number of times that the figure needs.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
 
-/// Times that must lie beyond a percentile that is told. With fewer than three expected, none lies there with
-/// a probability of 5 % or more, and the percentile is then the longest time by another name.
+/// Times that must lie beyond a percentile that is reported. With fewer than three expected, none lies there with a
+/// probability of 5 % or more, and the percentile is then the longest time by another name.
 const BEYOND_MIN: u64 = 3;
 
 /// Returns the number of times that a percentile needs which one in `count` exceeds.
@@ -146,7 +146,7 @@ const fn one_in(count: u64) -> u64 {
     BEYOND_MIN * count
 }
 
-/// The figures that are told of times, in the order of the columns.
+/// The figures of times in a report, in the order of the columns.
 pub(crate) const COLUMNS: [Column; 8] = [
     ("mean", |times| times.mean_us, 1),
     ("p50", |times| times.p50_us, one_in(2)),

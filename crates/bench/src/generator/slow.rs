@@ -2,7 +2,7 @@
 //! byte at a time.
 //!
 //! One thread drives all of them. Their figures are apart from those of the load: the request rate of clients that are
-//! slow by intent says nothing. But their answers are checked, and the outcome of each request is told, because a
+//! slow by intent says nothing. But their answers are checked, and the outcome of each request is reported, because a
 //! server must neither serve other clients less for them nor give them up too soon.
 
 use std::io;

@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::report::verdict::tests::good;
 
-    /// Unknown facts about the machine are told, even where there are no figures.
+    /// Unknown facts about the machine are reported, even where there are no figures.
     #[test]
     fn what_the_machine_did_not_tell() {
         let mut report = good();

@@ -100,7 +100,7 @@ const WARNINGS: [Gate; 7] = [
     ("long-head", long_head),
 ];
 
-/// Drift of an open loop from which on it is told, although no gate closes for it yet.
+/// Drift of an open loop from which on it is reported, although no gate closes for it yet.
 const DRIFTS_TIMES: f64 = 1.1;
 
 /// Returns all warnings that there are reasons for.

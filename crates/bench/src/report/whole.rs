@@ -15,7 +15,7 @@ use crate::report::reason::Reason;
 /// The name of a report's shape.
 pub(crate) const SCHEMA: &str = "adyton-bench/1";
 
-/// CPU time is told if its error is at most this part of it.
+/// CPU time is reported if its error is at most this part of it.
 const CPU_ERROR_MAX: f64 = 0.1;
 
 /// The least number of seconds that a rate takes: in less, a machine schedules only a few times.
@@ -112,7 +112,7 @@ pub struct Report {
     pub fairness: Fairness,
     /// Requests under way on average.
     pub in_flight_mean: f64,
-    /// The part of that mean that is in no time of this report, or began before: requests under way at either end.
+    /// The part of `in_flight_mean` due to requests that were still open at the end or began before the measurement.
     pub in_flight_edges: f64,
     /// The age of the oldest request that was under way at the end, in milliseconds.
     pub oldest_in_flight_ms: u64,
@@ -180,7 +180,7 @@ pub struct Asked {
     pub answer_body_bytes: u64,
     /// The part of the answer that is compared.
     pub checked: &'static str,
-    /// Bodies of which one is compared byte by byte; 1: every body, if any is.
+    /// One body in this many is compared byte by byte; 1: every body, where bodies are compared.
     pub sample: usize,
 }
 
@@ -235,8 +235,8 @@ pub struct Fairness {
 /// This program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorSide {
-    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for a
-    /// CPU, unless the server may use the same CPUs.
+    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for
+    /// a CPU, unless the server may use the same CPUs.
     pub busy: f64,
     /// Part of the measurement for which the thread that waited most was ready and had no CPU.
     pub waiting: f64,
@@ -291,7 +291,7 @@ impl Report {
         self.invalid.is_empty()
     }
 
-    /// Whether the measurement is long enough to tell right answers and bytes a second.
+    /// Whether the measurement is long enough to report rates (right answers and bytes per second).
     pub(crate) fn has_rate(&self) -> bool {
         self.seconds >= RATE_SECONDS_MIN
     }
@@ -338,12 +338,12 @@ pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
     (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
 }
 
-/// Whether the measurement was long enough to tell a drift.
+/// Whether the measurement was long enough to find a drift.
 pub(crate) fn can_drift(report: &Report) -> bool {
     whole_seconds(report).len() >= STEADY_SECONDS_MIN
 }
 
-/// Tells what is unknown of this machine, so that the gates which go by it cannot have closed.
+/// Lists values that could not be read on this machine. Gates that need them were not checked.
 pub(crate) fn unknown(report: &Report) -> Option<String> {
     let machine = &report.machine;
     let parts = [

@@ -1,4 +1,5 @@
-//! The slow twin of the response head: the fields of an application in one list, the head to be sent in one string.
+//! A reference implementation of the response head: the fields of an application in one list, the head to be sent in
+//! one string.
 
 use adyton_http::{BodySize, Identity, ResponseHead, Version};
 use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
@@ -21,13 +22,13 @@ const IDENTITY: Identity<'_> = Identity {
     lines: b"X-Request-ID: 1\r\n",
 };
 
-/// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
+/// Panics unless the head that `data` stands for is written as the reference writes it, or refused as by the reference.
 pub(crate) fn check(data: &[u8]) {
     let Some(wanted) = WantedResponse::read(data) else { return };
     let mut out = b"before".to_vec();
     let ours = write(&wanted, &mut out);
     let Some((expected, framed)) = naive(&wanted) else {
-        let error = ours.expect_err("the twin refuses it");
+        let error = ours.expect_err("the reference refuses it");
         assert!(!error.chars().any(char::is_control) && !error.is_empty(), "for a log: {error:?}");
         return;
     };

@@ -1,4 +1,5 @@
-//! Invariants of every text as `Authorization`, and as a file of users: twins write again what was read.
+//! Invariants of every text as `Authorization`, and as a file of users: reference implementations write again what was
+//! read.
 
 use adyton_auth::{
     Asked, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Passwords, Realm, Wrong,

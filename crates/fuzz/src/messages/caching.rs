@@ -1,8 +1,8 @@
-//! The slow twin of `Cache-Control`, and the invariants of every answer that is kept.
+//! A reference implementation of `Cache-Control`, and the invariants of every answer that is kept.
 
 use adyton_cache::{Control, Rules, judge};
 
-/// Panics unless these lines of `Cache-Control` are read as by the twin; lines with quotes are not compared.
+/// Panics unless these lines of `Cache-Control` are read as by the reference; lines with quotes are not compared.
 pub(crate) fn check_control(lines: &[u8]) {
     let mut control = Control::default();
     for line in lines.split(|&byte| byte == b'\n') {

@@ -1,4 +1,5 @@
-//! The slow twin of the chunk decoder: RFC 9112 section 7.1 line by line, on a stream that has come as a whole.
+//! A reference implementation of the chunk decoder: RFC 9112 section 7.1 line by line, on a stream that has come as a
+//! whole.
 
 use adyton_http1::Chunked;
 
@@ -15,12 +16,12 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-/// Panics unless the decoder has the same outcome as the twin.
+/// Panics unless the decoder has the same outcome as the reference.
 pub(crate) fn check(stream: &[u8]) {
     let ours = decode(stream);
     let mut twin = naive(stream);
     if ours == Outcome::Refused && twin == Outcome::Incomplete {
-        // The decoder refuses the first bad byte, the twin waits for the end of its line.
+        // The decoder refuses the first bad byte, the reference waits for the end of its line.
         twin = naive(&[stream, b"\r\n"].concat());
     }
     assert_eq!(twin, ours, "{}", crate::show(stream));

@@ -1,4 +1,5 @@
-//! The slow twin of the changes that compression makes in a head, and the invariant of every coding that is chosen.
+//! A reference implementation of the changes that compression makes in a head, and the invariant of every coding that
+//! is chosen.
 
 use adyton_compress::{Answer, CODINGS, Coding, Rules, gains, recode};
 use adyton_http::{BodySize, Identity, Version};
@@ -11,8 +12,8 @@ type Field = (Vec<u8>, Vec<u8>);
 
 const STATUSES: [u16; 8] = [200, 201, 204, 205, 206, 304, 404, 500];
 
-/// Panics unless the head of an answer with these fields, one a line, is changed as by the twin. `chosen` has a bit for
-/// each condition that may hold or not.
+/// Panics unless the head of an answer with these fields, one a line, is changed as by the reference. `chosen` has a
+/// bit for each condition that may hold or not.
 pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     let bit = |at: u16| chosen >> at & 1 == 1;
     let rules = Rules { codings: CODINGS.to_vec(), bytes_min: 100, with_cookies: bit(0) };

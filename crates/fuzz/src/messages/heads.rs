@@ -1,4 +1,5 @@
-//! The slow twin of the head parser: given the whole head, it follows RFC 9112 sections 2 to 9 line by line.
+//! A reference implementation of the head parser: given the whole head, it follows RFC 9112 sections 2 to 9 line by
+//! line.
 
 use adyton_http::{Known, Method, Span, Version};
 use adyton_http1::{Framing, Head, Limits, Parsed, Refusal};
@@ -21,7 +22,7 @@ pub(crate) struct OwnedHead {
     expects_continue: bool,
 }
 
-/// Panics unless the parser takes `input` exactly when the twin does, and finds the same in it.
+/// Panics unless the parser takes `input` exactly when the reference does, and finds the same in it.
 pub(crate) fn check(input: &[u8], limits: &Limits) {
     let mut head = Head::new();
     let parsed = head.parse(input, limits);
@@ -75,7 +76,7 @@ impl OwnedHead {
     }
 }
 
-/// Checks the properties that the twin does not tell: the names as they are known, the tables, the order of spans.
+/// Checks the properties that the reference does not tell: the names as they are known, the tables, the order of spans.
 fn check_details(head: &Head, input: &[u8]) {
     let method = head.method_span.of(input);
     let expected = METHODS.iter().find(|(name, _)| name.as_bytes() == method).map_or(Method::Other, |m| m.1);

@@ -1,4 +1,4 @@
-//! Twins and invariants of HTTP.
+//! Reference implementations and invariants of HTTP.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,5 +1,5 @@
-//! The slow twin of the `Range` field: RFC 9110 section 14 with numbers that do not overflow, and ranges merged in
-//! pairs.
+//! A reference implementation of the `Range` field: RFC 9110 section 14 with numbers that do not overflow, and ranges
+//! merged in pairs.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use adyton_files::ranges::{RANGES_MAX, Requested, parse};
 
 use crate::text::{is_text, split_once, trim};
 
-/// Panics unless `value`, for a file of `bytes` bytes, comes to the same ranges as by the twin. Values that no parsed
-/// head can hold are left out.
+/// Panics unless `value`, for a file of `bytes` bytes, comes to the same ranges as by the reference. Values that no
+/// parsed head can hold are left out.
 pub(crate) fn check(value: &[u8], bytes: u64) {
     if value.iter().all(|&byte| is_text(byte)) {
         assert_eq!(naive(value, bytes), parse(value, bytes), "{} of {bytes}", crate::show(value));

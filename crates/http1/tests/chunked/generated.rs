@@ -4,7 +4,7 @@ use adyton_http1::CHUNK_END;
 
 use crate::{Outcome, decode, twin::assert_agrees};
 
-/// Decoder and twin agree on generated streams, whole and in pieces.
+/// The decoder and the reference agree on generated streams, whole and in pieces.
 #[test]
 fn generated_streams() {
     let mut random = Xorshift(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Chunked bodies: the rules as cases, fed in every split, and a slow twin on generated input.
+//! Chunked bodies: the rules as cases, fed in every split, and a simple reference implementation on generated input.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 

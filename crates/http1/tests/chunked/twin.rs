@@ -1,8 +1,8 @@
-//! The slow twin: RFC 9112 section 7.1 line by line, on a whole stream.
+//! A simple reference implementation: RFC 9112 section 7.1 line by line, on a whole stream.
 
 use crate::Outcome;
 
-/// Checks that the twin comes to the outcome `ours`. The decoder sees a bad byte at once; the twin wants the
+/// Checks that the reference comes to the outcome `ours`. The decoder sees a bad byte at once; the reference wants the
 /// whole line.
 pub(crate) fn assert_agrees(label: &str, stream: &[u8], ours: &Outcome) {
     let twin = naive(stream);

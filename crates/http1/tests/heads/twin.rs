@@ -1,4 +1,4 @@
-//! A twin: `httparse` takes every head that we take, and finds the same in it.
+//! A reference: `httparse` takes every head that we take, and finds the same in it.
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
@@ -52,7 +52,7 @@ fn spoil(input: &mut Vec<u8>, random: &mut Xorshift) {
 }
 
 fn compare(head: &Head, input: &[u8]) {
-    // The twin knows no 1.x but 1.0 and 1.1.
+    // The reference knows no 1.x but 1.0 and 1.1.
     let mut known = input.to_vec();
     let version = head.target.end as usize + 1..head.target.end as usize + 9;
     let spoken = if head.version == Version::Http10 { b"HTTP/1.0" } else { b"HTTP/1.1" };
@@ -66,7 +66,7 @@ fn compare(head: &Head, input: &[u8]) {
     assert_eq!(twin.path.unwrap().as_bytes(), head.target.of(input), "{label}");
     assert_eq!(twin.headers.len(), head.fields.as_slice().len(), "{label}");
     for (theirs, ours) in twin.headers.iter().zip(head.fields.as_slice()) {
-        // The twin does not replace the host of the field by the target's.
+        // The reference does not replace the host of the field by the target's.
         let is_absolute = head.method != Method::Connect && !head.target.of(input).starts_with(b"/");
         if ours.known == Known::Host && is_absolute {
             assert_eq!(head.host, head.fields.first(Known::Host), "{label}");

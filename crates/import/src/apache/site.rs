@@ -428,7 +428,7 @@ fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: 
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
     for route in &mut site.routes {
-        // An end counts before the document root, and after one path.
+        // A suffix takes precedence over the document root, and a single path over a suffix.
         let is_first = |path: &&String| match path.strip_suffix('/') {
             Some(front) => !front.is_empty(),
             None => {

@@ -103,7 +103,7 @@ const ALWAYS_SO: [&str; 41] = [
     "worker_rlimit_nofile",
 ];
 
-/// Beginnings of directives that belong to `proxy_pass` and its like, whose loss is told.
+/// Prefixes of directives that belong to `proxy_pass` and its like, whose loss is reported.
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
 const VARIABLES: &str =

@@ -1,8 +1,8 @@
 //! `nginx.conf`: its servers become sites; its locations, routes.
 //!
 //! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest
-//! prefix counts before an end such as `*.php`. Where that makes a difference for what is kept out, it is a loss that
-//! opens.
+//! prefix takes precedence over a suffix such as `*.php`. Where that makes a difference for what is kept out, it is a
+//! loss that opens.
 
 mod known;
 mod level;

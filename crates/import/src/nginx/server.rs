@@ -178,7 +178,7 @@ fn rest(server: &Directive, level: &Level, around: &Around<'_>, site: &mut Site,
     site.routes.extend(location::routes(&location, around, draft));
 }
 
-/// Makes the routes of one location; `kept` gets paths that count before patterns in nginx, too.
+/// Makes the routes of one location; `kept` gets paths that take precedence over patterns in nginx, too.
 fn routes(
     paths: &Paths,
     mut location: Location<'_>,

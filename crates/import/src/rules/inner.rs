@@ -43,11 +43,11 @@ fn page_of(route: &Route) -> Option<&str> {
     }
 }
 
-/// Whether a path of another route counts for a page before those of its folder.
+/// Whether a path of another route takes precedence, for a page, over the paths of its folder.
 fn is_for(path: &str, page: &str, folder: &Route) -> bool {
     let longest = folder.paths.iter().filter(|own| page.starts_with(own.as_str())).map(String::len).max();
     match path.strip_prefix('*') {
-        // A beginning of some length counts before an end.
+        // A prefix longer than `/` takes precedence over a suffix.
         Some(end) => page.ends_with(end),
         None if path.ends_with('/') => page.starts_with(path) && longest.is_some_and(|own| path.len() > own),
         None => path == page,

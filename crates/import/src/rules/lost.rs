@@ -68,7 +68,7 @@ pub(crate) fn lead(site: &mut Site, path: &str, place: &Place) -> bool {
     let rule = format!("^{}[^/] -> {front}/", escaped(front));
     let is_said = !front.contains(" -> ") && takes(Scope::Site, "rewrite", &rule).is_ok();
     if is_said {
-        // The rule stands behind patterns, which count before beginnings in nginx, too.
+        // The rule comes after patterns, which take precedence over prefixes in nginx, too.
         site.keys.add("rewrite", &rule, place);
     }
     is_said

@@ -195,8 +195,8 @@ fn overlap(one: &str, other: &str) -> bool {
     is_end(one) != is_end(other) && one.ends_with('/') != other.ends_with('/') && !covers(other, one)
 }
 
-/// Notes that a beginning counts before an end here, whichever stands first in Unit; the step refuses, if that opens
-/// something.
+/// Notes that a prefix takes precedence over a suffix here, whichever comes first in Unit; the step refuses, if that
+/// opens something.
 fn tell(path: &str, step: &mut Step, other: &Single, draft: &mut Draft) {
     let Some(place) = step.route.place.clone().filter(|_| !path.starts_with('*')) else { return };
     let what = format!("step for {path}");

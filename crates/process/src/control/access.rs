@@ -19,7 +19,7 @@ pub struct Access {
 /// The paths of probes, which say whether all is well.
 const PROBES: [&[u8]; 2] = [b"/livez", b"/readyz"];
 
-/// The reason why a client is told nothing: a status, and a sentence.
+/// The reason why a client gets no answer: a status, and a sentence.
 pub(crate) type Denied = (u16, &'static str);
 
 const MISNAMED: Denied = (

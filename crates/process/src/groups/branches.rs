@@ -357,7 +357,7 @@ impl Branches {
         self.look(Generations { wanted: &[], left: &[] }, now_ms)
     }
 
-    /// Leaves the branches that were told to end no more time.
+    /// Ends the grace period of all branches that were told to end.
     pub(crate) fn hurry(&mut self, now_ms: u64) {
         for branch in &mut self.all {
             if let Standing::Leaving { due_ms, .. } = &mut branch.standing {

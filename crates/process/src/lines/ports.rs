@@ -51,8 +51,8 @@ impl Ports {
         }
     }
 
-    /// Gives back to former slots the sockets at which a client still waits, and does so for the slots given up before
-    /// them, too; returns how many slots are back.
+    /// Brings back the former slot at whose sockets a client waits (the one given up first, if there are several), and
+    /// all slots that were given up after it; returns how many.
     pub(crate) fn recall(&mut self) -> usize {
         let Some(first) = self.spare.iter().position(is_waited_at) else { return 0 };
         let back = self.spare.split_off(first);

@@ -1,4 +1,4 @@
-//! The end of the server: whether it was asked for, how fast it is to be, and when the workers are told.
+//! The end of the server: whether it was asked for, how fast it is to be, and when the workers get the order.
 //!
 //! This module does no I/O: it takes events with their times, and returns decisions.
 
@@ -10,7 +10,7 @@ const TWICE_MS: u64 = 100;
 struct Stop {
     /// The time when the stop was asked for.
     asked_ms: u64,
-    /// The time when workers are told: readiness fails first.
+    /// The time when workers get the order: readiness fails first.
     at_ms: u64,
     is_fast: bool,
     /// The status, for a server that has not started.
@@ -73,7 +73,7 @@ impl Stopping {
         is_news.then_some(if stop.is_fast { Said::AtOnce } else { Said::Gracefully })
     }
 
-    /// Ends a server that does not start with this status, unless it stops anyway.
+    /// If the server does not start, ends it with this status, unless it is stopping already.
     pub(crate) fn fail(&mut self, status: u8, now_ms: u64) {
         let failed = Stop { asked_ms: now_ms, at_ms: now_ms, is_fast: true, failed: Some(status) };
         self.begun.get_or_insert(failed);

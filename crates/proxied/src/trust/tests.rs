@@ -1,4 +1,5 @@
-//! Requests through proxies that are trusted and others, as tables, and a slow twin of the walk.
+//! Requests through proxies that are trusted and others, as tables, and a simple reference implementation of the walk
+//! to compare with.
 
 use std::net::IpAddr;
 
@@ -289,7 +290,8 @@ fn names() {
     assert_eq!(client.as_slice(), stripped);
 }
 
-/// The walk in its simplest form: all elements in a row, the last one first, as many as are true.
+/// The walk in its simplest form: goes through all elements from the last to the first, and stops after the first
+/// untrusted address or before one that cannot be read.
 fn naive(trust: &Trust, lines: &[String]) -> (Option<IpAddr>, Vec<String>) {
     let list = lines.join(",");
     let elements = list.split(',').map(str::trim).filter(|element| !element.is_empty());
@@ -305,7 +307,8 @@ fn naive(trust: &Trust, lines: &[String]) -> (Option<IpAddr>, Vec<String>) {
     (client, kept)
 }
 
-/// Lists of addresses, proxies, other things and nothing, in up to three fields: client and list as the twin says.
+/// Random lists (addresses, proxies, garbage, empty elements) in up to three fields: the client and the kept list equal
+/// those of the reference.
 #[test]
 fn walks_agree_with_the_slow_one() {
     const ELEMENTS: [&str; 8] =

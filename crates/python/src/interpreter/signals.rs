@@ -1,7 +1,7 @@
 //! Signal handlers of the application.
 //!
-//! Python runs them on the main thread, between two steps of its code. That thread sleeps while it drives the loop, or
-//! while other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which
+//! Python runs them on the main thread, between two steps of its code. The main thread sleeps while it drives the loop,
+//! or while other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which
 //! `signal.set_wakeup_fd` has Python write to, and summons the main thread. It is started when the application has a
 //! handler.
 

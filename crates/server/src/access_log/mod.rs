@@ -104,8 +104,8 @@ impl AccessLog {
         Format::read(format).map(|_| ())
     }
 
-    /// Has the log's thread open its file again, under the same name. A failure is told in the error log, and the old
-    /// file stays.
+    /// Has the log's thread open its file again, under the same name. A failure is reported in the error log, and the
+    /// old file stays.
     pub fn reopen(&mut self) {
         self.flush();
         self.journal.reopen();

@@ -1,8 +1,9 @@
 //! Counts of requests by the first segment of their path, on the board that another process reads.
 //!
 //! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess do not,
-//! unless the application answers any path. When no row is left, a prefix therefore gets one only if it was seen a
-//! short while ago, too, in the place of a prefix that was counted once. Prefixes without a row are counted together.
+//! unless the application answers any path. When all rows are taken, a prefix that was also seen shortly before
+//! replaces a prefix that was counted only once. Any other prefix gets no row. Prefixes without a row are counted
+//! together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,8 +28,8 @@ const REQUESTS: usize = 5;
 const ERRORS: usize = 6;
 const DURATION_US: usize = 7;
 
-/// Prefixes without a row that are remembered: more than a flood of invented ones brings between two requests of a
-/// page.
+/// Number of prefixes without a row that are remembered. Even in a flood of invented prefixes, fewer come between two
+/// requests for the same page.
 const SEEN_CELLS: usize = 256;
 
 /// Cells of the table, and of the remembered prefixes without a row.

@@ -109,7 +109,7 @@ impl Transport {
         socket::shutdown_write(&self.socket);
     }
 
-    /// Sees to it that the kernel drops what is unsent when this is closed, and tells the client with a reset.
+    /// Has the kernel drop unsent data when this is closed, and send the client a reset.
     pub(crate) fn reset_on_close(&mut self) {
         socket::reset_on_close(&self.socket);
     }

@@ -81,7 +81,8 @@ struct Scenario {
     faults: usize,
     /// The faults and orders that may happen, each with any number.
     may_happen: &'static [fn(usize) -> Event],
-    /// Whether the whole server stops when its door is told to; if not, another version takes the place of the door.
+    /// Whether the whole server stops when its door gets the order; if not, another version takes the place of the
+    /// door.
     is_end: bool,
 }
 

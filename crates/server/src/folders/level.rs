@@ -119,7 +119,7 @@ impl Level {
             level.take(Err(vec![format!("{}: it cannot be looked at: {error}", path.display())]));
         }
         for files in forms.iter().filter(|_| meta.is_some()) {
-            // Of several names, the first one that exists counts.
+            // If there are several names, the first one that exists is read.
             for name in &files.names {
                 let here = Here { own, path: &path, url: &url, is_wary };
                 if level.read_file(files.form, name, root, &here, reader) {
@@ -199,7 +199,7 @@ impl Level {
         }
     }
 
-    /// Logs what is wrong, unless it was logged for this version of the files.
+    /// Logs the mistake, unless it was logged for this version of the files.
     fn tell(&self, before: Option<&Level>) {
         let metas = |level: &Level| level.files.iter().map(|(_, meta)| *meta).collect::<Vec<_>>();
         let told = |level: &Level| (level.mistakes.clone(), level.loops.clone(), metas(level));

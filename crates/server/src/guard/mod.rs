@@ -268,7 +268,7 @@ impl Guard {
             return verdict.outcome.clone().into();
         }
         let mut fields = request.all(Known::Authorization);
-        // Of two fields, another server may take the other one.
+        // If there are two fields, another server may take the other one.
         let field = match (fields.next(), fields.next()) {
             (Some(field), None) => field,
             _ if self.asks_of_all => {

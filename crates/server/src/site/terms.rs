@@ -58,7 +58,7 @@ impl Terms {
         self.row.store(row, Ordering::Relaxed);
     }
 
-    /// Returns these terms with more pages, which count in place of earlier ones.
+    /// Returns these terms with more pages, which replace earlier ones.
     pub(crate) fn with_more_pages(&self, pages: Vec<StatusPage>) -> Terms {
         let pages = self.pages.iter().cloned().chain(pages).collect();
         let row = AtomicU8::new(self.row.load(Ordering::Relaxed));

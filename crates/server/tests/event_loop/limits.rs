@@ -252,7 +252,7 @@ fn memory_for_bodies() {
 }
 
 /// A large body waits for memory that a stalled client has reserved, but not for ever: it goes to a file, and the
-/// stalled one goes on in memory. Those behind it get what is free by then.
+/// stalled one goes on in memory. Requests behind it get the memory that is free by then.
 #[test]
 fn stalled_bodies_are_passed() {
     const BYTES: usize = 600_000;

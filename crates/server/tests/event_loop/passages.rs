@@ -157,8 +157,8 @@ fn room_again() {
     group.stop();
 }
 
-/// Two servers that each take a request for the other's tell the client, rather than pass it for ever; the connection
-/// goes on.
+/// If each of two servers holds that the other should answer, the client gets a 503, and the request does not go back
+/// and forth for ever.
 #[test]
 fn no_agreement() {
     let (one, other) = pass::passage().unwrap();
@@ -177,8 +177,8 @@ fn no_agreement() {
     group.stop();
 }
 
-/// A group cannot have its own sockets taken for clients of the door: they are dropped, unanswered, and others are
-/// served.
+/// The door does not accept sockets that a group made itself as clients: it drops them without an answer, and serves
+/// other clients.
 #[test]
 fn strangers() {
     let (one, other) = pass::passage().unwrap();
@@ -243,7 +243,7 @@ fn no_connections() {
     group.stop();
 }
 
-/// A passage at whose other end nobody is left is no longer looked at: its end is told again and again.
+/// A passage whose peer has closed is no longer polled, because the kernel would report the hang-up for ever.
 #[test]
 fn ended() {
     let (one, other) = pass::passage().unwrap();

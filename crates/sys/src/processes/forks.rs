@@ -33,7 +33,7 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 /// Number of forks that have led to this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The most listener addresses that are told apart; connections of further ones stay open in children.
+/// Maximum number of listener addresses that are told apart; connections of further ones stay open in children.
 const ADDRESSES_MAX: usize = 32;
 
 /// Whether the application has forked this process from one that serves: nothing of the server may be touched here.

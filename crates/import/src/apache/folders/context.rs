@@ -278,7 +278,7 @@ mod tests {
             ("authdigestshmemsize", false, Some("(misplaced)")),
             ("requir", false, Some("(unknown)")),
             ("\u{feff}require", false, Some("(unknown)")),
-            // The name sounds like a restriction, which is told elsewhere.
+            // The name looks like a restriction, so another check reports it.
             ("modguard", false, None),
             ("(left out)", false, None),
         ];

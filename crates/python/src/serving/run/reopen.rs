@@ -1,5 +1,5 @@
-//! Opens logs again after their files were renamed: a worker is told by its supervisor, and a process without one gets
-//! SIGUSR1.
+//! Opens logs again after their files were renamed: a worker gets the order from its supervisor, and a process without
+//! one gets SIGUSR1.
 
 use std::io;
 use std::os::fd::AsFd as _;

@@ -183,7 +183,7 @@ pub(crate) enum Life<'l> {
     First,
     /// The supervisor of a server that replaces an earlier program, with the note that the program has left.
     Next(&'l str),
-    /// The supervisor of a group, with the facts that it is told.
+    /// The supervisor of a group, with the facts that it gets.
     Group(&'l str),
 }
 
@@ -195,7 +195,7 @@ struct Programs {
     bring: PathBuf,
 }
 
-/// The facts that the supervisor of a group is told, and the sockets that it gets.
+/// The facts and the sockets that the supervisor of a group gets.
 fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Failure> {
     let told = BranchTold::read(told).map_err(|error| Failure::Said(error, 2))?;
     log::set_group(&told.group);

@@ -198,7 +198,7 @@ impl Reply<'_> {
         answer
     }
 
-    /// Adds to the head that was written from `mark` on a field that tells what the cache has done.
+    /// Adds `Cache-Status`, the field about the work of the cache, to the head that was written from `mark` on.
     fn tell(&mut self, mark: usize, forward: Forward, is_stored: bool, is_collapsed: bool) {
         let tail = self.output().tail();
         debug_assert!(tail[mark..].ends_with(b"\r\n\r\n"), "nothing follows the head yet");

@@ -176,7 +176,7 @@ impl<'c> Reply<'c> {
         self.answer.asker.as_deref()
     }
 
-    /// Returns the request as the client has sent it, if its target is another one by now.
+    /// Returns the request as the client has sent it, if its target has changed since.
     pub(crate) fn request_as_sent<'h>(&'h self, head: &'h mut Head) -> Option<Request<'h>> {
         self.answer.onward.as_ref()?.first(head, &self.common.config.head)
     }
@@ -415,7 +415,8 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Answers with the site's page for this status, or the server's own, with these fields; `detail` is for the client.
+    /// Answers with the site's page for this status, or the server's own, with these fields; `detail` is for the
+    /// client.
     pub(crate) fn page(&mut self, status: u16, detail: &str, fields: &[(&[u8], &[u8])]) {
         if self.answer.changes.is_some() && self.answer.keeping.is_some() && self.rescue(status) {
             return;
