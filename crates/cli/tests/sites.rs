@@ -282,7 +282,7 @@ const WRONG_TRIES: &[(&str, &str)] = &[
     ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: it is there already"),
     (
         "try = [\"files\", \"respond\", \"app\"]\nfiles = \"src\"\nrespond = 200",
-        "3:28: try = app: what stands behind files answers always, so there is nothing after it",
+        "3:28: try = app: the key after files always answers, so no other may follow it",
     ),
     ("try = [\"files\", \"app\"]\nfiles = \"src\"", "3:7: try = app: this route has no app"),
     ("try = \"files\"\nrespond = 200", "3:7: try = files: this route has no files"),

@@ -644,7 +644,7 @@ fn tried(before: &[&str], text: &str) -> Result<&'static str, String> {
         (0, _) => Err("files stands first, for it alone can leave a request to another one".to_owned()),
         (1, "files") => Err("it is there already".to_owned()),
         (1, _) => Ok(action),
-        _ => Err("what stands behind files answers always, so there is nothing after it".to_owned()),
+        _ => Err("the key after files always answers, so no other may follow it".to_owned()),
     }
 }
 
