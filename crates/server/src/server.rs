@@ -172,8 +172,8 @@ impl Server {
         lock(&self.shared.ended).len() == self.loops
     }
 
-    /// Ends what is left: stops the watch, drops the loops with what they hold of the application, and writes the rest
-    /// of the access log. Call it attached.
+    /// Ends the rest: stops the watch, drops the loops with their objects of the application, and writes the rest of
+    /// the access log. Call it attached.
     pub fn clear(&self) {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);

@@ -145,7 +145,7 @@ fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
     for route in sites.routes() {
         let at = route.settings.said_at(name);
-        // A table that was not understood may hold what gives the key its effect.
+        // A table that was not understood may have the part that gives the key its effect.
         let works = works(route) || route.settings.is_any_unread(&["sites", "routes"]);
         places.entry(at.key()).or_insert((at, false)).1 |= works;
     }

@@ -1,4 +1,4 @@
-//! A first file of sites for what a folder has in it.
+//! A first file of sites for the projects in a folder.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,11 +1,11 @@
-//! Settings: what one is, where it is said, and what comes of it.
+//! Settings: their descriptions, where a value is given, and its effect.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | `row` | the description of one setting |
 //! | `typed` | the sections of `rows/` as one value, and sites |
-//! | `resolve` | settings out of what was given |
-//! | `said` | the place where a setting is said |
+//! | `resolve` | settings out of the given values |
+//! | `said` | the place where a setting is given |
 //! | `around` | access and edits, as tables of a file inherit them |
 //! | `may_set` | the settings that a folder may have |
 //! | `bind`, `units` | the forms of addresses and of numbers |

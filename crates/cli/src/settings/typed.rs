@@ -27,8 +27,8 @@ use crate::settings::said::{SaidAt, Sayings};
 /// Every setting, checked: a section for each file of rows.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
-/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and each
-/// row fills its field.
+/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and
+/// each row fills its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The target, as typed; `None` when a program hands over its application, or only files are served.
@@ -208,7 +208,7 @@ pub struct Group {
     pub chdir: Option<PathBuf>,
     /// Time after which processes without a request end; `None`: the group always has processes.
     pub idle_timeout_ms: Option<u64>,
-    /// The server's settings, but for what the group says otherwise.
+    /// The server's settings, except those that the group sets itself.
     pub settings: Settings,
     /// Addresses that the group has to itself; if there are none, its sites are found at those of the server.
     pub bind: Vec<Bind>,
@@ -241,7 +241,7 @@ pub struct Site {
     pub rewrites: Rewrites,
     /// The routes, in the order of the file.
     pub routes: Vec<SiteRoute>,
-    /// The server's settings, but for what the site says otherwise.
+    /// The server's settings, except those that the site sets itself.
     pub settings: Settings,
     /// The line of the file where the site begins.
     pub line: usize,
@@ -297,7 +297,7 @@ pub struct SiteRoute {
     /// The application of all pages in the route's folders, by its number among [`Sites::apps`], if folders may have
     /// pages.
     pub pages: Option<usize>,
-    /// The site's settings, but for what the route says otherwise.
+    /// The site's settings, except those that the route sets itself.
     pub settings: Settings,
     /// The line of the file where the route begins.
     pub line: usize,

@@ -378,7 +378,7 @@ impl Sites {
     }
 }
 
-/// Whether the action of a route answers the request, perhaps after a name and a password; writes what happens if not.
+/// Whether the action of a route answers the request, perhaps after a name and a password; otherwise writes the answer.
 fn is_open(route: &SiteRoute, client: Option<IpAddr>, place: &str, text: &mut String) -> bool {
     if route.is_internal {
         let _ = writeln!(text, "answer 404 {place}: only applications send requests there");

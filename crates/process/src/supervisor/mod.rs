@@ -446,7 +446,7 @@ impl Supervisor {
         }
     }
 
-    /// Carries out what the present state demands.
+    /// Carries out the actions that the present state demands.
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
             self.ways.close_for_returning();

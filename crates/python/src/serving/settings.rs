@@ -305,7 +305,7 @@ pub(super) fn file_folders(site: &CliSite) -> impl Iterator<Item = (PathBuf, &Se
     })
 }
 
-/// The files that are run where a command line says what is served.
+/// The files that are run where a command line names the folders.
 pub(super) fn ways_alone(settings: &Settings) -> Ways {
     Ways::of(Vec::new(), folders(settings).into_iter().map(|(_, place)| (place, settings)))
 }

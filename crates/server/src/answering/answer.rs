@@ -18,8 +18,8 @@ use crate::client::outbox::Outbox;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
-    /// The way to the client. `None` while other threads may reach it, because the application has the thread, and between two
-    /// requests.
+    /// The way to the client. `None` while other threads may reach it, because the application has the thread, and
+    /// between two requests.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// The body that the application reads live, until the answer ends.
     pub(crate) live: Option<Arc<Mutex<Live>>>,
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
     pub(crate) coder: Option<Box<Coder>>,
     /// The client that has asked, if more is known of it than the other end of the connection.
     pub(crate) asker: Option<Box<Asker>>,
-    /// The row of the board that counts it by what was asked for.
+    /// The row of the board that counts it by its path.
     pub(crate) row: u8,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,

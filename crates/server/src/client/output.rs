@@ -496,7 +496,7 @@ mod tests {
         Ok(())
     }
 
-    /// A head says that a file follows; only what follows a file is worth two calls more.
+    /// A head says that a file follows; only bytes behind a file are worth two calls more.
     #[test]
     fn packets_are_held_back_for_what_follows_a_file() -> io::Result<()> {
         let file: Arc<dyn AsFd + Send + Sync> = Arc::new(std::fs::File::open("/dev/null")?);

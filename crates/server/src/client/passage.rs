@@ -2,17 +2,17 @@
 //!
 //! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a
 //! side have the same end of it, so an idle one takes the next message, and messages on their way lie in the kernel: a
-//! worker that is killed loses what it had taken, and nothing else. A message is a [`Passenger`], the bytes that were
-//! received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
+//! worker that is killed loses the messages that it had taken, and no others. A message is a [`Passenger`], the bytes
+//! that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
 //! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a
 //! client has, and at which listener it came, so that a group cannot have its own sockets taken for clients of another
 //! address.
 //!
-//! Either side may be taken over, so a message is looked at like one from the network: its form, its length, that it
-//! has one descriptor, and that this is a stream socket (the door seals nothing else). Whether the socket is connected
-//! is not asked: whoever shares it may change that at any time, and to receive from one that is not is an error, which
-//! closes it.
+//! Either side may be taken over, so a message is checked like one from the network: its form, its length, that it has
+//! one descriptor, and that this is a stream socket (the door seals nothing else). There is no check whether the socket
+//! is connected: a process that shares it may change that at any time, and to receive from one that is not connected is
+//! an error, which closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};

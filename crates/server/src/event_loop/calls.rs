@@ -103,7 +103,7 @@ impl Calls {
         self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, limits, counts: false };
     }
 
-    /// Begins a batch: the kernel has told what is ready.
+    /// Begins a batch: the kernel has returned its events.
     pub(crate) fn begin_batch(&mut self, now_us: u64) {
         self.wait_us = now_us;
     }

@@ -1,16 +1,16 @@
 //! The event loop: a value that one thread drives at a time.
 //!
-//! Everything that is begun and not done lives in here and not on the driver's stack: events taken from the kernel and
-//! not looked at, connections with more to do, timers, answers not yet sent. A driver's other tools (its receive
-//! buffer, its scratch head) are its desk. So another thread can go on wherever this one is. The loop never calls the
-//! application: it returns an [`Errand`], and is told its result.
+//! All unfinished work lives in here and not on the driver's stack: events taken from the kernel and not yet handled,
+//! connections with more to do, timers, answers not yet sent. A driver's other tools (its receive buffer, its scratch
+//! head) are its desk. So another thread can go on wherever this one is. The loop never calls the application: it
+//! returns an [`Errand`], and gets the result.
 //!
 //! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are its parts, but for
 //! three, which call the steps of `course`:
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `rounds` | all that a driver has the loop do: what has come, one by one, and then the wait for the kernel |
+//! | `rounds` | all that a driver has the loop do: events, one by one, and then the wait for the kernel |
 //! | `arrivals` | new connections |
 //! | `shed` | room for them when there is none |
 

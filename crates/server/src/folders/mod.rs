@@ -216,8 +216,8 @@ impl Folders {
         self.look(&mut lock(&self.known), beneath(rest), terms, Due { now_ms, is_all: true })
     }
 
-    /// Whether the folders on the way of a path still say what they said when this place was found for it; `root` is
-    /// the folder in which a file was opened since.
+    /// Whether the folders on the way of a path still have the rules that they had when this place was found for it;
+    /// `root` is the folder in which a file was opened since.
     pub(crate) fn says_still(&self, rest: &[u8], place: &Place, root: &Root) -> bool {
         let path = beneath(rest);
         let mut known = lock(&self.known);

@@ -103,8 +103,8 @@ impl Place {
         place
     }
 
-    /// Whether a path, without the route's own part, is that of the file that was found on the way: only for that file
-    /// is it known what folders say.
+    /// Whether a path, without the route's own part, is that of the file that was found on the way: the rules of
+    /// folders are known only for that file.
     pub(crate) fn is_file(&self, path: &[u8]) -> bool {
         self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
     }

@@ -30,7 +30,7 @@ pub(crate) fn come_in(
 ) -> Option<Routed> {
     if route.changes.is_some() || answer.changes.is_some() {
         answer.changes.clone_from(&route.changes);
-        // The files of a folder are compressed as files; only what is run in it is compressed as answers are.
+        // The files of a folder are compressed as files; only answers of programs in it are compressed as answers.
         let rules = route.compress.as_ref().filter(|_| !route.action.is_folder());
         answer.compress = rules.map(|rules| Wanted::by(asking.request, rules));
     }
