@@ -11,10 +11,6 @@ from tidy.sources import Source, ending
 LEFT = [
     "crates/python/src/serving/folders.rs",
     "crates/python/src/serving/mod.rs",
-    "crates/python/src/serving/run/banner.rs",
-    "crates/python/src/serving/run/listen.rs",
-    "crates/python/src/serving/run/load.rs",
-    "crates/python/src/serving/run/supervise.rs",
     "crates/python/src/serving/settings.rs",
 ]
 
