@@ -26,7 +26,7 @@ use pyo3::prelude::*;
 
 use super::authorities::{Named, Wanted};
 use super::failure::Failure;
-use super::folders::{Beside, folders as own_folders};
+use super::folders::{Beside, RouteFolder, folders as own_folders};
 use super::guards::Guards;
 use super::scripts::{scripts, sources};
 use super::ways::Ways;
@@ -253,22 +253,27 @@ pub(super) fn plan(
     apps: Vec<Arc<dyn App>>,
     functions: Vec<(Wanted, Arc<dyn Authority>)>,
 ) -> Result<Plan, Failure> {
-    let logs = SharedLogs { opened: Vec::new() };
-    let guards = Guards::asking(functions);
+    let shared = Shared { logs: SharedLogs { opened: Vec::new() }, guards: Guards::asking(functions) };
     let sites = match &settings.sites {
-        Some(sites) => sites_of_file((settings, sites), apps, (logs, guards))?,
-        None => vec![site_of_command_line(settings, apps, (logs, guards))?],
+        Some(sites) => sites_of_file(settings, sites, apps, shared)?,
+        None => vec![site_of_command_line(settings, apps, shared)?],
     };
     Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// The things that sites and routes share, each opened once.
+struct Shared {
+    logs: SharedLogs,
+    guards: Guards,
 }
 
 /// The site of a command line: folders by prefix, and the application for all other paths.
 fn site_of_command_line(
     settings: &Settings,
     apps: Vec<Arc<dyn App>>,
-    (mut logs, mut guards): (SharedLogs, Guards),
+    mut shared: Shared,
 ) -> Result<Site, Failure> {
-    let around = Around::of(settings, settings, &mut guards)?;
+    let around = Around::of(settings, settings, &mut shared.guards)?;
     let rules = compress_rules(settings);
     let route = |path: String, action: Action| {
         let path = PathPattern::Prefix(path.into_bytes().into());
@@ -278,11 +283,12 @@ fn site_of_command_line(
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
         let (path, made) = route(path, Action::Files(number));
         let made = Route { fallback: fallback(settings), ..made };
-        let made = speaking((number, &place), &path, (made, settings), Beside::default())?;
+        let folder = RouteFolder { number, place: &settings.place(&place), url: &path, settings };
+        let made = speaking(made, folder, Beside::default())?;
         routes.push((path, made));
     }
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
-    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?);
+    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), shared.logs.of(settings)?);
     let site = site.with_pages(pages(settings, &ways_alone(settings))?);
     Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
@@ -332,9 +338,10 @@ pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<Stat
 }
 
 fn sites_of_file(
-    (settings, file): (&Settings, &Sites),
+    settings: &Settings,
+    file: &Sites,
     loaded: Vec<Arc<dyn App>>,
-    (mut logs, mut guards): (SharedLogs, Guards),
+    mut shared: Shared,
 ) -> Result<Vec<Site>, Failure> {
     // Folders have numbers in the order of `open_folders`, applications in that of `load::prepare`.
     let (mut folders, mut loaded) = (0.., loaded.into_iter());
@@ -350,10 +357,10 @@ fn sites_of_file(
             );
             continue;
         }
-        let (log, pages) = (logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
+        let (log, pages) = (shared.logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
         let sources = sources(file, site);
         // Routes of a site with the same limit count together.
-        guards.limiters.clear();
+        shared.guards.limiters.clear();
         let mut routes = Vec::new();
         for route in &site.routes {
             if !is_answered(file, route) {
@@ -363,16 +370,18 @@ fn sites_of_file(
                 continue;
             }
             let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
-            let around = Around::of(settings, &route.settings, &mut guards)?;
+            let around = Around::of(settings, &route.settings, &mut shared.guards)?;
             for path in &route.paths {
                 let action = action(route, folder, &apps)?;
-                let made = naming(compiled((path, route), action, &around), file, route);
-                let made = timed(made, site, &route.settings, (&log, &pages));
+                let made = naming(compiled(path, route, action, &around), file, route);
+                let made = timed(made, site, &route.settings, log.as_ref(), &pages);
                 let made = match (&route.action, folder) {
                     (SiteAction::Files(place), Some(number)) => {
                         let pages = route.pages.and_then(|app| apps[app].as_ref());
                         let beside = Beside { root: site.root.as_deref(), pages, sources: &sources };
-                        speaking((number, place), path, (made, &route.settings), beside)?
+                        let (settings, url) = (&route.settings, path);
+                        let place = &settings.place(place);
+                        speaking(made, RouteFolder { number, place, url, settings }, beside)?
                     }
                     _ => made,
                 };
@@ -385,20 +394,15 @@ fn sites_of_file(
     }
     if sites.is_empty() {
         // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
-        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), logs.of(settings)?));
+        let log = shared.logs.of(settings)?;
+        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
     Ok(sites)
 }
 
 /// A route of files, with the settings of its folders, if they may have some.
-fn speaking(
-    (number, place): (usize, &Path),
-    path: &PathPattern,
-    (route, settings): (Route, &Settings),
-    beside: Beside<'_>,
-) -> Result<Route, Failure> {
-    let place = settings.place(place);
-    Ok(match own_folders((number, &place), path, (settings, beside))? {
+fn speaking(route: Route, folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Route, Failure> {
+    Ok(match own_folders(folder, beside)? {
         Some(folders) => route.with_folders(folders),
         None => route,
     })
@@ -514,7 +518,7 @@ fn action(
 }
 
 /// A route in the form of the loops.
-fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &Around) -> Route {
+fn compiled(path: &PathPattern, route: &SiteRoute, action: Action, around: &Around) -> Route {
     let when = if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) };
     let made = around.route(when, action);
     let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
@@ -548,14 +552,15 @@ fn timed(
     route: Route,
     site: &CliSite,
     of_route: &Settings,
-    (log, pages): (&Option<SharedLog>, &[StatusPage]),
+    log: Option<&SharedLog>,
+    pages: &[StatusPage],
 ) -> Route {
     let of_site = limits(&site.settings);
     let limits = SiteLimits { call: limits(of_route).call, ..of_site };
     if limits == of_site {
         return route;
     }
-    route.timed(&site.hosts, limits, log.clone(), pages.to_vec())
+    route.timed(&site.hosts, limits, log.cloned(), pages.to_vec())
 }
 
 /// The rules for compressing files that are sent with these edits.
