@@ -1,17 +1,18 @@
 //! Turns settings into the loops' configuration, folders, logs and users.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, Settings,
+    AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, SaidAt, Settings,
     Site as CliSite, SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
 use adyton_compress::{CODINGS, Coding};
 use adyton_files::path::FilePath;
-use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, mime_type};
+use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, Sources, mime_type};
 use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::sink::Destination;
@@ -124,25 +125,72 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 
 /// Opens the folders for one loop; all loops share the memory for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
-    let own = folders(settings).into_iter().map(|(_, folder)| open_folder(&folder, settings, cache_room));
+    let opened = served_folders(settings).map(|folder| folder.open(cache_room));
+    opened.map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
+}
+
+/// A folder of files that this process serves, or of which its applications have files sent.
+pub(super) struct ServedFolder<'s> {
+    place: PathBuf,
+    settings: Cow<'s, Settings>,
+    /// Files that routes of the site run: none of them is sent.
+    sources: Vec<Sources>,
+    /// The place in the settings that names the folder.
+    pub(super) at: SaidAt,
+}
+
+impl ServedFolder<'_> {
+    /// Opens the folder as its settings say.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why it cannot be served.
+    pub(super) fn open(&self, cache_room: &Arc<CacheRoom>) -> Result<Folder, String> {
+        let options = folder_options(&self.place, &self.settings, cache_room);
+        let folder = options.root.display().to_string();
+        Folder::open(Options { sources: self.sources.clone(), ..options })
+            .map_err(|error| format!("the folder {folder} cannot be served: {error}"))
+    }
+}
+
+/// The folders of files that this process opens, in the order of their numbers.
+pub(super) fn served_folders(settings: &Settings) -> impl Iterator<Item = ServedFolder<'_>> {
+    let own = folders(settings).into_iter().map(move |(_, place)| ServedFolder {
+        place,
+        settings: Cow::Borrowed(settings),
+        sources: Vec::new(),
+        at: SaidAt::default(),
+    });
     let of_sites = entered(settings).flat_map(|(sites, site)| {
         let sources = sources(sites, site);
         answered(sites, site).filter_map(move |route| match &route.action {
-            SiteAction::Files(folder) => {
-                let options = folder_options(folder, &route.settings, cache_room);
-                Some(open_with(Options { sources: sources.clone(), ..options }))
-            }
+            SiteAction::Files(folder) => Some(ServedFolder {
+                place: folder.clone(),
+                settings: Cow::Borrowed(&route.settings),
+                sources: sources.clone(),
+                at: route.said_at("files"),
+            }),
             _ => None,
         })
     });
-    let sent = sent_folders(settings).into_iter();
-    let sent = sent.map(|(folder, how)| open_folder(folder, &without_pages(how), cache_room));
-    own.chain(of_sites).chain(sent).map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
+    let sent = sent_folders(settings).into_iter().map(|(folder, how)| ServedFolder {
+        place: folder.to_owned(),
+        settings: Cow::Owned(without_pages(how)),
+        sources: Vec::new(),
+        at: how.said_at("x-sendfile"),
+    });
+    own.chain(of_sites).chain(sent)
 }
 
 /// The routes of a file that this process answers.
 pub(super) fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
     entered(settings).flat_map(|(sites, site)| answered(sites, site))
+}
+
+/// The settings of each route of a file that this process answers, or of a command line.
+pub(super) fn each_answered(settings: &Settings) -> impl Iterator<Item = &Settings> {
+    let alone = std::iter::once(settings).filter(|settings| settings.sites.is_none());
+    alone.chain(routes_of(settings).map(|route| &route.settings))
 }
 
 /// The sites of a file for which this process answers something.
@@ -159,9 +207,8 @@ fn answered<'s>(sites: &'s Sites, site: &'s CliSite) -> impl Iterator<Item = &'s
 
 /// The Python functions that guards of this process ask, each once.
 pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
-    let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
     let mut all: Vec<Wanted> = Vec::new();
-    for settings in own.chain(routes_of(settings).map(|route| &route.settings)) {
+    for settings in each_answered(settings) {
         for wanted in Named::of(settings).all() {
             if !all.contains(&wanted) {
                 all.push(wanted);
@@ -173,11 +220,9 @@ pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
 
 /// The folders of which applications may have files sent, each once, with the settings that allow it. They are opened
 /// after the served folders.
-pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
-    let of_routes = routes_of(settings).map(|route| &route.settings);
-    let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
+fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let mut found: Vec<(&Path, &Settings)> = Vec::new();
-    for how in all {
+    for how in each_answered(settings) {
         if let Some(folder) = how.answers.x_sendfile.as_deref()
             && !found.iter().any(|(_, other)| sends_alike(other, how))
         {
@@ -202,31 +247,13 @@ fn sends_alike(one: &Settings, other: &Settings) -> bool {
 }
 
 /// The settings of a folder that only applications ask for files: it has no pages for people.
-pub(super) fn without_pages(settings: &Settings) -> Settings {
+fn without_pages(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.files.static_listing = false;
     settings.files.static_404 = None;
     settings.files.static_fallback = None;
     settings.files.static_fall_through = false;
     settings
-}
-
-/// Opens a folder as these settings say.
-///
-/// # Errors
-///
-/// A sentence that says why it cannot be served.
-pub(super) fn open_folder(
-    folder: &Path,
-    how: &Settings,
-    cache_room: &Arc<CacheRoom>,
-) -> Result<Folder, String> {
-    open_with(folder_options(folder, how, cache_room))
-}
-
-fn open_with(options: Options) -> Result<Folder, String> {
-    let folder = options.root.display().to_string();
-    Folder::open(options).map_err(|error| format!("the folder {folder} cannot be served: {error}"))
 }
 
 /// The options of a folder with these settings.
