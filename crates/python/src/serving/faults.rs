@@ -15,8 +15,8 @@ use super::folders::{PAGES_ALONE, check_links};
 use super::guards::Guards;
 use super::scripts::scripts;
 use super::settings::{
-    file_folders, folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders,
-    sites_with_ways, ways_alone, without_pages,
+    each_answered, file_folders, folders, identity, log_destination, of_sites, page, routes_of,
+    served_folders, sites_with_ways, ways_alone,
 };
 use super::ways::Ways;
 use crate::serving::run::load::is_of_group;
@@ -98,8 +98,7 @@ fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
     let base = settings.application.chdir.as_deref().unwrap_or(Path::new("."));
     let mut guards = Guards::asking(Vec::new());
     let mut faults = Vec::new();
-    let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
-    for of_route in own.chain(routes_of(settings).map(|route| &route.settings)) {
+    for of_route in each_answered(settings) {
         faults.extend(Named::of(of_route).all().filter_map(|wanted| wanted.find(base).err()));
         faults.extend(guards.open(of_route).err().into_iter().flatten());
     }
@@ -236,22 +235,15 @@ fn of_folders(settings: &Settings) -> Vec<Fault> {
     if settings.sites.is_none() {
         faults.extend(check_links(settings).err().map(Fault::from));
     }
-    for (_, folder) in folders(settings) {
-        faults.extend(open_folder(&folder, settings, &room).err().map(Fault::from));
+    for folder in served_folders(settings) {
+        let wrong = folder.open(&room).err();
+        faults.extend(wrong.map(|what| Fault { at: folder.at, what }));
     }
     for route in routes_of(settings) {
-        let (key, wrong) = match &route.action {
-            SiteAction::Files(folder) => ("files", open_folder(folder, &route.settings, &room).err()),
-            SiteAction::Cgi(folder) => {
-                ("cgi", scripts(folder, &route.settings).err().map(Failure::into_sentence))
-            }
-            _ => continue,
-        };
-        faults.extend(wrong.map(|what| Fault { at: route.said_at(key), what }));
-    }
-    for (folder, how) in sent_folders(settings) {
-        let wrong = open_folder(folder, &without_pages(how), &room).err();
-        faults.extend(wrong.map(|what| Fault { at: how.said_at("x-sendfile"), what }));
+        if let SiteAction::Cgi(folder) = &route.action {
+            let wrong = scripts(folder, &route.settings).err().map(Failure::into_sentence);
+            faults.extend(wrong.map(|what| Fault { at: route.said_at("cgi"), what }));
+        }
     }
     faults
 }

@@ -45,15 +45,22 @@ pub(super) struct Beside<'s> {
     pub(super) sources: &'s [Sources],
 }
 
-/// The folders beneath `place`, which has this number, for a route with these settings; `None` if folders may set
-/// nothing. `url` is the path of the route.
-pub(super) fn folders(
-    (number, place): (usize, &Path),
-    url: &PathPattern,
-    (settings, beside): (&Settings, Beside<'_>),
-) -> Result<Option<Folders>, Failure> {
+/// A folder of files at the path of a route.
+#[derive(Clone, Copy)]
+pub(super) struct RouteFolder<'r> {
+    pub(super) number: usize,
+    pub(super) place: &'r Path,
+    /// The path of the route.
+    pub(super) url: &'r PathPattern,
+    /// The settings of the route.
+    pub(super) settings: &'r Settings,
+}
+
+/// The folders in the folder of a route, with itself; `None` if folders may set nothing.
+pub(super) fn folders(folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Option<Folders>, Failure> {
+    let RouteFolder { place, url, settings, .. } = folder;
     let Beside { root, pages, sources } = beside;
-    let Some(mut folders) = speaking((number, place), url, (settings, sources))? else { return Ok(None) };
+    let Some(mut folders) = speaking(folder, sources)? else { return Ok(None) };
     if settings.lets_folders_have_pages() {
         let Some(app) = pages else {
             return Err(Failure::Said(PAGES_ALONE.to_owned(), 2));
@@ -72,13 +79,10 @@ pub(super) fn folders(
     Ok(Some(folders.running(programs(place, root, settings)?)))
 }
 
-/// The folders beneath `place` with their settings, like [`folders`], except that no files are run yet. `sources` are
-/// files that routes of the site run.
-pub(super) fn speaking(
-    (number, place): (usize, &Path),
-    url: &PathPattern,
-    (settings, sources): (&Settings, &[Sources]),
-) -> Result<Option<Folders>, Failure> {
+/// The folders of a route with their settings, like [`folders`], except that no files are run yet. `sources` are files
+/// that routes of the site run.
+pub(super) fn speaking(folder: RouteFolder<'_>, sources: &[Sources]) -> Result<Option<Folders>, Failure> {
+    let RouteFolder { number, place, url, settings } = folder;
     let names = [OWN_NAME.to_owned()].into_iter().chain(settings.names_of_htaccess()).collect();
     let own = FormFiles { form: Form::Own, names: vec![OWN_NAME.to_owned()] };
     let apache = FormFiles { form: Form::Htaccess, names: settings.names_of_htaccess() };

@@ -40,7 +40,7 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
         // An unknown user, and a setting that was not understood, are reported elsewhere.
         let is_known = NEEDED.iter().all(|name| !group.settings.is_unread(name));
         let found = identity(&group.settings).unwrap_or_default().filter(|_| is_known);
-        let needs = needs(py, (settings, sites), number)?;
+        let needs = needs(py, settings, sites, number)?;
         let tried = try_out(found.as_ref(), &needs);
         let user = group.settings.processes.user.clone().unwrap_or_default();
         if let Tried::Done(refusals) = &tried {
@@ -48,8 +48,9 @@ pub(super) fn look(py: Python<'_>, settings: &Settings) -> PyResult<Looked> {
         }
         looked.faults.extend(lack(py, settings, group)?);
         let files: Vec<&str> = needs.iter().filter_map(|need| need.app).collect();
-        let runs = (runs(py, settings, group)?, found.as_ref(), user.as_str());
-        write_group(&mut looked.text, group, runs, (&tried, &files));
+        let runs = runs(py, settings, group)?;
+        let facts = Facts { user: &user, identity: found.as_ref(), runs, tried: &tried, files: &files };
+        write_group(&mut looked.text, group, facts);
     }
     Ok(looked)
 }
@@ -102,7 +103,7 @@ enum Tried<'n> {
 }
 
 impl<'s> Need<'s> {
-    fn new((at, setting): (SaidAt, &'static str), path: PathBuf, how: How) -> Need<'s> {
+    fn new(at: SaidAt, setting: &'static str, path: PathBuf, how: How) -> Need<'s> {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         Need { at, setting, path, real, how, app: None }
     }
@@ -170,7 +171,8 @@ fn try_out<'n>(user: Option<&Identity>, needs: &'n [Need<'_>]) -> Tried<'n> {
 /// The paths that a group needs before it serves.
 fn needs<'s>(
     py: Python<'_>,
-    (settings, sites): (&Settings, &'s Sites),
+    settings: &Settings,
+    sites: &'s Sites,
     number: usize,
 ) -> PyResult<Vec<Need<'s>>> {
     let group = &sites.groups[number];
@@ -178,19 +180,19 @@ fn needs<'s>(
         let at = group.settings.said_at(name);
         if at.is_in_file() { at } else { group.said_at.clone() }
     };
-    let at_folder = match &group.chdir {
+    let folder = folder(settings, group);
+    let (at, setting) = match &group.chdir {
         Some(_) => (said("chdir"), "chdir: "),
         None => (group.said_at.clone(), ""),
     };
-    let folder = folder(settings, group);
-    let mut needs = vec![Need::new(at_folder, folder.clone(), How::Enter)];
+    let mut needs = vec![Need::new(at, setting, folder.clone(), How::Enter)];
     let package: PathBuf = py.import("adyton")?.getattr("__file__")?.extract()?;
-    needs.push(Need::new((said("user"), "user: "), package, How::Read));
+    needs.push(Need::new(said("user"), "user: ", package, How::Read));
     if let Some(python) = &group.python {
-        needs.push(Need::new((said("python"), "python: "), settings.place(python), How::Reach));
+        needs.push(Need::new(said("python"), "python: ", settings.place(python), How::Reach));
     } else {
         let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
-        needs.push(Need::new((said("user"), "user: "), library, How::Read));
+        needs.push(Need::new(said("user"), "user: ", library, How::Read));
     }
     let own = group.settings.application.python_path.iter().map(|place| settings.place(place));
     let places: Vec<PathBuf> = std::iter::once(folder).chain(own).collect();
@@ -201,13 +203,13 @@ fn needs<'s>(
         if let SiteAction::Cgi(scripts) = &route.action
             && scripts.group == Some(number)
         {
-            needs.push(Need::new((route.said_at("cgi"), ""), settings.place(&scripts.folder), How::Enter));
+            needs.push(Need::new(route.said_at("cgi"), "", settings.place(&scripts.folder), How::Enter));
         }
     }
     // A group with addresses of its own reads the files of its sites itself.
     for route in sites.sites.iter().filter(|site| site.bound == Some(number)).flat_map(|site| &site.routes) {
         if let SiteAction::Files(folder) = &route.action {
-            needs.push(Need::new((route.said_at("files"), ""), settings.place(folder), How::Enter));
+            needs.push(Need::new(route.said_at("files"), "", settings.place(folder), How::Enter));
         }
     }
     Ok(needs)
@@ -215,15 +217,14 @@ fn needs<'s>(
 
 /// The files that a group needs for an application; modules are looked for in `places` before the installed ones.
 fn of_app<'s>(app: &'s AppTarget, settings: &Settings, places: &[PathBuf]) -> Vec<Need<'s>> {
-    let at = || (app.said_at.clone(), "");
+    let need = |path: PathBuf, how: How| Need::new(app.said_at.clone(), "", path, how);
     let mut needs = match &app.target {
-        Target::File { path, .. } => vec![Need::new(at(), places[0].join(path), How::Read)],
-        Target::Folder(folder) => vec![Need::new(at(), settings.place(folder), How::Enter)],
-        Target::Scripts(scripts) => vec![Need::new(at(), settings.place(&scripts.folder), How::Enter)],
+        Target::File { path, .. } => vec![need(places[0].join(path), How::Read)],
+        Target::Folder(folder) => vec![need(settings.place(folder), How::Enter)],
+        Target::Scripts(scripts) => vec![need(settings.place(&scripts.folder), How::Enter)],
         Target::Module { module, .. } => {
             let found = places.iter().map(|place| of_module(module, place)).find(|files| !files.is_empty());
-            let need = |(path, how)| Need::new(at(), path, how);
-            found.unwrap_or_default().into_iter().map(need).collect()
+            found.unwrap_or_default().into_iter().map(|(path, how)| need(path, how)).collect()
         }
     };
     if let Some(first) = needs.first_mut() {
@@ -291,13 +292,22 @@ fn runs(py: Python<'_>, settings: &Settings, group: &Group) -> PyResult<[(&'stat
     Ok([("python", python), ("folder", folder(settings, group).display().to_string()), ("workers", workers)])
 }
 
-fn write_group(
-    text: &mut String,
-    group: &Group,
-    (runs, found, user): ([(&str, String); 3], Option<&Identity>, &str),
-    (tried, files): (&Tried<'_>, &[&str]),
-) {
-    let who = match found {
+/// Facts about a group, for its paragraph.
+struct Facts<'n> {
+    /// The user's name in the settings; empty if none is named.
+    user: &'n str,
+    identity: Option<&'n Identity>,
+    /// Place, Python and workers, as [`runs`] returns them.
+    runs: [(&'static str, String); 3],
+    tried: &'n Tried<'n>,
+    /// The applications whose files have been tried.
+    files: &'n [&'n str],
+}
+
+/// Writes the paragraph of a group.
+fn write_group(text: &mut String, group: &Group, facts: Facts<'_>) {
+    let Facts { user, identity, runs, tried, files } = facts;
+    let who = match identity {
         Some(found) => format!("{user} ({}), group {}", found.user(), found.group()),
         None => "whoever starts the server".to_owned(),
     };

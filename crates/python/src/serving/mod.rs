@@ -257,34 +257,35 @@ fn serve_as(
     let entrances = place.entrances.clone();
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
-    let place = (place.number, place.of, place.generation);
-    let processes = place.1.max(usize::try_from(settings.processes.max_processes).unwrap_or(usize::MAX));
-    for application in applications.iter().filter(|_| place.0 == 1) {
+    let numbers = Numbers { number: place.number, of: place.of, generation: place.generation };
+    let processes = numbers.of.max(usize::try_from(settings.processes.max_processes).unwrap_or(usize::MAX));
+    for application in applications.iter().filter(|_| numbers.number == 1) {
         load::warn_of_memory(py, application, processes)?;
     }
-    if place.0 == 1 && !applications.is_empty() {
+    if numbers.number == 1 && !applications.is_empty() {
         load::warn_of_process(py, settings)?;
     }
-    let events = [("on_fork", forked), ("on_reload", place.2 > 1)];
+    let events = [("on_fork", forked), ("on_reload", numbers.generation > 1)];
     for (event, _) in events.into_iter().filter(|(_, happens)| *happens) {
-        hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
+        hook(py, event, numbers).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
     }
-    let developed = |found| load::developed(py, found, place.2);
+    let developed = |found| load::developed(py, found, numbers.generation);
     let applications = if settings.processes.reload {
         applications.into_iter().map(developed).collect::<PyResult<_>>()?
     } else {
         applications
     };
-    let beside = Some((others, share));
-    let (tally, line) = (tally, Some(line));
-    let position = Position { listening, entrances, passages, seal_key, beside, tally, line, place };
+    let others = Some(Others { sockets: others, share });
+    let sockets = Sockets { listening, others, passages };
+    let position = Position { sockets, entrances, seal_key, tally, line: Some(line), numbers };
     serve_at(py, settings, applications, position)
 }
 
 /// Runs the application's hooks of one kind.
-fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), Failure> {
+fn hook(py: Python<'_>, event: &str, numbers: Numbers) -> Result<(), Failure> {
+    let Numbers { number, of, generation } = numbers;
     let module = py.import("adyton._process.hooks")?;
-    let ran = forked::stay(py, module.call_method1("run_hooks", (event, place)));
+    let ran = forked::stay(py, module.call_method1("run_hooks", (event, (number, of, generation))));
     let failed: Vec<String> = ran.map_err(|error| load::report(py, &error))?.extract()?;
     for text in failed {
         log::write(&messages::ENDING_FAILED, format_args!("a hook of {event} failed:\n{}", text.trim_end()));
@@ -365,34 +366,53 @@ fn serve_opened(
     let listening = listen::open(settings, loops, false, None, &mut files)?;
     let tally = Tally::new().map_err(Failure::system)?;
     let position = Position {
-        listening,
+        sockets: Sockets { listening, others: None, passages: Vec::new() },
         entrances: Vec::new(),
-        beside: None,
-        passages: Vec::new(),
         seal_key: None,
         tally,
         line: None,
-        place: (1, 1, 1),
+        numbers: Numbers { number: 1, of: 1, generation: 1 },
     };
     serve_at(py, settings, applications, position)
 }
 
 /// The place of a process that serves: its sockets, and its line to the supervisor.
 struct Position {
-    /// The sockets of every address, for each loop.
-    listening: Vec<Vec<Listening>>,
+    sockets: Sockets,
     /// The door's listeners, for a worker of a group.
     entrances: Vec<Entrance>,
-    /// This process's ends of passages to other processes, and the key of its seals.
-    passages: Vec<Passage>,
+    /// The key of the seals on its passages.
     seal_key: Option<SealKey>,
-    /// The sockets of other workers, and this one's share of the connections.
-    beside: Option<(Vec<OwnedFd>, Share)>,
     tally: Tally,
     /// The line to the supervisor, if there is one.
     line: Option<Line>,
-    /// Number, count and generation.
-    place: (usize, usize, u32),
+    numbers: Numbers,
+}
+
+/// The sockets over which requests come in.
+struct Sockets {
+    /// The sockets of every address, for each loop.
+    listening: Vec<Vec<Listening>>,
+    others: Option<Others>,
+    /// This process's ends of passages to other processes.
+    passages: Vec<Passage>,
+}
+
+/// The sockets of other workers, and this one's share of the connections.
+struct Others {
+    sockets: Vec<OwnedFd>,
+    share: Share,
+}
+
+/// The numbers of a process that serves, for its hooks.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// The worker's slot, from 1 on.
+    number: usize,
+    /// The count of slots.
+    of: usize,
+    /// The worker's version of the application.
+    generation: u32,
 }
 
 fn serve_at(
@@ -401,8 +421,8 @@ fn serve_at(
     applications: Vec<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
-    let Position { listening, entrances, beside, passages, seal_key, tally, line, place } = position;
-    hook(py, "on_worker_start", place).inspect_err(|_| {
+    let Position { sockets, entrances, seal_key, tally, line, numbers } = position;
+    hook(py, "on_worker_start", numbers).inspect_err(|_| {
         if let Some(line) = &line {
             blame(py, settings, |files| line.blame(files));
         }
@@ -410,11 +430,11 @@ fn serve_at(
     let config =
         Config { seal_key, ..config(settings, process::raise_descriptors_max(), programs::command(py)?) };
     begin_logs(settings, line.is_some().then_some(&tally))?;
-    let loops = listening.len();
-    let names = names(&listening[0], entrances);
-    let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
+    let loops = sockets.listening.len();
+    let names = names(&sockets.listening[0], entrances);
+    let shown: Vec<String> = sockets.listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
-    let parts = parts(settings, (listening, names.len()), (beside, passages), &wake)?;
+    let parts = parts(settings, sockets, names.len(), &wake)?;
     // A worker's supervisor tells it when to open its logs again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
@@ -461,7 +481,7 @@ fn serve_at(
     if let Some(keeper) = keeper {
         keeper.end(py)?;
     }
-    hook(py, "on_worker_stop", place)?;
+    hook(py, "on_worker_stop", numbers)?;
     done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
 }
 
@@ -484,15 +504,16 @@ fn prepare(
     Ok(kind.map(|kind| Keeper::begin(py, server, kind)).transpose()?)
 }
 
-/// The parts of each loop; signals wake the first loop, through `wake`.
+/// The parts of each loop; signals wake the first loop, through `wake`. `addresses`: the number of addresses at which
+/// connections come in.
 fn parts(
     settings: &Settings,
-    (listening, addresses): (Vec<Vec<Listening>>, usize),
-    (beside, passages): (Option<(Vec<OwnedFd>, Share)>, Vec<Passage>),
+    sockets: Sockets,
+    addresses: usize,
     wake: &Arc<Wake>,
 ) -> Result<Vec<Parts>, Failure> {
-    let (mut others, share) = beside.unzip();
-    let share = share.map(Arc::new);
+    let Sockets { listening, others, passages } = sockets;
+    let (mut others, share) = others.map(|others| (others.sockets, Arc::new(others.share))).unzip();
     let cache_room = CacheRoom::new(settings.files.static_cache_bytes_max);
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {

@@ -1,17 +1,18 @@
 //! Turns settings into the loops' configuration, folders, logs and users.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, Settings,
+    AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, SaidAt, Settings,
     Site as CliSite, SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
 use adyton_compress::{CODINGS, Coding};
 use adyton_files::path::FilePath;
-use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, mime_type};
+use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, Sources, mime_type};
 use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::sink::Destination;
@@ -26,7 +27,7 @@ use pyo3::prelude::*;
 
 use super::authorities::{Named, Wanted};
 use super::failure::Failure;
-use super::folders::{Beside, folders as own_folders};
+use super::folders::{Beside, RouteFolder, folders as own_folders};
 use super::guards::Guards;
 use super::scripts::{scripts, sources};
 use super::ways::Ways;
@@ -124,25 +125,72 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 
 /// Opens the folders for one loop; all loops share the memory for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
-    let own = folders(settings).into_iter().map(|(_, folder)| open_folder(&folder, settings, cache_room));
+    let opened = served_folders(settings).map(|folder| folder.open(cache_room));
+    opened.map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
+}
+
+/// A folder of files that this process serves, or of which its applications have files sent.
+pub(super) struct ServedFolder<'s> {
+    place: PathBuf,
+    settings: Cow<'s, Settings>,
+    /// Files that routes of the site run: none of them is sent.
+    sources: Vec<Sources>,
+    /// The place in the settings that names the folder.
+    pub(super) at: SaidAt,
+}
+
+impl ServedFolder<'_> {
+    /// Opens the folder as its settings say.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why it cannot be served.
+    pub(super) fn open(&self, cache_room: &Arc<CacheRoom>) -> Result<Folder, String> {
+        let options = folder_options(&self.place, &self.settings, cache_room);
+        let folder = options.root.display().to_string();
+        Folder::open(Options { sources: self.sources.clone(), ..options })
+            .map_err(|error| format!("the folder {folder} cannot be served: {error}"))
+    }
+}
+
+/// The folders of files that this process opens, in the order of their numbers.
+pub(super) fn served_folders(settings: &Settings) -> impl Iterator<Item = ServedFolder<'_>> {
+    let own = folders(settings).into_iter().map(move |(_, place)| ServedFolder {
+        place,
+        settings: Cow::Borrowed(settings),
+        sources: Vec::new(),
+        at: SaidAt::default(),
+    });
     let of_sites = entered(settings).flat_map(|(sites, site)| {
         let sources = sources(sites, site);
         answered(sites, site).filter_map(move |route| match &route.action {
-            SiteAction::Files(folder) => {
-                let options = folder_options(folder, &route.settings, cache_room);
-                Some(open_with(Options { sources: sources.clone(), ..options }))
-            }
+            SiteAction::Files(folder) => Some(ServedFolder {
+                place: folder.clone(),
+                settings: Cow::Borrowed(&route.settings),
+                sources: sources.clone(),
+                at: route.said_at("files"),
+            }),
             _ => None,
         })
     });
-    let sent = sent_folders(settings).into_iter();
-    let sent = sent.map(|(folder, how)| open_folder(folder, &without_pages(how), cache_room));
-    own.chain(of_sites).chain(sent).map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
+    let sent = sent_folders(settings).into_iter().map(|(folder, how)| ServedFolder {
+        place: folder.to_owned(),
+        settings: Cow::Owned(without_pages(how)),
+        sources: Vec::new(),
+        at: how.said_at("x-sendfile"),
+    });
+    own.chain(of_sites).chain(sent)
 }
 
 /// The routes of a file that this process answers.
 pub(super) fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
     entered(settings).flat_map(|(sites, site)| answered(sites, site))
+}
+
+/// The settings of each route of a file that this process answers, or of a command line.
+pub(super) fn each_answered(settings: &Settings) -> impl Iterator<Item = &Settings> {
+    let alone = std::iter::once(settings).filter(|settings| settings.sites.is_none());
+    alone.chain(routes_of(settings).map(|route| &route.settings))
 }
 
 /// The sites of a file for which this process answers something.
@@ -159,9 +207,8 @@ fn answered<'s>(sites: &'s Sites, site: &'s CliSite) -> impl Iterator<Item = &'s
 
 /// The Python functions that guards of this process ask, each once.
 pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
-    let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
     let mut all: Vec<Wanted> = Vec::new();
-    for settings in own.chain(routes_of(settings).map(|route| &route.settings)) {
+    for settings in each_answered(settings) {
         for wanted in Named::of(settings).all() {
             if !all.contains(&wanted) {
                 all.push(wanted);
@@ -173,11 +220,9 @@ pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
 
 /// The folders of which applications may have files sent, each once, with the settings that allow it. They are opened
 /// after the served folders.
-pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
-    let of_routes = routes_of(settings).map(|route| &route.settings);
-    let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
+fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let mut found: Vec<(&Path, &Settings)> = Vec::new();
-    for how in all {
+    for how in each_answered(settings) {
         if let Some(folder) = how.answers.x_sendfile.as_deref()
             && !found.iter().any(|(_, other)| sends_alike(other, how))
         {
@@ -202,31 +247,13 @@ fn sends_alike(one: &Settings, other: &Settings) -> bool {
 }
 
 /// The settings of a folder that only applications ask for files: it has no pages for people.
-pub(super) fn without_pages(settings: &Settings) -> Settings {
+fn without_pages(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     settings.files.static_listing = false;
     settings.files.static_404 = None;
     settings.files.static_fallback = None;
     settings.files.static_fall_through = false;
     settings
-}
-
-/// Opens a folder as these settings say.
-///
-/// # Errors
-///
-/// A sentence that says why it cannot be served.
-pub(super) fn open_folder(
-    folder: &Path,
-    how: &Settings,
-    cache_room: &Arc<CacheRoom>,
-) -> Result<Folder, String> {
-    open_with(folder_options(folder, how, cache_room))
-}
-
-fn open_with(options: Options) -> Result<Folder, String> {
-    let folder = options.root.display().to_string();
-    Folder::open(options).map_err(|error| format!("the folder {folder} cannot be served: {error}"))
 }
 
 /// The options of a folder with these settings.
@@ -253,22 +280,27 @@ pub(super) fn plan(
     apps: Vec<Arc<dyn App>>,
     functions: Vec<(Wanted, Arc<dyn Authority>)>,
 ) -> Result<Plan, Failure> {
-    let logs = SharedLogs { opened: Vec::new() };
-    let guards = Guards::asking(functions);
+    let shared = Shared { logs: SharedLogs { opened: Vec::new() }, guards: Guards::asking(functions) };
     let sites = match &settings.sites {
-        Some(sites) => sites_of_file((settings, sites), apps, (logs, guards))?,
-        None => vec![site_of_command_line(settings, apps, (logs, guards))?],
+        Some(sites) => sites_of_file(settings, sites, apps, shared)?,
+        None => vec![site_of_command_line(settings, apps, shared)?],
     };
     Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// The things that sites and routes share, each opened once.
+struct Shared {
+    logs: SharedLogs,
+    guards: Guards,
 }
 
 /// The site of a command line: folders by prefix, and the application for all other paths.
 fn site_of_command_line(
     settings: &Settings,
     apps: Vec<Arc<dyn App>>,
-    (mut logs, mut guards): (SharedLogs, Guards),
+    mut shared: Shared,
 ) -> Result<Site, Failure> {
-    let around = Around::of(settings, settings, &mut guards)?;
+    let around = Around::of(settings, settings, &mut shared.guards)?;
     let rules = compress_rules(settings);
     let route = |path: String, action: Action| {
         let path = PathPattern::Prefix(path.into_bytes().into());
@@ -278,11 +310,12 @@ fn site_of_command_line(
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
         let (path, made) = route(path, Action::Files(number));
         let made = Route { fallback: fallback(settings), ..made };
-        let made = speaking((number, &place), &path, (made, settings), Beside::default())?;
+        let folder = RouteFolder { number, place: &settings.place(&place), url: &path, settings };
+        let made = speaking(made, folder, Beside::default())?;
         routes.push((path, made));
     }
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
-    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?);
+    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), shared.logs.of(settings)?);
     let site = site.with_pages(pages(settings, &ways_alone(settings))?);
     Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
@@ -332,9 +365,10 @@ pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<Stat
 }
 
 fn sites_of_file(
-    (settings, file): (&Settings, &Sites),
+    settings: &Settings,
+    file: &Sites,
     loaded: Vec<Arc<dyn App>>,
-    (mut logs, mut guards): (SharedLogs, Guards),
+    mut shared: Shared,
 ) -> Result<Vec<Site>, Failure> {
     // Folders have numbers in the order of `open_folders`, applications in that of `load::prepare`.
     let (mut folders, mut loaded) = (0.., loaded.into_iter());
@@ -350,10 +384,10 @@ fn sites_of_file(
             );
             continue;
         }
-        let (log, pages) = (logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
+        let (log, pages) = (shared.logs.of(&site.settings)?, pages(&site.settings, &ways_of(file, site))?);
         let sources = sources(file, site);
         // Routes of a site with the same limit count together.
-        guards.limiters.clear();
+        shared.guards.limiters.clear();
         let mut routes = Vec::new();
         for route in &site.routes {
             if !is_answered(file, route) {
@@ -363,16 +397,18 @@ fn sites_of_file(
                 continue;
             }
             let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
-            let around = Around::of(settings, &route.settings, &mut guards)?;
+            let around = Around::of(settings, &route.settings, &mut shared.guards)?;
             for path in &route.paths {
                 let action = action(route, folder, &apps)?;
-                let made = naming(compiled((path, route), action, &around), file, route);
-                let made = timed(made, site, &route.settings, (&log, &pages));
+                let made = naming(compiled(path, route, action, &around), file, route);
+                let made = timed(made, site, &route.settings, log.as_ref(), &pages);
                 let made = match (&route.action, folder) {
                     (SiteAction::Files(place), Some(number)) => {
                         let pages = route.pages.and_then(|app| apps[app].as_ref());
                         let beside = Beside { root: site.root.as_deref(), pages, sources: &sources };
-                        speaking((number, place), path, (made, &route.settings), beside)?
+                        let (settings, url) = (&route.settings, path);
+                        let place = &settings.place(place);
+                        speaking(made, RouteFolder { number, place, url, settings }, beside)?
                     }
                     _ => made,
                 };
@@ -385,20 +421,15 @@ fn sites_of_file(
     }
     if sites.is_empty() {
         // Addresses of groups serve all sites: no client reaches this process, unless a group does not start.
-        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), logs.of(settings)?));
+        let log = shared.logs.of(settings)?;
+        sites.push(Site::new(Vec::new(), Routes::new(Vec::new()), limits(settings), log));
     }
     Ok(sites)
 }
 
 /// A route of files, with the settings of its folders, if they may have some.
-fn speaking(
-    (number, place): (usize, &Path),
-    path: &PathPattern,
-    (route, settings): (Route, &Settings),
-    beside: Beside<'_>,
-) -> Result<Route, Failure> {
-    let place = settings.place(place);
-    Ok(match own_folders((number, &place), path, (settings, beside))? {
+fn speaking(route: Route, folder: RouteFolder<'_>, beside: Beside<'_>) -> Result<Route, Failure> {
+    Ok(match own_folders(folder, beside)? {
         Some(folders) => route.with_folders(folders),
         None => route,
     })
@@ -514,7 +545,7 @@ fn action(
 }
 
 /// A route in the form of the loops.
-fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &Around) -> Route {
+fn compiled(path: &PathPattern, route: &SiteRoute, action: Action, around: &Around) -> Route {
     let when = if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) };
     let made = around.route(when, action);
     let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
@@ -548,14 +579,15 @@ fn timed(
     route: Route,
     site: &CliSite,
     of_route: &Settings,
-    (log, pages): (&Option<SharedLog>, &[StatusPage]),
+    log: Option<&SharedLog>,
+    pages: &[StatusPage],
 ) -> Route {
     let of_site = limits(&site.settings);
     let limits = SiteLimits { call: limits(of_route).call, ..of_site };
     if limits == of_site {
         return route;
     }
-    route.timed(&site.hosts, limits, log.clone(), pages.to_vec())
+    route.timed(&site.hosts, limits, log.cloned(), pages.to_vec())
 }
 
 /// The rules for compressing files that are sent with these edits.

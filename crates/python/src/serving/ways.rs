@@ -8,7 +8,7 @@ use adyton_files::Sources;
 use adyton_route::PathPattern;
 use adyton_server::Folders;
 
-use super::folders::speaking;
+use super::folders::{RouteFolder, speaking};
 
 /// The files that a site runs.
 pub(super) struct Ways {
@@ -30,8 +30,9 @@ impl Ways {
             folders.filter(|(_, settings)| settings.lets_folders_run()).filter_map(|(place, settings)| {
                 // An absent folder has no page.
                 let place = settings.place(&place).canonicalize().ok()?;
+                let folder = RouteFolder { number: 0, place: &place, url: &everything, settings };
                 // Serving the folder reports its mistakes.
-                let folders = speaking((0, &place), &everything, (settings, &sources)).ok()??;
+                let folders = speaking(folder, &sources).ok()??;
                 Some((place, folders))
             });
         let folders = opened.collect();

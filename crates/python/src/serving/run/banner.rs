@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use adyton_cli::{Settings, Target, VERSION};
 use adyton_log::messages;
+use adyton_process::Bounds;
 use adyton_server::Config;
 use adyton_sys::process;
 
@@ -12,7 +13,7 @@ use adyton_sys::process;
 pub(crate) struct Crowd {
     pub(crate) processes: usize,
     /// The least and the most processes that there may be later.
-    pub(crate) bounds: (usize, usize),
+    pub(crate) bounds: Bounds,
     /// The reason for the number of processes.
     pub(crate) why: String,
     pub(crate) loops: usize,
@@ -23,7 +24,8 @@ pub(crate) struct Crowd {
 impl Crowd {
     /// Counts of one process without a supervisor.
     pub(crate) fn alone(loops: usize) -> Self {
-        Self { processes: 0, bounds: (0, 0), why: String::new(), loops, control: None, admin: None }
+        let bounds = Bounds::default();
+        Self { processes: 0, bounds, why: String::new(), loops, control: None, admin: None }
     }
 }
 
@@ -79,7 +81,7 @@ pub(crate) fn text(
     text
 }
 
-fn workers(number: usize, (least, most): (usize, usize)) -> String {
+fn workers(number: usize, Bounds { least, most }: Bounds) -> String {
     let now = if number == 1 { "1 process".to_owned() } else { format!("{number} processes") };
     if least == most { now } else { format!("{now}, later {least} to {most}") }
 }

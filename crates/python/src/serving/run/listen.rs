@@ -124,7 +124,8 @@ pub(crate) fn open(
 /// A line for each address that cannot be opened.
 pub(crate) fn open_for_group(
     group: &Group,
-    (settings, access): (&Settings, Option<Access>),
+    settings: &Settings,
+    access: Option<Access>,
     sockets: &mut GroupSockets,
 ) -> Result<Vec<Arc<GroupSocket>>, Vec<String>> {
     let of_groups = settings.sites.iter().flat_map(|sites| &sites.groups).flat_map(|group| &group.bind);

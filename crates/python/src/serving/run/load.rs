@@ -32,6 +32,16 @@ pub(crate) struct Application {
     pub(crate) description: String,
 }
 
+/// An application that settings name.
+struct WantedApp<'s> {
+    target: &'s Target,
+    interface: Interface,
+    /// Whether the object makes the application when it is called.
+    factory: bool,
+    /// Place in a file of sites that names the application.
+    at: SaidAt,
+}
+
 /// Changes to the settings' folder, and loads what they name: nothing if only folders are served; for a file of sites,
 /// each of its applications that this process runs, and then these functions.
 pub(crate) fn prepare(
@@ -56,19 +66,23 @@ pub(crate) fn prepare(
         .map_err(|error| unprepared(settings, &error.value(py).to_string()))?;
     let own = match &settings.located {
         Some(target @ (Target::Module { .. } | Target::File { .. })) => {
-            vec![(target, settings.application.interface, settings.application.factory, SaidAt::default())]
+            let (interface, factory) = (settings.application.interface, settings.application.factory);
+            vec![WantedApp { target, interface, factory, at: SaidAt::default() }]
         }
         None | Some(Target::Folder(_) | Target::Scripts(_)) => Vec::new(),
     };
     let of_sites = settings.sites.iter().flat_map(|sites| sites.apps.iter().filter(|app| is_own(sites, app)));
-    let of_sites = of_sites.map(|app| (&app.target, app.interface, app.factory, app.said_at.clone()));
-    let wanted: Vec<_> = own.into_iter().chain(of_sites).collect();
-    if !wanted.is_empty() {
+    let of_sites = of_sites.map(|app| WantedApp {
+        target: &app.target,
+        interface: app.interface,
+        factory: app.factory,
+        at: app.said_at.clone(),
+    });
+    let apps: Vec<WantedApp<'_>> = own.into_iter().chain(of_sites).collect();
+    if !apps.is_empty() {
         check_temp_dir(settings)?;
     }
-    let applications = wanted.into_iter().map(|(target, interface, factory, at)| {
-        load((py, settings), &module, (target, &at), (interface, factory))
-    });
+    let applications = apps.into_iter().map(|app| load(&module, settings, &app));
     let all = applications.chain(functions.into_iter().map(|wanted| function(&module, settings, wanted)));
     let mut loaded = Vec::new();
     let mut failed: Option<Failure> = None;
@@ -113,7 +127,7 @@ fn function(
     let loaded = forked::stay(py, module.call_method1("load_function", (place, attribute, is_file)));
     let (callable, description) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report_at(py, (&error, &wanted.at)))?;
+        .map_err(|error| report_at(py, &error, &wanted.at))?;
     Ok(Application { callee: Callee::Function(callable, wanted), description })
 }
 
@@ -140,12 +154,13 @@ pub(crate) fn scripts_of(settings: &Settings, scripts: &Scripts) -> std::io::Res
     Files::open(&settings.place(&scripts.folder), scripts.follow_symlinks, &scripts.index)
 }
 
+/// Loads an application.
 fn load(
-    (py, settings): (Python<'_>, &Settings),
     module: &Bound<'_, PyModule>,
-    (target, at): (&Target, &SaidAt),
-    (interface, factory): (Interface, bool),
+    settings: &Settings,
+    app: &WantedApp<'_>,
 ) -> Result<Application, Failure> {
+    let &WantedApp { target, interface, factory, ref at } = app;
     let (place, attribute, is_file) = match target {
         Target::Scripts(scripts) => {
             let shown = scripts.folder.display();
@@ -163,12 +178,13 @@ fn load(
             return Err(Failure::Said(what, 2));
         }
     };
+    let py = module.py();
     let loaded = module.call_method1("load", (place, attribute, is_file, factory));
     let loaded = forked::stay(py, loaded);
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report_at(py, (&error, at)))?;
-    examine(py, object, &name, interface).map_err(|error| report_at(py, (&error, at)))
+        .map_err(|error| report_at(py, &error, at))?;
+    examine(py, object, &name, interface).map_err(|error| report_at(py, &error, at))
 }
 
 /// Makes sure that large bodies can be stored, which would otherwise fail only when the first one comes. If nobody has
@@ -283,11 +299,11 @@ pub(crate) fn word(interface: Interface) -> &'static str {
 
 /// Prints the application's own traceback.
 pub(crate) fn report(py: Python<'_>, error: &PyErr) -> Failure {
-    report_at(py, (error, &SaidAt::default()))
+    report_at(py, error, &SaidAt::default())
 }
 
 /// Prints a traceback like [`report`], with the place in a file of sites that names the application.
-fn report_at(py: Python<'_>, (error, at): (&PyErr, &SaidAt)) -> Failure {
+fn report_at(py: Python<'_>, error: &PyErr, at: &SaidAt) -> Failure {
     let module = py.import("adyton._application.failed");
     let told = module.and_then(|module| module.call_method1("report", (error.value(py), at.to_string())));
     match told.and_then(|text| text.extract::<String>()) {

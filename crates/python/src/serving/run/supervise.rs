@@ -41,19 +41,20 @@ pub(crate) fn supervise(
     arguments: &[String],
     life: Life<'_>,
 ) -> Result<u8, Failure> {
-    let Life::Group(told) = life else { return supervise_as(py, settings, arguments, (life, None)) };
+    let Life::Group(told) = life else { return supervise_as(py, settings, arguments, life, None) };
     let (branch, bind) = branch(settings, told)?;
     // The sockets of a group that accepts connections itself are already open.
     let mut settings = settings.clone();
     settings.listening.bind = bind;
-    supervise_as(py, &settings, arguments, (life, Some(branch)))
+    supervise_as(py, &settings, arguments, life, Some(branch))
 }
 
 fn supervise_as(
     py: Python<'_>,
     settings: &Settings,
     arguments: &[String],
-    (life, branch): (Life<'_>, Option<BranchPlan>),
+    life: Life<'_>,
+    branch: Option<BranchPlan>,
 ) -> Result<u8, Failure> {
     let folder = current_folder().map_err(Failure::system)?;
     let program = program(py, arguments.len() + if life == Life::First { 0 } else { 2 })?;
@@ -66,21 +67,19 @@ fn supervise_as(
     }
     let note = note.map(Note::read).transpose().map_err(Failure::system)?;
     let mut files = note.as_ref().map_or_else(OwnFiles::default, |_| OwnFiles::taken(settings));
-    let Open { slots, first, control, admin, why } = match &note {
+    let open = match &note {
         Some(note) => Open::taken(note, &mut files)?,
         None => Open::fresh(settings, group, loops, &mut files)?,
     };
-    let typed = (arguments, &*folder);
-    let (edition, group_sockets) = edition_of((settings, branch.is_some()), &program, note.as_ref(), typed)?;
+    let typed = Typed { arguments: arguments.to_vec(), folder };
+    let is_branch = branch.is_some();
+    let (edition, group_sockets) = edition_of(settings, is_branch, &program, note.as_ref(), typed)?;
     let python: String = py.import("adyton._process.interpreter")?.call_method0("described")?.extract()?;
-    let bounds = note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?;
-    let on_ready = announce(
-        (python, branch.is_some()),
-        settings,
-        &slots,
-        (listeners(&first, edition.as_ref()), control.as_ref(), admin.as_ref()),
-        (bounds, why),
-    );
+    let of_settings = || bounds(settings, open.slots.len());
+    let bounds = note.as_ref().and_then(Note::bounds).map_or_else(of_settings, Ok)?;
+    let shown = listeners(&open.first, edition.as_ref());
+    let on_ready = announce(settings, python, is_branch, shown, open.crowd(bounds));
+    let Open { slots, first, control, admin, why: _ } = open;
     let entrances = first.iter().map(Listening::entrance).collect();
     let shares = first.iter().all(|one| one.is_shared);
     let plan = Plan {
@@ -147,10 +146,11 @@ fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io
 /// The parts of a file of sites that workers get, if there is one; and the sockets of groups that another program has
 /// left.
 fn edition_of(
-    (settings, is_branch): (&Settings, bool),
+    settings: &Settings,
+    is_branch: bool,
     programs: &Programs,
     note: Option<&Note>,
-    typed: (&[String], &Path),
+    typed: Typed,
 ) -> Result<(Option<Edition>, Vec<Arc<GroupSocket>>), Failure> {
     let Some(sites) = &settings.sites else { return Ok((None, Vec::new())) };
     if is_branch {
@@ -159,8 +159,8 @@ fn edition_of(
     let left = note.map(Note::take_group_sockets).transpose().map_err(Failure::system)?.unwrap_or_default();
     let mut sockets = GroupSockets::knowing(&left);
     // An address that the other program had not opened is opened by the next reload: this start must not fail.
-    let groups = group_plans(settings, programs, (&mut sockets, note.is_none()))?;
-    Ok((Some(edition(settings, (sites, (groups, programs.clone(), sockets)), typed)), left))
+    let groups = group_plans(settings, programs, &mut sockets, note.is_none())?;
+    Ok((Some(edition(settings, sites, groups, programs.clone(), sockets, typed)), left))
 }
 
 /// Addresses of the server, and of groups with addresses of their own, for people.
@@ -185,6 +185,33 @@ pub(crate) enum Life<'l> {
     Next(&'l str),
     /// The supervisor of a group, with the facts that it gets.
     Group(&'l str),
+}
+
+/// The command line of this supervisor.
+struct Typed {
+    /// The user's arguments.
+    arguments: Vec<String>,
+    /// The folder in which they were typed: paths in them are relative to it.
+    folder: PathBuf,
+}
+
+impl Typed {
+    /// Reads the command line once more, with the files that it names.
+    ///
+    /// # Errors
+    ///
+    /// A sentence with all faults of the command line and of its file.
+    fn read_again(&self) -> Result<Box<Settings>, String> {
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        std::env::set_current_dir(&self.folder)
+            .map_err(|error| format!("cannot go to {}: {error}", self.folder.display()))?;
+        let parsed = adyton_cli::parse(&self.arguments, &environment(), false, None);
+        std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
+        match parsed.map_err(|refused| refused_again(refused).into_sentence())? {
+            Command::Serve(settings) => Ok(settings),
+            _ => Err("the command line does not serve any more".to_owned()),
+        }
+    }
 }
 
 /// Commands that started this supervisor and that start groups with a Python of their own.
@@ -214,7 +241,8 @@ fn branch(settings: &Settings, told: &str) -> Result<(BranchPlan, Vec<Bind>), Fa
 fn group_plans(
     settings: &Settings,
     programs: &Programs,
-    (sockets, may_open): (&mut GroupSockets, bool),
+    sockets: &mut GroupSockets,
+    may_open: bool,
 ) -> Result<Vec<GroupPlan>, Failure> {
     let Some(sites) = settings.sites.as_ref().filter(|sites| !matches!(sites.part, Part::Group(_))) else {
         return Ok(Vec::new());
@@ -244,7 +272,7 @@ fn group_plans(
                 .listening
                 .socket_mode
                 .map(|mode| Access { mode, group: identity.as_ref().map(Identity::group) });
-            listen::open_for_group(group, (settings, access), sockets)
+            listen::open_for_group(group, settings, access, sockets)
         } else {
             Ok(listen::held_for_group(group, sockets))
         };
@@ -283,20 +311,15 @@ fn watched(settings: &Settings) -> Vec<PathBuf> {
 /// The parts of a file of sites that workers get: its text, and a function that reads and checks the file at a reload.
 fn edition(
     settings: &Settings,
-    (sites, (groups, programs, mut sockets)): (&Sites, (Vec<GroupPlan>, Programs, GroupSockets)),
-    (arguments, folder): (&[String], &Path),
+    sites: &Sites,
+    groups: Vec<GroupPlan>,
+    programs: Programs,
+    mut sockets: GroupSockets,
+    typed: Typed,
 ) -> Edition {
-    let (held, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
+    let held = settings.clone();
     let read = move || {
-        // Paths in the arguments are relative to the folder in which they were typed.
-        let here = std::env::current_dir().map_err(|error| error.to_string())?;
-        std::env::set_current_dir(&folder)
-            .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
-        let parsed = adyton_cli::parse(&arguments, &environment(), false, None);
-        std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
-        let Command::Serve(now) = parsed.map_err(|refused| refused_again(refused).into_sentence())? else {
-            return Err("the command line does not serve any more".to_owned());
-        };
+        let now = typed.read_again()?;
         check_settings(&now).map_err(Failure::into_sentence)?;
         let waiting = adyton_cli::waiting(&held, &now);
         if !waiting.is_empty() {
@@ -306,7 +329,7 @@ fn edition(
         let text = now.sites.as_ref().map(|sites| sites.text_for(Part::Door));
         let text = text.ok_or_else(|| "no file of sites is served any more".to_owned())?;
         let before: Vec<String> = sockets.addresses().cloned().collect();
-        let groups = group_plans(&now, &programs, (&mut sockets, true)).map_err(Failure::into_sentence)?;
+        let groups = group_plans(&now, &programs, &mut sockets, true).map_err(Failure::into_sentence)?;
         tell_opened(&groups, &before);
         Ok(Version { text, groups, access_logs: access_logs(&now) })
     };
@@ -437,26 +460,32 @@ impl Open {
         };
         taken().map_err(Failure::system)
     }
+
+    /// Counts of the workers, for the banner.
+    fn crowd(&self, bounds: Bounds) -> Crowd {
+        let admin = self.admin.as_ref();
+        Crowd {
+            processes: self.slots.len(),
+            bounds,
+            why: self.why.clone(),
+            loops: self.slots.first().map_or(1, Vec::len),
+            control: self.control.as_ref().and_then(socket::local_path),
+            admin: admin
+                .and_then(|socket| socket.try_clone().and_then(Listening::new).ok())
+                .map(|listening| listening.shown),
+        }
+    }
 }
 
-/// Makes the function that prints the banner once the first worker has described what it serves.
+/// Makes the function that prints the banner, unless it is silent, once the first worker has described what it serves.
+/// `shown`: the addresses.
 fn announce(
-    (python, is_silent): (String, bool),
     settings: &Settings,
-    slots: &[Sockets],
-    (shown, control, admin): (Vec<String>, Option<&OwnedFd>, Option<&OwnedFd>),
-    (bounds, why): (Bounds, String),
+    python: String,
+    is_silent: bool,
+    shown: Vec<String>,
+    crowd: Crowd,
 ) -> Box<dyn FnMut(&str)> {
-    let crowd = Crowd {
-        processes: slots.len(),
-        bounds: (bounds.least, bounds.most),
-        why,
-        loops: slots.first().map_or(1, Vec::len),
-        control: control.and_then(socket::local_path),
-        admin: admin
-            .and_then(|socket| socket.try_clone().and_then(Listening::new).ok())
-            .map(|listening| listening.shown),
-    };
     let config = config(settings, process::raise_descriptors_max(), Vec::new());
     let settings = settings.clone();
     Box::new(move |serves| {
