@@ -64,8 +64,7 @@ fn one_setting_can_be_asked_about() {
 #[test]
 fn one_key_can_be_asked_about() {
     let text = printed(&["help", "idle-timeout"]);
-    let expected =
-        "  idle-timeout = TIME\n      How long the processes of an idle group stay.\n";
+    let expected = "  idle-timeout = TIME\n      How long the processes of an idle group stay.\n";
     assert!(text.starts_with(expected), "{text}");
     let expected =
         "      Default 5m, from 1s to 168h; stands in [groups.NAME].\n      idle-timeout = \"30m\"\n";

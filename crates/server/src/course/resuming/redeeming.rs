@@ -48,7 +48,6 @@ pub(crate) fn keep_ticket(
 }
 
 /// Does what [`redeem`] does; a panic, a fault of our own, ends that connection and no more.
-#[cold]
 #[inline(never)]
 pub(crate) fn redeem_guarded(driven: &mut Loop, key: usize, desk: &mut Desk) -> Option<Errand> {
     guarded(driven, key, desk, |driven, desk| Worked::Away(redeem(driven, key, desk)))
