@@ -47,5 +47,6 @@ pub use settings::typed::{
 };
 pub use settings::units::Unit;
 pub use sites::{
-    FolderRedirect, FolderRuns, FolderSettings, Question, add_index, read_folder, read_htaccess, takes,
+    FolderRedirect, FolderRuns, FolderSettings, Question, TableRoute, add_index, read_folder, read_htaccess,
+    takes,
 };

@@ -8,23 +8,29 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod ahead;
 mod denied;
 mod edits;
 mod host;
 mod networks;
+mod other_names;
 mod path;
 mod redirect;
 mod rewrite;
 mod spelling;
+mod walk;
 mod when;
 
 pub use admission::{Admission, Door};
+pub use ahead::{Ahead, AheadRule};
 pub use denied::{COMPRESSED_ENDS, DeniedPaths};
 pub use edits::HeadEdits;
 pub use host::{HostError, HostPattern, Hosts, without_port};
 pub use networks::{NetworkError, Networks};
+pub use other_names::{SCRIPT_ENDS, index_name, names_above, script_names};
 pub use path::{PathPattern, Routes, Tries};
 pub use redirect::Location;
 pub use rewrite::Rewrites;
 pub use spelling::{DotSegment, escaped, raw_bytes, spelled};
+pub use walk::{Come, Coming, Other, RouteFacts, coming, other};
 pub use when::{Taken, Wanted, When};

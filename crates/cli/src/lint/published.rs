@@ -129,13 +129,13 @@ fn url(file: &Path, site: &Site, number: usize) -> Option<String> {
         _ => None,
     })?;
     let url = format!("{own}/{}", file.to_str()?);
-    if site.denied.find(url.as_bytes()).is_some() {
+    if site.ahead.denied.find(url.as_bytes()).is_some() {
         return None;
     }
     let table = site.table();
     let mut tries = table.of(url.as_bytes());
     // A route that takes only some requests leaves the others to the next.
     let (_, _, first) =
-        tries.find(|(_, _, route)| **route == number || site.routes[**route].when == When::default())?;
-    (*first == number).then_some(url)
+        tries.find(|(_, _, tried)| tried.number == number || tried.route.when == When::default())?;
+    (first.number == number).then_some(url)
 }

@@ -7,7 +7,7 @@ use adyton_route::{
 
 use crate::settings::said::Fault;
 use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
-use crate::sites::MATCHING;
+use crate::sites::{MATCHING, TableRoute};
 
 /// Redirects that are followed in turn; browsers give up after some twenty.
 pub(super) const HOPS_MAX: usize = 10;
@@ -67,7 +67,7 @@ struct Walk<'s> {
     /// Whether it is known which requests each route of the site takes. Else a redirect leads back to itself only if no
     /// route in between could end that.
     is_whole: bool,
-    table: Routes<usize>,
+    table: Routes<TableRoute<'s>>,
     hosts: Option<&'s Hosts>,
     /// The site's number.
     number: usize,
@@ -184,12 +184,10 @@ impl Walk<'_> {
         (head.parse(&bytes, &Limits::default()) == Ok(Parsed::Complete)).then_some(())?;
         let request = head.of(&bytes);
         let path = spelled(request.path()).ok()?;
-        let is_denied = self.site.denied.find(&path).is_some();
-        if is_denied || self.site.rewrites.target(&path, request.query()).is_some() {
+        if self.site.ahead.rule(&path, request.query(), true).is_some() {
             return None;
         }
-        for (_, pattern, number) in self.table.of(&path) {
-            let route = &self.site.routes[*number];
+        for (_, pattern, TableRoute { number, route }) in self.table.of(&path) {
             if route.settings.is_any_unread(&MATCHING) {
                 continue;
             }

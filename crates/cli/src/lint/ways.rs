@@ -37,9 +37,9 @@ fn of_site(site: &Site) -> Vec<Fault> {
     for (number, route) in guarded {
         let told_before = all.len();
         for path in route.paths.iter().flat_map(|path| paths_of(path, site)) {
-            let behind = table.of(&path).skip_while(|(_, _, other)| **other != number).skip(1);
+            let behind = table.of(&path).skip_while(|(_, _, other)| other.number != number).skip(1);
             for (_, pattern, other) in behind {
-                let other = &site.routes[*other];
+                let other = other.route;
                 if is_way(route, other) && all.len() == told_before {
                     all.push(warning(route, other, pattern));
                 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, When};
+use adyton_route::{Ahead, HostPattern, Location, PathPattern, When};
 
 use crate::command::target::Target;
 use crate::rows::access::Access;
@@ -235,10 +235,8 @@ pub struct Site {
     pub bound: Option<usize>,
     /// The folder that paths of its routes are relative to, if it has one.
     pub root: Option<PathBuf>,
-    /// Paths that nobody gets.
-    pub denied: DeniedPaths,
-    /// Changes of paths before routes are looked for.
-    pub rewrites: Rewrites,
+    /// The rules that come before the routes: paths that nobody gets, and rewrites of others.
+    pub ahead: Ahead,
     /// The routes, in the order of the file.
     pub routes: Vec<SiteRoute>,
     /// The server's settings, except those that the site sets itself.

@@ -84,8 +84,8 @@ impl Document {
                 routes.extend(made.routes(route, &root, &of_route, line, &said));
             }
             let line = lines.line(site.at);
-            let SiteDraft { hosts, root, denied, rewrites, .. } = site.draft;
-            sites.push(Site { hosts, bound, root, denied, rewrites, routes, settings: of_site, line });
+            let SiteDraft { hosts, root, ahead, .. } = site.draft;
+            sites.push(Site { hosts, bound, root, ahead, routes, settings: of_site, line });
         }
         let Maker { apps, mistakes, .. } = made;
         (Sites { file: file.to_owned(), sites, apps, groups, part, text, secrets, place }, mistakes)

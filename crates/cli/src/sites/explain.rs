@@ -6,7 +6,10 @@ use std::net::IpAddr;
 use adyton_http::Request;
 use adyton_http::bytes::is_token;
 use adyton_http1::{Head, Limits, Parsed};
-use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
+use adyton_route::{
+    AheadRule, Come, Coming, Door, HostPattern, Hosts, Other, PathPattern, coming, index_name, names_above,
+    other, script_names, spelled, without_port,
+};
 
 use super::table::conditions;
 use crate::command::failure::Failure;
@@ -177,19 +180,19 @@ impl Sites {
         if *path != *request.path() {
             let _ = writeln!(text, "path   {}", String::from_utf8_lossy(&path));
         }
-        if let Some(denied) = site.denied.find(&path) {
-            let _ = writeln!(text, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
-            return Ok(text);
+        match site.ahead.rule(&path, request.query(), rewritten.is_none()) {
+            Some(AheadRule::Denied(pattern)) => text.push_str(&denied_by(pattern)),
+            Some(AheadRule::Rewritten(target)) => {
+                let target = String::from_utf8_lossy(&target);
+                let _ = writeln!(text, "path   {target}, by a rule of the site");
+                let rest = self.explain_at(question, Some(&target))?;
+                let told = 1 + usize::from(site.bound.is_some());
+                text.extend(rest.split_inclusive('\n').skip(told));
+            }
+            None => {
+                self.explain_routes(&Asking { site, request, client: *client, depth: 0 }, &path, &mut text);
+            }
         }
-        if let (None, Some(target)) = (rewritten, site.rewrites.target(&path, request.query())) {
-            let target = String::from_utf8_lossy(&target);
-            let _ = writeln!(text, "path   {target}, by a rule of the site");
-            let rest = self.explain_at(question, Some(&target))?;
-            let told = 1 + usize::from(site.bound.is_some());
-            text.extend(rest.split_inclusive('\n').skip(told));
-            return Ok(text);
-        }
-        self.explain_routes(&Asking { site, request, client: *client, depth: 0 }, &path, &mut text);
         Ok(text)
     }
 
@@ -223,19 +226,22 @@ impl Sites {
     fn explain_routes(&self, asking: &Asking<'_>, path: &[u8], text: &mut String) {
         let (site, request, client) = (asking.site, asking.request, asking.client);
         let (mut is_refused, mut are_heard, mut has_missed) = (false, false, false);
-        for (number, pattern, route) in site.table().of(path) {
-            let route = &site.routes[*route];
-            let place = format!("{} (line {})", written(pattern), route.line);
-            if has_missed && matches!(route.action, SiteAction::Files(_)) {
-                let _ = writeln!(text, "passed {place}: another folder was looked in");
-                continue;
-            }
-            let taken = route.when.takes(request, client);
-            is_refused |= taken == Taken::OtherMethod;
-            if taken != Taken::Yes {
-                let wants = conditions(&route.when).join(", ");
-                let _ = writeln!(text, "passed {place}: it is for {wants}");
-                continue;
+        for (number, pattern, tried) in site.table().of(path) {
+            let route = tried.route;
+            let place = place_of(pattern, route);
+            let coming = coming(tried, request, client, has_missed);
+            is_refused |= coming == Coming::OtherMethod;
+            match coming {
+                Coming::Here => {}
+                Coming::FolderMissed => {
+                    let _ = writeln!(text, "passed {place}: another folder was looked in");
+                    continue;
+                }
+                Coming::OtherMethod | Coming::Unmet => {
+                    let wants = conditions(&route.when).join(", ");
+                    let _ = writeln!(text, "passed {place}: it is for {wants}");
+                    continue;
+                }
             }
             if !is_open(route, client, &place, text) {
                 return;
@@ -293,69 +299,40 @@ impl Sites {
     /// Returns the rules around the path of a file that this route would answer with in the place of another path;
     /// empty, if there are none.
     fn explain_other(&self, asking: &Asking<'_>, name: &[u8], answering: &Answering<'_>) -> String {
+        let Asking { site, request, client, depth } = *asking;
+        if let Some(pattern) = site.ahead.denied.find(name) {
+            return denied_by(pattern);
+        }
         let mut told = String::new();
-        if let Some(denied) = asking.site.denied.find(name) {
-            let _ = writeln!(told, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
-            return told;
-        }
-        let table = asking.site.table();
-        let before: Vec<usize> = table
-            .of(answering.path)
-            .map(|(other, ..)| other)
-            .take_while(|other| *other != answering.number)
-            .collect();
-        for (found, pattern, route) in table.of(name) {
-            let route = &asking.site.routes[*route];
-            if found == answering.number {
-                if !told.is_empty() {
-                    told.push_str("the file\n");
-                }
-                return told;
-            }
-            let is_passed = matches!(route.action, SiteAction::Files(_)) && before.contains(&found);
-            if is_passed || route.when.takes(asking.request, asking.client) != Taken::Yes {
-                continue;
-            }
-            if !matches!(route.action, SiteAction::Redirect(..)) {
-                break;
-            }
-            // A redirect decides where clients go, and not which folder has the file.
-            let place = format!("{} (line {})", written(pattern), route.line);
-            if !is_open(route, asking.client, &place, &mut told) {
-                return told;
+        let table = site.table();
+        let come = Come { path: answering.path, number: answering.number };
+        let found = other(&table, come, name, request, client, |pattern, redirect| {
+            let place = place_of(pattern, redirect.route);
+            if is_open(redirect.route, client, &place, &mut told) { Ok(()) } else { Err(()) }
+        });
+        match found {
+            Err(()) => {}
+            Ok(Other::Own) if told.is_empty() => {}
+            Ok(Other::Own) => told.push_str("the file\n"),
+            Ok(Other::Route(_) | Other::Nowhere) => {
+                self.explain_routes(&Asking { depth: depth + 1, ..*asking }, name, &mut told);
             }
         }
-        self.explain_routes(&Asking { depth: asking.depth + 1, ..*asking }, name, &mut told);
         told
     }
 
     /// Returns the paths of files with which a route may answer in the place of this path.
     fn other_names(&self, answering: &Answering<'_>) -> Vec<Vec<u8>> {
         let Answering { route, path, own_bytes, .. } = *answering;
-        let scripts = match &route.action {
+        let mut names = match &route.action {
+            SiteAction::Files(_) => index_name(path, INDEX.as_bytes()).into_iter().collect(),
+            SiteAction::Cgi(_) => names_above(path, own_bytes).map(<[u8]>::to_vec).collect(),
             SiteAction::App(number) => match &self.apps[*number].target {
-                Target::Scripts(scripts) => Some(&scripts.index),
-                _ => return Vec::new(),
+                Target::Scripts(scripts) => script_names(path, own_bytes, scripts.index.as_bytes()),
+                _ => Vec::new(),
             },
-            SiteAction::Files(_) | SiteAction::Cgi(_) => None,
-            _ => return Vec::new(),
+            _ => Vec::new(),
         };
-        let mut names = Vec::new();
-        if !matches!(route.action, SiteAction::Files(_)) {
-            let above = path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > own_bytes);
-            names.extend(above.map(|(at, _)| path[..at].to_vec()));
-        }
-        if scripts.is_some() {
-            names.retain(|name| name.ends_with(b".py") || name.ends_with(b".wsgi"));
-        }
-        let index = match (&route.action, scripts) {
-            (SiteAction::Files(_), _) => Some(INDEX),
-            (_, Some(index)) => Some(index.as_str()),
-            _ => None,
-        };
-        if let Some(index) = index.filter(|_| path.ends_with(b"/")) {
-            names.push([path, index.as_bytes()].concat());
-        }
         let fallback = route.settings.files.static_fallback.as_ref();
         if let Some(page) = fallback.filter(|_| matches!(route.action, SiteAction::Files(_))) {
             let page = page.trim_start_matches("./").trim_start_matches('/');
@@ -376,6 +353,16 @@ impl Sites {
             _ => None,
         }
     }
+}
+
+/// Returns the pattern of a route that a request takes, and the line of the file where the route begins.
+fn place_of(pattern: &PathPattern, route: &SiteRoute) -> String {
+    format!("{} (line {})", written(pattern), route.line)
+}
+
+/// Returns the answer to a request for a path that nobody gets, by this pattern.
+fn denied_by(pattern: &PathPattern) -> String {
+    format!("answer 403: nobody gets it, by deny-paths = {}\n", written(pattern))
 }
 
 /// Whether the action of a route answers the request, perhaps after a name and a password; otherwise writes the answer.

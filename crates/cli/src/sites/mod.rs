@@ -34,6 +34,7 @@ pub(crate) use self::reading::rows::{
 pub(crate) use complete::{ReadFile, sayings};
 pub use explain::Question;
 pub(crate) use schema::schema;
+pub use table::TableRoute;
 pub(crate) use table::conditions;
 
 use self::reading::rows::{RouteDraft, SiteDraft};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use adyton_route::{PathPattern, Routes, When};
+use adyton_route::{PathPattern, RouteFacts, Routes, When};
 
 use crate::command::target::Target;
 use crate::settings::typed::{Site, SiteAction, SiteRoute, Sites};
@@ -19,8 +19,8 @@ impl Sites {
             if let Some(group) = site.bound {
                 let _ = writeln!(text, "  at {} alone", self.own_addresses(group));
             }
-            if !site.denied.is_empty() {
-                let denied: Vec<String> = site.denied.iter().map(written).collect();
+            if !site.ahead.denied.is_empty() {
+                let denied: Vec<String> = site.ahead.denied.iter().map(written).collect();
                 let _ = writeln!(text, "  nobody gets {}", denied.join(", "));
             }
             let rows: Vec<[String; 4]> =
@@ -112,15 +112,37 @@ impl Site {
     /// that order, and the route's number in the file.
     pub fn tried(&self) -> Vec<(PathPattern, usize, usize)> {
         let table = self.table();
-        table.iter().enumerate().map(|(tried, (path, route))| (path.clone(), tried, *route)).collect()
+        table.iter().enumerate().map(|(tried, (path, route))| (path.clone(), tried, route.number)).collect()
     }
 
-    /// Returns the routes of the site by path, each as its number in the order of the file.
-    pub fn table(&self) -> Routes<usize> {
-        let routes = self.routes.iter().enumerate();
-        let each =
-            routes.flat_map(|(number, route)| route.paths.iter().map(move |path| (path.clone(), number)));
+    /// Returns the routes of the site by path.
+    pub fn table(&self) -> Routes<TableRoute<'_>> {
+        let routes = self.routes.iter().enumerate().map(|(number, route)| TableRoute { number, route });
+        let each = routes.flat_map(|each| each.route.paths.iter().map(move |path| (path.clone(), each)));
         Routes::new(each.collect())
+    }
+}
+
+/// A route in the table of its site.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRoute<'s> {
+    /// The number of the route in the order of the file.
+    pub number: usize,
+    /// The route.
+    pub route: &'s SiteRoute,
+}
+
+impl RouteFacts for TableRoute<'_> {
+    fn when(&self) -> Option<&When> {
+        Some(&self.route.when)
+    }
+
+    fn is_folder(&self) -> bool {
+        matches!(self.route.action, SiteAction::Files(_))
+    }
+
+    fn is_redirect(&self) -> bool {
+        matches!(self.route.action, SiteAction::Redirect(..))
     }
 }
 

@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use adyton_route::SCRIPT_ENDS;
 use adyton_sys::fs::{self, Fault, Kind, Location, Meta, Root, Symlinks};
 
 use crate::path::is_meant;
 use crate::run::programs::NoProgram;
-
-/// Endings of names of scripts.
-pub const ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
 
 /// The most scripts that are listed: loading as many takes seconds.
 pub const LISTED_MAX: usize = 1000;
@@ -257,7 +255,7 @@ fn c_path(file: &[u8]) -> io::Result<CString> {
 
 /// Whether a path is that of a script that matches one of these patterns.
 fn is_named(path: &[u8], patterns: &[String]) -> bool {
-    ENDS.iter().any(|end| path.ends_with(end))
+    SCRIPT_ENDS.iter().any(|end| path.ends_with(end))
         && patterns.iter().any(|pattern| matches(pattern.as_bytes(), path))
 }
 
@@ -286,7 +284,7 @@ fn next_script(path: &[u8], from: usize) -> Option<usize> {
         if !is_page(name) {
             return None;
         }
-        if ENDS.iter().any(|end| name.ends_with(end)) {
+        if SCRIPT_ENDS.iter().any(|end| name.ends_with(end)) {
             return Some(end);
         }
         start = end + 1;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adyton_cli::{ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites, Target};
+use adyton_files::Sources;
 use adyton_files::programs::Programs;
-use adyton_files::{Sources, scripts as pages};
+use adyton_route::SCRIPT_ENDS;
 use adyton_server::Cgi;
 
 use super::failure::Failure;
@@ -64,7 +65,7 @@ pub(super) fn sources(sites: &Sites, site: &Site) -> Vec<Sources> {
                 (&scripts.folder, ends.collect())
             }
             SiteAction::App(number) => match &sites.apps[*number].target {
-                Target::Scripts(scripts) => (&scripts.folder, pages::ENDS.map(<[u8]>::to_vec).to_vec()),
+                Target::Scripts(scripts) => (&scripts.folder, SCRIPT_ENDS.map(<[u8]>::to_vec).to_vec()),
                 _ => return None,
             },
             _ => return None,

@@ -416,7 +416,7 @@ fn sites_of_file(
             }
         }
         let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
-        let made = made.with_one_spelling().with_paths(site.denied.clone(), site.rewrites.clone());
+        let made = made.with_one_spelling().with_paths(site.ahead.clone());
         sites.push(made.with_pages(pages));
     }
     if sites.is_empty() {

@@ -11,8 +11,8 @@ use adyton_compress::Rules;
 use adyton_files::{ErrorPage, Folder, INDEX};
 use adyton_http::{Known, Request};
 use adyton_route::{
-    Admission, DeniedPaths, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern, Rewrites,
-    Routes, Taken, When, raw_bytes, spelled,
+    Admission, Ahead, AheadRule, Coming, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern,
+    RouteFacts, Routes, SCRIPT_ENDS, When, coming, names_above, raw_bytes, spelled,
 };
 
 use crate::answering::changes::Changes;
@@ -230,21 +230,9 @@ impl Route {
         self.apart.as_ref().is_some_and(|apart| apart.names_others)
     }
 
-    /// Whether a request takes the route; if only its method keeps it from that, `methods` gets the methods with which
-    /// it would.
-    #[inline]
-    pub(crate) fn takes<'r>(
-        &'r self,
-        request: Request<'_>,
-        client: Option<IpAddr>,
-        methods: &mut Vec<&'r [u8]>,
-    ) -> bool {
-        let Some(when) = &self.when else { return true };
-        let taken = when.takes(request, client);
-        if taken == Taken::OtherMethod {
-            methods.extend(when.methods.iter().map(|method| &**method));
-        }
-        taken == Taken::Yes
+    /// Returns the methods that the route is for; none: it is for all.
+    pub(crate) fn methods(&self) -> impl Iterator<Item = &[u8]> {
+        self.when.iter().flat_map(|when| &when.methods).map(|method| &**method)
     }
 
     /// Returns the condition for a client with this address; `None` is a client of a unix socket.
@@ -271,21 +259,32 @@ impl Route {
     }
 }
 
+impl RouteFacts for Route {
+    #[inline]
+    fn when(&self) -> Option<&When> {
+        self.when.as_deref()
+    }
+
+    fn is_folder(&self) -> bool {
+        self.action.is_folder()
+    }
+
+    fn is_redirect(&self) -> bool {
+        matches!(self.action, Action::Redirect(..))
+    }
+}
+
 /// Whether a path of this pattern may stand behind the name of a script that is no part of the pattern's prefix: then
 /// the script may belong to any route.
 fn reaches_others(pattern: &PathPattern) -> bool {
-    let has_script = |path: &[u8]| {
-        memchr::memchr_iter(b'/', path).any(|at| SCRIPT_ENDS.iter().any(|end| path[..at].ends_with(end)))
-    };
+    let is_script = |path: &[u8]| SCRIPT_ENDS.iter().any(|end| path.ends_with(end));
+    let has_script = |path: &[u8]| names_above(path, 0).any(is_script);
     match pattern {
         PathPattern::Prefix(_) => false,
         PathPattern::Exact(path) => has_script(path),
         PathPattern::Suffix(_) => true,
     }
 }
-
-/// The ends of the names of scripts.
-pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = adyton_files::scripts::ENDS;
 
 /// The number of sites that ever existed in this process.
 static SITES: AtomicU64 = AtomicU64::new(0);
@@ -306,15 +305,6 @@ pub struct Site {
     has_mounts: bool,
     /// The rules that come before its routes, if there are any.
     pub(crate) ahead: Option<Box<Ahead>>,
-}
-
-/// The rules of a site that apply to paths before routes are looked for.
-#[derive(Default)]
-pub(crate) struct Ahead {
-    /// Paths that nobody gets.
-    denied: DeniedPaths,
-    /// Rewrites of other paths.
-    rewrites: Rewrites,
 }
 
 /// Returns the name of a site in logs: the first of these host names.
@@ -358,9 +348,9 @@ impl Site {
     /// Denies some paths to everybody, whatever routes and folders say, and changes others before routes are looked
     /// for. Routes are then found by the new path in its one spelling.
     #[must_use]
-    pub fn with_paths(mut self, denied: DeniedPaths, rewrites: Rewrites) -> Site {
-        if !denied.is_empty() || !rewrites.is_empty() {
-            self.ahead = Some(Box::new(Ahead { denied, rewrites }));
+    pub fn with_paths(mut self, ahead: Ahead) -> Site {
+        if !ahead.is_empty() {
+            self.ahead = Some(Box::new(ahead));
             self.is_one_app = false;
             self = self.with_one_spelling();
         }
@@ -418,9 +408,16 @@ impl Site {
         self.has_one_spelling && path.iter().any(|byte| matches!(byte, b'.' | b'%')) && spelled(path).is_err()
     }
 
-    /// Returns the target that replaces that of a request with this path in its one spelling, if there is one.
-    pub(crate) fn rewritten(&self, path: &[u8], request: Request<'_>) -> Option<Vec<u8>> {
-        self.ahead.as_ref()?.rewrites.target(path, request.query())
+    /// Returns the rule that keeps a request with this path in its one spelling from the routes, if there is one.
+    /// `may_rewrite`: no rule has rewritten its target before.
+    #[inline]
+    pub(crate) fn rule_ahead(
+        &self,
+        path: &[u8],
+        request: Request<'_>,
+        may_rewrite: bool,
+    ) -> Option<AheadRule<'_>> {
+        self.ahead.as_ref()?.rule(path, request.query(), may_rewrite)
     }
 
     /// Gives the site pages of its own.
@@ -482,15 +479,13 @@ impl Site {
         mut has_missed: bool,
     ) -> Fate {
         let Ok(path) = self.spelled(request.path()) else { return Fate::Here };
-        if self.denies(&path) {
-            return Fate::Here;
+        match self.rule_ahead(&path, request, true) {
+            Some(AheadRule::Denied(_)) => return Fate::Here,
+            Some(AheadRule::Rewritten(target)) => return self.fate_at(&target, has_missed),
+            None => {}
         }
-        if let Some(target) = self.rewritten(&path, request) {
-            return self.fate_at(&target, has_missed);
-        }
-        let mut methods = Vec::new();
         for (_, pattern, route) in self.routes.of(&path) {
-            if !route.takes(request, client, &mut methods) {
+            if coming(route, request, client, has_missed) != Coming::Here {
                 continue;
             }
             let rest = || path.get(pattern.prefix_bytes()..).unwrap_or_default();
@@ -504,9 +499,6 @@ impl Site {
                 Door::Closed | Door::Guarded(_) => return Fate::Here,
             }
             match route.action {
-                // As in `find_route` of `course`.
-                Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
-                    if has_missed => {}
                 // The fallback of the folder may be a program, too.
                 Action::Folders(ref own)
                     if (own.cgi().is_some() && route.fallback.is_some())

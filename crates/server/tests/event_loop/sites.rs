@@ -10,7 +10,7 @@ use std::time::Instant;
 use adyton_files::{ErrorPage, Folder, Options};
 use adyton_log::sink::Destination;
 use adyton_route::{
-    Admission, DeniedPaths, HeadEdits, HostPattern, Location, Networks, PathPattern, Rewrites, Routes,
+    Admission, Ahead, DeniedPaths, HeadEdits, HostPattern, Location, Networks, PathPattern, Rewrites, Routes,
     Wanted, When,
 };
 use adyton_server::{
@@ -307,7 +307,7 @@ fn denied_paths() {
         (prefix("/app"), Action::Files(0)),
         (prefix("/other"), Action::Files(0)),
     ];
-    let site = site(&[], routes).with_one_spelling().with_paths(denied, rewrites);
+    let site = site(&[], routes).with_one_spelling().with_paths(Ahead { denied, rewrites });
     let server = Server::serving(config(), Plan::new(vec![site]).unwrap(), vec![vec![place.folder()]]);
     let mut client = server.client();
     for (path, status) in [

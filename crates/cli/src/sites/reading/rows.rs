@@ -1,7 +1,7 @@
 //! The keys of sites and routes that are no settings of the server.
 
 use adyton_http::bytes::is_token;
-use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, Wanted, When};
+use adyton_route::{Ahead, HostPattern, Location, PathPattern, Rewrites, Wanted, When};
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ pub(crate) struct SiteDraft {
     /// The group of the applications whose routes name none.
     pub(crate) group: Option<String>,
     pub(crate) root: Option<PathBuf>,
-    pub(crate) denied: DeniedPaths,
-    pub(crate) rewrites: Rewrites,
+    /// The rules that come before the routes.
+    pub(crate) ahead: Ahead,
 }
 
 /// Keys of a table `[[sites.routes]]` that have rows in this file.
@@ -158,7 +158,10 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
     },
     Row {
         name: "deny-paths",
-        kind: Kind::Form { shape: "PATH", set: |site, text| denied(text).map(|path| site.denied.add(path)) },
+        kind: Kind::Form {
+            shape: "PATH",
+            set: |site, text| denied(text).map(|path| site.ahead.denied.add(path)),
+        },
         example: "*.bak",
         repeatable: true,
         help: "paths that nobody gets",
@@ -173,7 +176,7 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
     },
     Row {
         name: "rewrite",
-        kind: Kind::Form { shape: "FROM -> TO", set: |site, text| rewrite(&mut site.rewrites, text) },
+        kind: Kind::Form { shape: "FROM -> TO", set: |site, text| rewrite(&mut site.ahead.rewrites, text) },
         example: "/old/ -> /new/",
         repeatable: true,
         help: "paths that are changed before routes are looked for",

@@ -96,15 +96,6 @@ pub(crate) struct Inside<'p> {
     pub(crate) own_bytes: usize,
 }
 
-impl Inside<'_> {
-    /// Whether the request was at this route before. If so, the route is a folder that lacks the file, and need not be
-    /// asked again.
-    pub(crate) fn has_passed(&self, number: usize, route: &Route) -> bool {
-        let mut before = self.site.routes.of(self.path).take_while(|(other, ..)| *other != self.number);
-        route.action.is_folder() && before.any(|(other, ..)| other == number)
-    }
-}
-
 /// Whether a client wants to speak the WebSocket protocol from now on.
 pub(crate) fn is_web_socket(request: Request<'_>) -> bool {
     request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)

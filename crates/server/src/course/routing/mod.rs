@@ -15,6 +15,7 @@ use std::sync::Arc;
 use adyton_http::{BadResponse, BodySize, Method, Request};
 use adyton_http1::Asked;
 use adyton_log::request::RequestId;
+use adyton_route::{AheadRule, Coming, coming};
 
 use crate::answering::answer::{After, Answer};
 use crate::answering::coder::Wanted;
@@ -204,9 +205,13 @@ pub(crate) fn try_routes(
     }
     let mut methods: Vec<&[u8]> = Vec::new();
     for (number, pattern, route) in site.routes.of(&path) {
-        let is_passed = has_missed && route.action.is_folder();
-        if is_passed || !route.takes(request, client, &mut methods) {
-            continue;
+        match coming(route, request, client, has_missed) {
+            Coming::Here => {}
+            Coming::OtherMethod => {
+                methods.extend(route.methods());
+                continue;
+            }
+            Coming::FolderMissed | Coming::Unmet => continue,
         }
         let asking = Asking { request, client, verdict };
         let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
@@ -261,13 +266,14 @@ fn come_to_routes(
     request: Request<'_>,
     replies: Replies<'_>,
 ) -> Option<Routed> {
-    if site.denies(path) {
-        replies.to(answer).fail(403, DENIED);
-        return Some(Routed::Answered);
-    }
     let is_first = answer.onward.is_none() && !is_for_server(request);
-    let target = if is_first { site.rewritten(path, request) } else { None };
-    target.map(|target| Routed::Rewritten(Rewritten { target, met: None }))
+    match site.rule_ahead(path, request, is_first)? {
+        AheadRule::Denied(_) => {
+            replies.to(answer).fail(403, DENIED);
+            Some(Routed::Answered)
+        }
+        AheadRule::Rewritten(target) => Some(Routed::Rewritten(Rewritten { target, met: None })),
+    }
 }
 
 /// Has a page or a program of a folder answer, if one is to, by the rules that its route has for answers of

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use adyton_http1::Head;
-use adyton_route::escaped;
+use adyton_route::{Come, Other, escaped, other, script_names};
 
 use crate::answering::answer::Answer;
 use crate::answering::changes::Changes;
@@ -17,7 +17,6 @@ use crate::course::routing::asking::{
 use crate::folders::Place;
 use crate::guard::{Attempt, Judgement};
 use crate::site::door::Door;
-use crate::site::other_names::{Other, scripts_of};
 use crate::site::plan::{Action, Route, Site};
 
 /// Applies the rules around a route, before its action. Returns a result if the request does not come to the action.
@@ -162,9 +161,9 @@ pub(crate) fn lead(
     asking: Asking<'_>,
     replies: Replies<'_>,
 ) -> Option<Routed> {
-    match other(answer, inside, name, asking, replies) {
+    match route_of(answer, inside, name, asking, replies) {
         Err(routed) => Some(routed),
-        Ok(Other::Nothing) => None,
+        Ok(Other::Own) => None,
         Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking)),
     }
 }
@@ -181,9 +180,9 @@ pub(crate) fn lead_behind(
     if name.len() == inside.path.len() {
         return None;
     }
-    let found = match other(answer, inside, name, asking, replies) {
+    let found = match route_of(answer, inside, name, asking, replies) {
         Err(routed) => return Some(routed),
-        Ok(Other::Nothing) => return None,
+        Ok(Other::Own) => return None,
         Ok(Other::Nowhere) => None,
         Ok(Other::Route(route)) => Some(route),
     };
@@ -210,7 +209,7 @@ pub(crate) fn lead_to_scripts(
     replies: Replies<'_>,
 ) -> Option<Routed> {
     let index = inside.route.scripts_index.as_ref().filter(|_| inside.route.names_others())?;
-    scripts_of(inside.path, inside.own_bytes, index).into_iter().find_map(|name| {
+    script_names(inside.path, inside.own_bytes, index).into_iter().find_map(|name| {
         if inside.path.starts_with(&name) {
             lead_behind(answer, inside, &name, asking, replies)
         } else {
@@ -219,40 +218,24 @@ pub(crate) fn lead_to_scripts(
     })
 }
 
-/// Returns the route of another path, if it is not the request's own. `Err`: the rules around that path stop the
-/// request.
-fn other<'p>(
+/// Returns the route of another path. `Err`: the rules around that path stop the request.
+fn route_of<'p>(
     answer: &mut Answer,
     inside: Inside<'p>,
     name: &[u8],
     asking: Asking<'_>,
     replies: Replies<'_>,
-) -> Result<Other<'p>, Routed> {
-    let Inside { site, number, .. } = inside;
+) -> Result<Other<'p, Route>, Routed> {
+    let Inside { site, number, path, .. } = inside;
     if site.denies(name) {
         replies.to(answer).fail(403, DENIED);
         return Err(Routed::Answered);
     }
     let Asking { request, client, .. } = asking;
-    let mut methods = Vec::new();
-    for (found, _, route) in site.routes.of(name) {
-        if found == number {
-            return Ok(Other::Nothing);
-        }
-        if inside.has_passed(found, route) || !route.takes(request, client, &mut methods) {
-            continue;
-        }
-        if !matches!(route.action, Action::Redirect(..)) {
-            return Ok(Other::Route(route));
-        }
-        // A redirect says where clients go, and not which route has the file: the next route counts, once this one's
-        // door is open.
-        let past = route.past(&inside.route.met(client));
-        if let Some(routed) = meet(answer, route, past, asking, replies) {
-            return Err(routed);
-        }
-    }
-    Ok(Other::Nowhere)
+    other(&site.routes, Come { path, number }, name, request, client, |_, redirect| {
+        let past = redirect.past(&inside.route.met(client));
+        meet(answer, redirect, past, asking, replies).map_or(Ok(()), Err)
+    })
 }
 
 /// Has the request be one for the path of this file from here on.
