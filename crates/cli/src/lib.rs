@@ -39,13 +39,14 @@ pub use rows::{ROWS, SettingRow};
 pub use settings::bind::Bind;
 pub use settings::may_set::MaySet;
 pub use settings::reference::{bench_reference, reference, sites_reference};
-pub use settings::resolve::{Handed, To, absent_folders, from_keywords, waiting};
+pub use settings::resolve::{Handed, To, absent_folders, from_keywords};
 pub use settings::row::{Kind, Row, Scope};
 pub use settings::said::{Fault, SaidAt, Sayings};
 pub use settings::typed::{
     AppTarget, Group, INDEX, Part, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,
 };
 pub use settings::units::Unit;
+pub use settings::waiting::waiting;
 pub use sites::{
     FolderRedirect, FolderRuns, FolderSettings, Question, TableRoute, add_index, read_folder, read_htaccess,
     takes,

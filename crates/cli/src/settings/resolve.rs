@@ -515,12 +515,6 @@ pub fn absent_folders(settings: &Settings) -> Vec<String> {
     absent.map(sentence).collect()
 }
 
-/// Returns the settings that differ, and that count only when the supervisor's program is started anew.
-pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
-    let differs = |row: &&SettingRow| row.held.is_some_and(|is_same| !is_same(before, now));
-    ROWS.iter().filter(differs).map(|row| row.name).collect()
-}
-
 /// Checks that a page for missing files exists in one of the folders at least.
 fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> =

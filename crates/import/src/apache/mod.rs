@@ -7,10 +7,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `language/` | lines, names and conditions of the language, and the directives that are known |
-//! | `site`, `section`, `mapping`, `matched` | virtual hosts, sections, and paths that are mapped to files and applications |
+//! | `site`, `mapping`, `matched` | virtual hosts, and paths that are mapped to files and applications |
+//! | `section` | directives in a `Directory`, a `Location` or an `.htaccess`: they become keys of a route here |
 //! | `settings`, `daemon`, `express` | directives that become settings; those of mod_wsgi's daemon mode and of mod_wsgi-express |
 //! | `clients/` | `Require`, `Allow`, `AuthType`, `AuthUserFile` and their kin: which clients are let in |
-//! | `folders/` | `.htaccess`, and what it may say |
+//! | `folders/` | `.htaccess`: the files that count, the directives that may stand there, and lines that no key of a route has |
 //! | `pages` | `ErrorDocument` |
 
 mod clients;

@@ -1,4 +1,4 @@
-//! Sections for a folder and for a path: `Directory` from the shortest on, then `Location` in the order of the file.
+//! Directives of a section or an `.htaccess`, as keys of a route: `Directory` from the shortest on, then `Location`.
 
 use super::express;
 use crate::apache::clients::access::{self, Access, Old};

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `reloads` | the wanted version of the application, and the one that has served |
-//! | `editions` | the text of a file of sites, as a version was begun with it |
+//! | `editions` | the text of a file of sites, as a version was begun with it; `settings/waiting` of `cli` compares settings |
 //! | `watched_files` | files whose change is a reload |
 //! | `succession`, `note` | another program in the place of this one, and what it is left |
 //! | `stopping` | the end of the server |

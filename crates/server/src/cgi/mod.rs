@@ -8,7 +8,8 @@
 //! | `script` | a script that runs: its output, its state, and when its time is over |
 //! | `errors` | the standard error of a script, for the error log |
 //!
-//! `course/scripting` and `course/resuming/script_events` start scripts, hear them, and end those whose time is over.
+//! `course/resuming/script_events` starts scripts, hears them, and ends those whose time is over; `course/scripting` has
+//! requests wait for a place. `adyton-spawn` makes the process.
 
 mod action;
 mod errors;

@@ -13,7 +13,7 @@
 //! | `sending_on` | requests whose target becomes another one |
 //! | `checking`, `caching`, `scripting` | waits of a request: for a verdict, for the answer to another, for a script |
 //! | `dispatch` | the choice of the thread that runs a request |
-//! | `passing` | connections that leave for another process |
+//! | `passing` | connections that leave for another process, such as a worker of a group; `client/passage` sends them |
 //! | `routing` | a request answered by the route that its path takes, or refused there |
 //! | `concluding` | an answer counted, logged and sent, or a refusal |
 //! | `turn` | the context of all steps |

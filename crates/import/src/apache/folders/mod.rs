@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `htaccess` | the files that count, and their limits |
-//! | `context` | directives that may stand in them |
+//! | `htaccess` | the files that count, and their limits; `section` makes keys of their lines |
+//! | `context` | the directives that may stand in them |
 //! | `handlers`, `indexes`, `documents` | files that are run, indexes, pages for errors |
 
 pub(super) mod context;

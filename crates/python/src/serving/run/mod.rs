@@ -5,7 +5,7 @@
 //! | `load` | the application, found by the Python half of the package |
 //! | `listen` | the listening sockets |
 //! | `banner` | the lines that a server prints when it starts |
-//! | `supervise`, `work` | the halves of a supervisor and of a worker |
+//! | `supervise`, `work` | the halves of a supervisor, which a reload gives new settings, and of a worker |
 //! | `reopen` | logs that are opened again |
 
 pub(crate) mod banner;
