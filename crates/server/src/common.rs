@@ -25,7 +25,7 @@ impl Ending {
     pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
 }
 
-/// Says whether a clean stop was asked for, and which.
+/// Returns how the server is to end, if a clean stop was asked for.
 pub type StopRequest = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
 
 /// Settings, counters, and the question whether to stop.
@@ -40,6 +40,6 @@ pub(crate) struct Common {
     pub(crate) compress_room: Arc<Room>,
     /// Answers that are kept for other clients.
     pub(crate) cache: Arc<Cache>,
-    /// Says whether a clean stop was asked for, and which.
+    /// Returns how the server is to end, if a clean stop was asked for.
     pub(crate) stop: StopRequest,
 }

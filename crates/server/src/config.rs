@@ -14,7 +14,7 @@ use crate::client::passage::SealKey;
 use crate::client::stored::Quota;
 use crate::site::limits::LONG_MS;
 
-/// When a loop changes hands.
+/// The condition under which a loop changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
     /// When a call takes too long.
@@ -60,25 +60,26 @@ pub struct Config {
     pub graceful_timeout_ms: u64,
     /// Most threads inside the application, at least 1.
     pub threads: usize,
-    /// When a loop changes hands.
+    /// The condition under which a loop changes hands.
     pub hand_over: HandOver,
-    /// How many steps of nice(2) a thread is lowered that runs slow requests.
+    /// How many steps of nice(2) the priority of a thread that runs slow requests is lowered.
     pub nice: u8,
     /// Most requests that wait for a thread; further ones are answered 503.
     pub queue_max: usize,
     /// How long each request may wait before it is answered 503.
     pub queue_timeout_ms: u64,
-    /// Most bodies that are streamed to the application at once, each by a thread that may wait; the loop reads further
-    /// ones.
+    /// Most bodies that are streamed to the application at once, each by a thread that may wait; the loop itself reads
+    /// further bodies.
     pub stream_body_threads_max: usize,
     /// Most scripts that run at once, at least 1.
     pub scripts_max: usize,
     /// The command of the process that starts scripts ([`adyton_spawn::serve`]): a program and its arguments. Empty for
     /// none.
     pub spawn_command: Vec<OsString>,
-    /// Bytes of answers that wait for their clients, together; past it each answer waits earlier.
+    /// Bytes of all answers together that may wait for their clients; above this, each answer waits earlier for its
+    /// client.
     pub output_bytes_max: u64,
-    /// Memory of all compressors together, in bytes; where no more is left, answers go uncompressed.
+    /// Memory of all compressors together, in bytes; while none is left, answers go uncompressed.
     pub compress_memory_max: u64,
     /// Bytes of answers that are kept for other clients, with all that belongs to them.
     pub cache_memory_max: u64,
@@ -86,8 +87,8 @@ pub struct Config {
     pub trust: Option<Trust>,
     /// Whether connections of these proxies begin with a header of the PROXY protocol.
     pub proxy_headers: bool,
-    /// The key that seals connections to groups, so that they are known when they come back. A process without it
-    /// believes whatever comes through its passage.
+    /// The key that seals connections to groups, so that the door recognises them when they come back. A process
+    /// without the key believes every message of its passage.
     pub seal_key: Option<SealKey>,
     /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,

@@ -297,7 +297,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert!(crate::board::crash_record::lines(&board.cells()[1..]).is_empty());
 }
 
-/// A log that the next plan has, too, keeps the lines that it has noted on the board and not written yet.
+/// A log that the next plan also has keeps its unwritten lines on the board.
 #[test]
 fn lines_stay_noted() {
     let board =

@@ -14,13 +14,12 @@ pub struct Changes {
     pub replaces_errors: bool,
     /// Targets to which its application may send requests on.
     pub sends_on: Option<SendsOn>,
-    /// Header lines of an application's answer that stay in the answer of the target to which it has sent the request
-    /// on.
+    /// Header lines of an application that has sent the request on: they are put into the answer of the target.
     pub kept: Vec<u8>,
 }
 
 impl Changes {
-    /// Whether there are none.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }

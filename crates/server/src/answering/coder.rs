@@ -27,7 +27,8 @@ impl Wanted {
 /// A coder that a body passes through.
 pub(crate) struct Coder {
     pub(crate) work: Work,
-    /// Whether the application has promised a length, of which `left` of the answer has still to come.
+    /// Whether the application has promised a length. If so, the answer's `left` counts the promised bytes still to
+    /// come.
     pub(crate) has_promise: bool,
     /// Bytes of the application that may be in the encoder.
     pub(crate) unflushed: usize,
@@ -35,7 +36,7 @@ pub(crate) struct Coder {
     pub(crate) turn_bytes: u64,
     /// Gathers the body for the cache, as it is sent.
     pub(crate) gather: Option<Box<Gather>>,
-    /// The coder's share of the memory for all of them.
+    /// The coder's share of the memory for all coders.
     _share: Option<Share>,
 }
 

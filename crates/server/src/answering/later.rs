@@ -89,7 +89,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let state = std::mem::replace(&mut *lock(&self.0), TicketState::Closed);
-        // An answer has objects of its own, which are dropped without the lock.
+        // An answer owns objects of the application, which must not be dropped under the lock.
         drop(state);
     }
 }

@@ -32,21 +32,22 @@ pub struct SentFolder {
 /// A request on its way to the target that answers it in the place of an application or a script.
 #[derive(Debug)]
 pub(crate) struct Onward {
-    /// The target to which it is sent next; `None` once it is there.
+    /// The target to which the request is sent next; `None` once the request has reached it.
     pub(crate) to: Option<To>,
     /// The fields of the application's answer that stay, as lines.
     pub(crate) kept: Vec<u8>,
     /// Changes that the application's route makes to its answers.
     pub(crate) changes: Arc<Changes>,
-    /// Whether it is a request like any other for its new path: a script has sent it on (RFC 3875 section 6.2.2).
+    /// Whether the new path is served as if the client had asked for it: so for a script's `Location` (RFC 3875 section
+    /// 6.2.2).
     pub(crate) is_plain: bool,
     /// How often it was sent on; 0 if only its path was changed.
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
-    /// How often a file of another path was to answer it.
+    /// How often a file of another path was named to answer the request.
     pub(crate) named: u8,
-    /// Checks that it has passed on its way there.
+    /// Checks that the request has passed on its way to the target.
     pub(crate) met: Option<Met>,
 }
 
@@ -70,8 +71,8 @@ pub(crate) enum To {
     Nowhere(String),
 }
 
-/// How often a request may be sent on, as with nginx, and how often a file of another path may be named to answer it:
-/// beyond that two targets send it to each other.
+/// How often a request may be sent on (nginx has the same limit), and how often a file of another path may be named to
+/// answer it. A request that reaches this limit goes round in a circle.
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
@@ -105,7 +106,7 @@ impl SendsOn {
     }
 }
 
-/// Fields that the final answer has of its own.
+/// Fields that the target's answer sets itself: the application's are dropped.
 const OF_THE_OTHER: [&str; 14] = [
     "Accept-Ranges",
     "Connection",
@@ -152,7 +153,8 @@ impl SentFolder {
 }
 
 impl Onward {
-    /// Makes the way of a request with this head whose target was rewritten, and which was not sent on.
+    /// Makes the value for a request whose target was rewritten, without being sent on; `head` is the head as it was
+    /// sent.
     pub(crate) fn rewritten(head: Vec<u8>) -> Onward {
         let (kept, changes) = (Vec::new(), Arc::default());
         Onward { to: None, kept, changes, is_plain: false, times: 0, head, named: 0, met: None }
@@ -185,7 +187,8 @@ impl Onward {
     }
 }
 
-/// Returns the head of a request for another target, without the fields about a body: it has none from here on.
+/// Returns the head of a request for another target, without the fields about a body: the request has no body from here
+/// on.
 pub(crate) fn head_for(request: Request<'_>, target: &[u8]) -> Vec<u8> {
     const OF_BODIES: [&[u8]; 6] = [
         b"Content-Encoding",

@@ -33,7 +33,7 @@ pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request 
 /// All the disk space for bodies is taken.
 pub(crate) const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
 
-/// A body that is to be read live by the last thread left, which must not wait for it.
+/// The application would read the body live on the last free thread, which must not wait for a client.
 pub(crate) const NO_READER: Refusal =
     Refusal { status: 503, reason: "no thread can wait for the request body" };
 
@@ -58,11 +58,11 @@ pub(crate) const CROWDED: Refusal =
 pub(crate) const NO_PROCESS: Refusal =
     Refusal { status: 503, reason: "no process of the application took the request in time" };
 
-/// A body that was read before it was known which process answers, and that is in a file, or too large to move.
+/// The body was read before it was known which process answers; now it is in a file, or too large to move.
 pub(crate) const NOT_MOVED: Refusal =
     Refusal { status: 503, reason: "the request body cannot move to the process that answers" };
 
-/// Each process takes the request for one that another process answers.
+/// Each process believes that another one answers the request.
 pub(crate) const NO_AGREEMENT: Refusal =
     Refusal { status: 503, reason: "the processes of this server do not agree on who answers this" };
 
@@ -90,8 +90,8 @@ const CAUSES: [(Cell, &str); 11] = [
     (Cell::Unsupported, "no setting changes that"),
 ];
 
-/// Returns why a request was refused, in its body or before; `None` if the application has failed, or the client has
-/// gone.
+/// Returns the cell that counts a refusal by its cause; `in_body` if the request's head was accepted. `None` if the
+/// application has failed, or the client has gone.
 fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     Some(match (refusal.status, refusal) {
         (_, BROKE_OFF) => return None,
@@ -169,7 +169,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts a request that was refused, in its body or before.
+    /// Counts a request that was refused; `in_body` if its head was accepted.
     pub(crate) fn note(&self, tally: &Tally, refusal: Refusal, in_body: bool, peer: Option<SocketAddr>) {
         let Some(cell) = cause_of(refusal, in_body) else { return };
         tally.count(cell);

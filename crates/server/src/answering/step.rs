@@ -14,7 +14,7 @@ use crate::guard::Credentials;
 pub(crate) enum Next {
     /// Goes on in its new phase.
     Continue,
-    /// Has its request answered, whose body is whole.
+    /// Has its request answered; the request's body is whole.
     Answer,
     /// Waits for an event or its deadline.
     Wait,
@@ -28,7 +28,8 @@ pub(crate) enum Next {
 pub(crate) enum Step {
     /// The connection is here, and does this next.
     On(Box<Connection>, Next),
-    /// The connection is in the table, and its exchange with the application: with this errand, or in the queue.
+    /// The connection is in the table, and its exchange is on the way to the application: in this errand, or in the
+    /// queue.
     Away(Option<Errand>),
 }
 

@@ -1,9 +1,9 @@
-//! The record that a worker leaves on its board when it dies: lines of the access log and entries of the error log that it has not written yet,
-//! and the requests that were inside the application.
+//! The record of a dead worker on its board: unwritten lines of its logs, and the requests inside the application.
 //!
-//! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Writing each
-//! line at once instead would cost a system call for each answer, and writing before each wait for the kernel would
-//! cost as much on a server with little to do; noting a line on the board costs one store for every eight bytes.
+//! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Instead,
+//! writing each line of the log at once would cost a system call for each answer, and writing before each wait for the
+//! kernel would cost as much on a server with little to do; noting a line on the board costs one store for every eight
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -135,8 +135,8 @@ impl Drop for Page {
     }
 }
 
-/// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and zeros, of which
-/// no line has any, fill its last cell.
+/// Lines that are not written yet, from `start` on a board. Each batch begins in a cell of its own, and its last cell
+/// is filled up with zeros, which no line contains.
 pub(crate) struct UnwrittenLines {
     board: Arc<Board>,
     start: usize,
@@ -307,7 +307,8 @@ mod tests {
         Board::new(CELLS + 1).map(Arc::new)
     }
 
-    /// Lines of every length come back as they were, written lines do not, and the room has an end.
+    /// Lines of every length come back unchanged, lines that were written do not come back, and there is room only for
+    /// so many.
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
@@ -374,7 +375,7 @@ mod tests {
         Ok(())
     }
 
-    /// The requests inside are known, with any id, and their queries are not.
+    /// The record names the requests inside the application, with an id of any form, and leaves their queries out.
     #[test]
     fn requests_inside() -> io::Result<()> {
         let board = board()?;

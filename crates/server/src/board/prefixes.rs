@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows of the table; the last is for all others.
+/// Rows of the table; the last row counts all prefixes that have no row of their own.
 const ROWS: usize = 32;
 
 /// Cells of a row: a hash, four cells with the name, and the counts.
@@ -28,8 +28,8 @@ const REQUESTS: usize = 5;
 const ERRORS: usize = 6;
 const DURATION_US: usize = 7;
 
-/// Number of prefixes without a row that are remembered. Even in a flood of invented prefixes, fewer come between two
-/// requests for the same page.
+/// Number of prefixes without a row that are remembered. Even in a flood of invented prefixes, fewer than this many
+/// come between two requests for the same page.
 const SEEN_CELLS: usize = 256;
 
 /// Cells of the table, and of the remembered prefixes without a row.
@@ -124,8 +124,8 @@ fn was_seen(seen: &[AtomicU64], hash: u64) -> bool {
     cell.swap(hash, Ordering::Relaxed) == hash
 }
 
-/// Gives a prefix the row of another one that was counted once, and adds that count to all others. An answer that is on
-/// its way to the row meanwhile may be counted for the wrong one of the two.
+/// Gives a prefix the row of another prefix that was counted only once, and adds that count to the row of all others.
+/// An answer that is counted in the row meanwhile may count for the wrong one of the two prefixes.
 fn replace(cells: &[AtomicU64], hash: u64, prefix: &[u8]) -> Option<usize> {
     let row_at = |row: usize| &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
     let first = first_of(hash);
@@ -146,7 +146,7 @@ fn replace(cells: &[AtomicU64], hash: u64, prefix: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the number from which on the rows for a hash are looked at.
+/// Returns the number from which the search for a hash's row starts.
 #[inline]
 fn first_of(hash: u64) -> usize {
     usize::try_from(hash >> 32).unwrap_or(0)
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(expected.map(|(name, requests, errors)| (name.to_owned(), requests, errors)), shown[..]);
     }
 
-    /// A name is kept as it was asked for: the page or program that shows it escapes it.
+    /// A name is kept as the client has sent it; the page or program that shows the name has to escape it.
     #[test]
     fn names() {
         for (path, expected) in [

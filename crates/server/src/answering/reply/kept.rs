@@ -54,8 +54,8 @@ impl Reply<'_> {
         self.answer.onward.as_ref().is_some_and(|onward| onward.times > 0)
     }
 
-    /// Returns a number that tells apart the forms of an address, made of the route and the coding that its answer
-    /// would have.
+    /// Returns a number for the form of the answer, by which the cache tells apart answers at one address: it is made
+    /// of the route and of the coding that the answer would have.
     pub(crate) fn form(&self, route: usize, version: Version) -> u64 {
         let accepted = self.answer.compress.as_ref().map(|wanted| wanted.accepted);
         // An answer without chunks is not compressed, so it has no coding here either.
@@ -86,13 +86,14 @@ impl Reply<'_> {
         self.common.tally.add(cell, 1);
     }
 
-    /// Hides from the application which version of the page the client has: it would answer without a page.
+    /// Hides from the application which version of the page the client has; otherwise the application could answer 304,
+    /// without a page to keep.
     #[cold]
     pub(crate) fn hide_conditions(&mut self) {
         self.answer.asker.get_or_insert_default().stripped |= CONDITIONS;
     }
 
-    /// Notes how the answer to a request that has waited for no other one may be kept in the cache.
+    /// Notes how the answer may be kept in the cache; the request has not waited for another one.
     pub(crate) fn expect_kept(
         &mut self,
         forward: Forward,
@@ -113,8 +114,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Answers with a stale kept answer in the place of a failure (RFC 5861 section 4); `false` where that is not
-    /// allowed.
+    /// Answers with a stale kept answer in the place of a failure (RFC 5861 section 4); `false` if that is not allowed.
     #[cold]
     pub(super) fn rescue(&mut self, status: u16) -> bool {
         if !matches!(status, 500 | 502 | 503 | 504) {
@@ -123,7 +123,7 @@ impl Reply<'_> {
         let now_ms = clock::monotonic_ms();
         let stale = self.answer.keeping.as_mut().and_then(|keeping| keeping.stale.take());
         let Some(kept) = stale.filter(|stale| stale.helps(now_ms)) else { return false };
-        // The next client tries again.
+        // Dropping this ends the fetch: the next request asks the application again.
         self.answer.keeping = None;
         self.answer.changes = None;
         self.settle_connection();
@@ -146,8 +146,8 @@ impl Reply<'_> {
         let framing = self.answer.framed.map_or(BodyFraming::None, |framed| framed.framing);
         self.begin_coding(mark);
         let terms = match judged {
-            // Nobody sees whether a body that ends with its connection is complete. It is sent so for this client only,
-            // so other requests are not told to pass the cache.
+            // Nobody can tell whether a body that ends with its connection is complete, so it is not kept. Only this
+            // client's answer has such a body; other requests are therefore not told to go past the cache.
             Ok(_) if framing == BodyFraming::UntilClose => {
                 drop(filling);
                 return self.tell(mark, forward, false, is_collapsed);

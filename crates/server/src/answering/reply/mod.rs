@@ -53,16 +53,17 @@ pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 /// The high-water mark: an answer waits for its client when so many of its bytes are in memory.
 pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
-/// The thread that answers: while the application works, other threads have the outbox and the loop that it holds.
+/// The thread that answers. While the application works, other threads may use the outbox and the loop that this thread
+/// holds.
 pub(crate) trait Holder {
     /// Takes the interpreter, which the application's calls need.
     fn attach(&mut self);
 
-    /// Lends the outbox, and the thread's loop, to other threads before the application has the thread. `body_bytes` is
-    /// the size of the answer's body so far: more than before is a sign of life.
+    /// Lends the outbox, and the thread's loop, to other threads before the application gets the thread. `body_bytes`
+    /// is the size of the answer's body so far: if it has grown since the last call, the application makes progress.
     fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64);
 
-    /// Takes the outbox back afterwards, and the loop unless another thread drives it now.
+    /// Takes the outbox back afterwards, and the loop, too, unless another thread drives it now.
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     fn reclaim(&mut self) -> Box<Outbox>;
 
@@ -76,7 +77,7 @@ pub(crate) trait Holder {
     ///
     /// # Errors
     ///
-    /// Errors of `wait`, or no thread is left to go on meanwhile.
+    /// The error of `wait`; or no other thread is left to go on meanwhile.
     fn park(&mut self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -118,7 +119,7 @@ impl<'c> Reply<'c> {
         Self { is_theirs: true, ..Self::new(answer, common, date) }
     }
 
-    /// Makes a reply that the application writes: from here on it has the thread, and the interpreter.
+    /// Makes a reply that the application writes: from here on the application has the thread, and the interpreter.
     #[inline]
     pub(crate) fn of_application(
         answer: &'c mut Answer,
@@ -171,7 +172,7 @@ impl<'c> Reply<'c> {
         &self.answer.id
     }
 
-    /// The client that has asked, if more is known of it than the other end of the connection.
+    /// The sender of the request, if more is known of it than the address at the other end of the connection.
     pub fn asker(&self) -> Option<&Asker> {
         self.answer.asker.as_deref()
     }
@@ -275,7 +276,7 @@ impl<'c> Reply<'c> {
         self.commit(status, Framed { framing: BodyFraming::UntilClose, keep_alive: false });
     }
 
-    /// Changes the head that was written from `mark` on as the route wants, and commits to it.
+    /// Makes the route's changes to the head that was written from `mark` on, and commits to the head.
     #[inline]
     fn commit_changed(&mut self, mark: usize, status: u16, framed: Framed) {
         match self.answer.changes.take() {
@@ -316,7 +317,8 @@ impl<'c> Reply<'c> {
         self.answer.body_bytes = if is_head { 0 } else { page.body.len() as u64 };
     }
 
-    /// Takes the head back that was written from `mark` on if it sends the request on. Returns whether it does.
+    /// Reads whether the head, which was written from `mark` on, sends the request on; if so, removes the head and
+    /// returns `true`.
     fn sends_on(&mut self, changes: &Arc<Changes>, mark: usize, status: u16) -> bool {
         let Some(sends_on) = &changes.sends_on else { return false };
         let id_field = &self.common.config.request_id_field;
@@ -356,7 +358,7 @@ impl<'c> Reply<'c> {
         self.answer.goes_on()
     }
 
-    /// Takes the sending on back, since the application has failed after it: nothing was answered.
+    /// Undoes the sending on: the application has failed after it, and nothing was answered.
     pub(crate) fn take_back(&mut self) {
         self.answer.onward = None;
         self.answer.framed = None;
@@ -440,8 +442,9 @@ impl<'c> Reply<'c> {
         self.take(made);
     }
 
-    /// If the application could not read the body, answers why, unless the answer has begun. Returns whether the body
-    /// was the reason: then the application's failure is the client's fault, and no 500.
+    /// If the application could not read the body, answers with the refusal of the body, unless the answer has begun.
+    /// Returns whether that was so: then the client is to blame for the application's failure, and the answer is no
+    /// 500.
     pub fn refuse_body(&mut self) -> bool {
         let live = self.answer.live.as_ref().and_then(|live| unless_read(live));
         let Some(refusal) = live.and_then(|live| live.failure()) else { return false };
@@ -657,8 +660,8 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Counts the bytes in memory while [`Reply::wait_for_reader`] waits. Returns whether they should be stored in a
-    /// file before.
+    /// Counts the bytes in memory while [`Reply::wait_for_reader`] waits. Returns whether these bytes should be stored
+    /// in a file before the wait.
     pub fn hold(&mut self) -> bool {
         let common = self.common;
         let mut held = Held::new(&common.output_bytes);
