@@ -1,8 +1,9 @@
 //! A worker's share of the connections: a worker leaves new connections to other workers while it has more than they
-//! do, or while all its threads are inside the application and not all of theirs are.
+//! do, or while all its threads are inside the application and another worker has a free thread.
 //!
 //! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
-//! half as many again as another. Each worker therefore listens at the sockets of all, and stops while it is ahead.
+//! half as many again as another. Each worker therefore listens at the sockets of all workers, and stops while it is
+//! ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,9 +19,9 @@ pub const CELLS: usize = FULL + ROWS;
 /// Connections that a worker takes without asking how many the others have.
 const FEW: u64 = 2;
 
-/// Looks in a row, one a second, that have to find a surplus before any of it is given away. Where many clients end at
-/// once, the last connections are often all with one worker, for a moment; and some clients take an answer that ends
-/// the connection for an error.
+/// Looks in a row, one a second, that have to find a surplus before any of it is given away. When many clients end at
+/// once, the last connections are often all with one worker for a moment. They are not worth giving away: some clients
+/// report an answer that ends the connection as an error.
 const SURPLUS_LOOKS: u32 = 5;
 
 const SERVING: usize = 0;
@@ -82,8 +83,8 @@ impl Share {
         self.fair().is_some_and(|fair| own > (fair + fair / 16).max(FEW))
     }
 
-    /// Returns the connections that others should have, when they are many: where clients keep their connections, new
-    /// workers would get no part of the work otherwise.
+    /// Returns how many of this worker's connections other workers should have; 0 if they are few. Clients that keep
+    /// their connections open would otherwise leave a new worker without work.
     pub(crate) fn surplus(&self) -> u64 {
         let own = self.own().load(Ordering::Relaxed);
         self.fair().filter(|fair| own > fair + (fair / 2).max(FEW)).map_or(0, |fair| own - fair)
@@ -104,8 +105,8 @@ impl Surplus {
         self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };
     }
 
-    /// Whether one more connection is given away. `now` returns the surplus again, as much may have changed since the
-    /// last look.
+    /// Whether one more connection is given away. `now` returns the present surplus, which may differ much from that of
+    /// the last look.
     pub(crate) fn gives(&mut self, now: impl FnOnce() -> u64) -> bool {
         if self.left == 0 {
             return false;

@@ -65,7 +65,7 @@ pub enum Cell {
     CacheStale,
     /// Requests for which no answer was kept, of routes that keep answers.
     CacheMisses,
-    /// Requests that have waited for the answer to another.
+    /// Requests that have waited for the answer to another request.
     CacheCollapsed,
     /// Refused: malformed requests. The other causes follow.
     Malformed,
@@ -93,7 +93,7 @@ pub enum Cell {
     LinesLost,
     /// Entries of the error log that were lost.
     EntriesLost,
-    /// Connections that ended in the middle of a request with a process that died, or that could not be taken from a
+    /// Connections that were in the middle of a request when their process died, or that could not be taken from a
     /// passage.
     ConnectionsLost,
     /// Connections that wait for a request. This cell and all below describe the present state.
@@ -245,8 +245,8 @@ impl Tally {
         self.cell(cell).store(number, Ordering::Relaxed);
     }
 
-    /// Changes the share of one part of the server in a cell from `before`, as it was last told, to `now`: the board
-    /// has the sum of all parts.
+    /// Changes one part of the server's share of a cell from `before`, which that part has told last, to `now`; the
+    /// cell has the sum of all parts.
     pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
         self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
@@ -435,7 +435,7 @@ impl Sample {
         prefixes::add(&mut self.sites, &other.sites);
     }
 
-    /// Adds the counters of a board that no process writes any more; its states are past.
+    /// Adds the counters of a board that no process writes any more; its cells for the present state are left out.
     pub fn add_past(&mut self, other: &Self) {
         self.add_tables(other);
         let standing = Cell::Idle as usize..Cell::End as usize;

@@ -6,7 +6,8 @@ use adyton_http::{Known, Method, Request};
 
 use crate::client::asker::Asker;
 
-/// Fields that make a request nobody else's: its answer is neither kept nor taken from kept ones.
+/// Fields that make the answer private to the sender of the request: it is neither kept nor taken from the kept
+/// answers.
 const ALONE: u128 = Known::Authorization.bit()
     | Known::ProxyAuthorization.bit()
     | Known::ContentLength.bit()
@@ -57,7 +58,7 @@ const ADDRESSES_BITS: u128 = {
     bits
 };
 
-/// How the cache is used for a request.
+/// The use of the cache for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// The cache is not used.
@@ -70,8 +71,8 @@ pub(crate) enum Use {
     Changes,
 }
 
-/// Returns how the cache is used for a request. `Cache-Control` of clients is ignored: a client could make a page as
-/// slow as it likes.
+/// Returns how the cache is used for a request. `Cache-Control` of clients is ignored; otherwise a client could have
+/// the application called as often as it likes.
 #[inline]
 pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
     let is_read = match request.method() {

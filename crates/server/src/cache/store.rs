@@ -14,10 +14,10 @@ use crate::threads::home::Home;
 /// likely to be kept either.
 const PASS_MS: u64 = 5_000;
 
-/// Time like [`PASS_MS`] after an answer that has failed; shorter, as the next one may not fail.
+/// Time like [`PASS_MS`] after an answer that has failed; shorter, because the next answer may not fail.
 const PASS_FAILED_MS: u64 = 1_000;
 
-/// A connection that waits for an answer that another one fetches.
+/// A connection that waits for an answer which another connection fetches.
 pub(crate) struct WaitingConnection {
     pub(crate) home: Arc<dyn Home>,
     pub(crate) key: usize,

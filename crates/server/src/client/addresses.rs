@@ -74,7 +74,7 @@ mod tests {
         assert!(addresses.counts.is_empty() && addresses.of.is_empty());
     }
 
-    /// Without a limit nothing is kept.
+    /// Without a limit nothing is counted.
     #[test]
     fn no_limit() {
         let mut addresses = Addresses::new(0);

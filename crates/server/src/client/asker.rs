@@ -11,7 +11,7 @@ use crate::client::user::User;
 /// The sender of a request: what trusted proxies have told of it, and the user name that it has proved.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
-    /// The user, where the server authenticates its clients.
+    /// The user, if the server authenticates its clients.
     pub user: Option<Arc<User>>,
     /// The number of the guard that let that user in.
     pub(crate) guard: Option<u64>,
@@ -23,9 +23,9 @@ pub struct Asker {
     pub host: Option<Box<[u8]>>,
     /// The name of the server that the client has asked.
     pub server_name: Option<Box<[u8]>>,
-    /// The port that the client has asked at.
+    /// The port to which the client has sent the request.
     pub server_port: Option<u16>,
-    /// Where the proxy has mounted the application.
+    /// The path at which the proxy has mounted the application.
     pub script_name: Option<Box<[u8]>>,
     /// Names of fields that the application must not see, made of [`Known::bit`].
     pub stripped: u128,
@@ -34,8 +34,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The sender of a request as a trusted proxy tells it; `None` if none tells anything. `peer` is the other end of
-    /// the connection.
+    /// The sender of a request as a trusted proxy tells it; `None` if no proxy tells anything. `peer` is the other end
+    /// of the connection.
     #[inline(never)]
     pub(crate) fn told(trust: &Trust, peer: Option<SocketAddr>, request: Request<'_>) -> Option<Box<Asker>> {
         let told = trust.told(peer.map(|peer| peer.ip()), request);

@@ -1,7 +1,7 @@
 //! Memory of answers that wait for their clients.
 //!
 //! The memory is counted for all connections together. When they hold more than the settings allow, the unsent bytes of
-//! a connection are put into a file without a name, from which the kernel sends it: no answer is lost, and memory is
+//! a connection are put into a file without a name, from which the kernel sends them: no answer is lost, and memory is
 //! bounded.
 
 use std::io;

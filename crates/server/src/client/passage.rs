@@ -5,14 +5,14 @@
 //! worker that is killed loses the messages that it had taken, and no others. A message is a [`Passenger`], the bytes
 //! that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
-//! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a
-//! client has, and at which listener it came, so that a group cannot have its own sockets taken for clients of another
-//! address.
+//! A group believes the door. Of the messages of a group, the door believes only those that it has sealed itself. The
+//! seal is over the client's address and its listener, so a group cannot have its own sockets taken for clients of
+//! another address.
 //!
-//! Either side may be taken over, so a message is checked like one from the network: its form, its length, that it has
-//! one descriptor, and that this is a stream socket (the door seals nothing else). There is no check whether the socket
-//! is connected: a process that shares it may change that at any time, and to receive from one that is not connected is
-//! an error, which closes it.
+//! An attacker may have taken over either side, so a message is checked like one from the network: its form, its
+//! length, that it has one descriptor, and that this is a stream socket (the door seals nothing else). There is no
+//! check whether the socket is connected: a process that shares the socket may change that at any time, and receiving
+//! from a socket that is not connected fails, which closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -25,10 +25,11 @@ use adyton_sys::board::Board;
 use adyton_sys::pass::{self, Taken};
 use adyton_sys::socket;
 
-/// Moves of a connection without an answer, after which the processes are taken to disagree on who gives it.
+/// Number of moves of a connection without an answer from which on the processes are taken to disagree on which of them
+/// answers.
 pub(crate) const HOPS_MAX: u8 = 16;
 
-/// Hops of a client whom nobody else can take: the other side answers 503 itself.
+/// Stands for the number of hops of a client whom no process can take: the other side answers 503 itself.
 const STRANDED: u8 = u8::MAX;
 
 /// The bytes of a passenger, in the order of its fields, without the seal.
@@ -51,13 +52,13 @@ pub struct Passage {
     pub end: OwnedFd,
     /// The name of the processes at the other end, for the log.
     pub name: Arc<str>,
-    /// The cell in which another process says, by a value other than 0, that somebody is at the other end. `None`:
-    /// somebody always is.
+    /// The cell in which another process says, by a value other than 0, that a process is at the other end. `None`:
+    /// there always is one.
     pub open: Option<(Arc<Board>, usize)>,
 }
 
 impl Passage {
-    /// Whether there is somebody at the other end, now or soon.
+    /// Whether there is a process at the other end, now or soon.
     pub(crate) fn is_open(&self) -> bool {
         let cell = self.open.as_ref().and_then(|(board, cell)| board.cells().get(*cell));
         cell.is_none_or(|cell| cell.load(Ordering::Relaxed) != 0)
@@ -82,7 +83,7 @@ impl std::fmt::Debug for SealKey {
     }
 }
 
-/// The process that answers a request which this process does not.
+/// The process that answers a request in the place of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     /// The passage to it, by its number among those of [`crate::Parts`].
@@ -96,7 +97,7 @@ pub(crate) struct Elsewhere {
 pub struct Passenger {
     /// The client's address; `None` on unix sockets.
     pub peer: Option<SocketAddr>,
-    /// The listener that accepted it.
+    /// The listener that accepted the connection.
     pub listener: u16,
     /// How often the connection has moved since its last answer.
     pub hops: u8,
@@ -117,7 +118,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// Whether nobody can take it: it is answered 503.
+    /// Whether no process can take the connection, so that it is answered 503.
     pub(crate) fn is_stranded(&self) -> bool {
         self.hops > HOPS_MAX
     }
@@ -199,8 +200,8 @@ pub(crate) fn send(
     pass::try_pass(passage, &parts, client.as_fd())
 }
 
-/// Passes on a client who has connected where nobody accepts: the door reads a request and answers 503. `key` is the
-/// door's. `false` if the passage is full now.
+/// Passes on a client who has connected to an address at which no process accepts: the door reads a request and answers
+/// 503. `key` is the door's. `false` if the passage is full now.
 ///
 /// # Errors
 ///
@@ -228,7 +229,7 @@ pub enum Came {
     Strange(&'static str),
 }
 
-/// Takes a connection from a passage; `key` is that of the door, which believes nothing without its seal.
+/// Takes a connection from a passage; With the door's `key`, only a connection under the door's seal is taken.
 ///
 /// # Errors
 ///
@@ -257,10 +258,10 @@ pub fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io:
     Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
 }
 
-/// Gives connections back to the door that wait for a group which does not take them.
+/// Gives connections that wait for a group back to the door, because the group does not take them.
 #[derive(Default)]
 pub struct TurningBack {
-    /// The message that was taken, and found no room on its way back.
+    /// The message that was taken from the passage, and for which there was no room on the way back.
     held: Option<(Vec<u8>, OwnedFd)>,
 }
 
@@ -304,7 +305,7 @@ impl TurningBack {
         }
     }
 
-    /// Whether a connection is on its way back that has found no room yet.
+    /// Whether a connection was taken for which there was no room on the way back yet.
     pub fn holds_one(&self) -> bool {
         self.held.is_some()
     }

@@ -7,11 +7,11 @@ use adyton_sys::pipe::Channel;
 use adyton_sys::socket;
 pub(crate) use adyton_sys::socket::Until;
 
-/// The way to and from one client: a TCP or unix socket without blocking.
+/// The way to and from one client: a TCP or unix socket that does not block.
 ///
-/// All that connections, answers and streamed bodies do with a socket goes through here, so another way (TLS) is
-/// another variant of this type. A method that moves bytes returns how many, and `None` when the kernel takes or has
-/// none now; its errors say that the connection is gone.
+/// All that connections, answers and streamed bodies do with a socket goes through here, so another kind of connection
+/// (TLS) would be another variant of this type. A method that moves bytes returns their number, or `None` if the kernel
+/// takes or has none now. An error means that the connection is gone.
 pub(crate) struct Transport {
     socket: OwnedFd,
 }

@@ -1,7 +1,7 @@
 //! Large bodies, which wait for their turn if there is not enough memory for all of them.
 //!
 //! A body that waits is not received: the kernel holds its client back. If the bodies before it are slow, so that no
-//! memory becomes free, it goes to a file.
+//! memory becomes free, the waiting body goes to a file.
 
 use crate::answering::step::{Next, Step};
 use crate::client::body::{Upload, Waits};

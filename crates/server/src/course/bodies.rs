@@ -31,7 +31,7 @@ const RECEIVES_PER_TURN: u32 = 16;
 /// client that sends a byte in each chunk would keep the loop for milliseconds with every receive.
 const PARTS_PER_TURN: u32 = 1024;
 
-/// The way in which a request goes on whose body is not here yet.
+/// The way in which a request goes on while its body is not here yet.
 pub(crate) enum Begun<'t> {
     /// By this step.
     Step(Step),
@@ -196,7 +196,7 @@ pub(crate) fn receive_body(mut turn: Turn<'_>) -> Step {
         return Step::On(turn.connection, Next::Close);
     }
     let limits = turn.connection.outbox().terms.limits;
-    // The channel leads into a file, if the body goes there; if it were kept for longer, it would take up
+    // If the body goes into a file, the channel leads there. It is not kept beyond this turn, because it takes up
     // descriptors.
     let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
     for _ in 0..RECEIVES_PER_TURN {

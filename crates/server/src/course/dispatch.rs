@@ -28,7 +28,7 @@ const ALWAYS_MS: u64 = u64::MAX;
 /// Threads that are woken together.
 const CALLED_MAX: usize = 32;
 
-/// The greatest age of a request that is believed: above it the clocks differ.
+/// The greatest age of a request that is believed: if a proxy tells a greater one, its clock differs from ours.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 
 /// Has the application answer the request of the desk's exchange; the desk's head is parsed.
@@ -147,9 +147,9 @@ pub(crate) fn send(driven: &mut Loop, key: usize, errand: Errand) -> Option<Erra
     None
 }
 
-/// Takes the next quick request of this loop back out of the queue. It was queued because the driver could not
-/// enter the application when it came; if the driver runs it now, no other thread need be woken for it, nor wait
-/// for the interpreter beside this one. `None` if there is none, or the driver still cannot enter.
+/// Takes the next quick request of this loop back out of the queue. The request was queued because the driver could not
+/// enter the application when it came. If the driver runs it now, no other thread has to be woken for it, and to wait
+/// for the interpreter. `None` if there is no such request, or the driver still cannot enter.
 #[expect(clippy::option_option, reason = "as for `rounds::step`")]
 pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
     driven.recalls = false;
@@ -189,7 +189,7 @@ pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand
     Some(Some(Errand::Ask(exchange)))
 }
 
-/// Whether the peer may be a proxy of our own: other clients could tell any time for their requests.
+/// Whether the peer may be a proxy of our own. Any other client could claim a false time for its requests.
 fn is_near(peer: Option<SocketAddr>) -> bool {
     let is_near_v4 = |ip: Ipv4Addr| ip.is_loopback() || ip.is_private();
     match peer.map(|peer| peer.ip()) {

@@ -102,7 +102,7 @@ struct Target {
     has_missed: bool,
 }
 
-/// Answers a request at its new target, or finds who does; the desk's head is the one for that target.
+/// Answers a request at its new target, or finds what is to answer it; the desk's head is the one for that target.
 fn route_onward(
     driven: &mut Loop,
     exchange: &mut Exchange,
@@ -175,8 +175,8 @@ fn follow_onward(
         return rewrite(turn, rewritten);
     }
     if let Routed::Elsewhere(elsewhere) = routed {
-        // The other process applies the site's rule, too, so the original head is passed on, unless only a look at
-        // a folder has told the target.
+        // The other process applies the site's rule, too, so the original head is passed on; but not if this process
+        // had to look into a folder to find the target.
         let onward = exchange.answer.onward.take();
         let sent = onward.filter(|onward| onward.times == 0 && onward.named == 0);
         let head = sent.map_or(owned.head, |onward| onward.head);

@@ -32,7 +32,8 @@ const SHARE_PAUSE_MS: u64 = 1;
 /// Pause of a worker that leaves new connections to others because it has no thread for them.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// Looks in a row that find a connection waiting, after which a worker takes it although it has no thread for it.
+/// If this many looks in a row find a connection waiting, a worker takes the connection although it has no thread for
+/// it.
 const FULL_LOOKS: u32 = 10;
 
 /// The result of an attempt to accept.
@@ -56,9 +57,9 @@ pub(crate) struct Acceptor {
     /// Ends of the passages through which other processes pass connections on; `None` in the place of one that has
     /// ended. Their numbers follow those of the listeners.
     passages: Vec<Option<OwnedFd>>,
-    /// The key with which the door seals what it tells of clients.
+    /// The key with which the door seals its messages about clients.
     seal_key: Option<SealKey>,
-    /// Number of addresses: the listeners are those of all addresses, over and over.
+    /// Number of addresses. The list of listeners repeats the addresses in the same order: once for each worker.
     addresses: usize,
     clients: Addresses,
     share: Option<Arc<Share>>,
@@ -86,7 +87,7 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Makes an acceptor for listeners of so many addresses, over and over.
+    /// Makes an acceptor for listeners of `addresses` addresses; the list of listeners repeats these in the same order.
     pub(crate) fn new(
         listeners: Vec<OwnedFd>,
         passages: Vec<OwnedFd>,
@@ -165,7 +166,7 @@ impl Acceptor {
     /// Whether connections that wait are left to other workers: this worker is ahead of them, or it `is_full` and
     /// another is not. After a pause for the others it takes one connection, and then pauses again.
     pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
-        // The others know of a worker that ends that it takes nothing.
+        // The other workers know that a worker which is stopping takes nothing.
         let is_full = is_full && !self.is_stopping;
         self.tell_full(is_full);
         let Some(share) = &self.share else { return false };
@@ -275,7 +276,7 @@ impl Acceptor {
         }
     }
 
-    /// Drops a passage without a process at its other end, of which the kernel would tell again and again.
+    /// Drops a passage that has no process at its other end. The kernel would tell of that end again and again.
     pub(crate) fn note_end(&mut self, listener: usize, epoll: &Epoll) {
         let place =
             listener.checked_sub(self.listeners.len()).and_then(|number| self.passages.get_mut(number));

@@ -14,8 +14,8 @@ use crate::threads::task::{NO_KEY, What};
 /// Age of a loop's last quick call beyond which the loop has no use for a slot that others wait for.
 const KEEP_SLOT_MS: u64 = 50;
 
-/// Time of a batch, with [`CALL_US`] more for each call, beyond which a slow call is in it: the next calls are timed
-/// one by one, to find out which.
+/// Time of a batch, besides [`CALL_US`] for each of its calls. A batch that takes longer has a slow call in it: the
+/// next calls are timed one by one, to find it.
 const BATCH_US: u64 = 150;
 
 /// The most that a quick call takes.

@@ -142,12 +142,12 @@ impl Connections {
         connection
     }
 
-    /// Whether something came while the connection was away; told once.
+    /// Whether something came while the connection was away; `true` only at the first call after it came.
     pub(crate) fn take_missed(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.missed))
     }
 
-    /// Whether the peer's end was announced; told once.
+    /// Whether the peer's end was announced; `true` only at the first call after the announcement.
     pub(crate) fn take_ending(&mut self, key: usize) -> bool {
         self.slots.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.ending))
     }

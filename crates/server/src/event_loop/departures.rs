@@ -40,7 +40,7 @@ impl Departures {
             .map(|passage| &passage.end)
     }
 
-    /// Has a connection wait for room in a passage, of which the kernel tells the loop by this token.
+    /// Has a connection wait for room in a passage. The kernel tells the loop of room by an event with this `token`.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Departures {
         Some(&way.passage.name)
     }
 
-    /// Takes the connections that wait for room in a passage, where there may be some now.
+    /// Takes the connections that wait for room in a passage, because there may be room now.
     pub(crate) fn take_waiting(&mut self, number: usize) -> Vec<usize> {
         self.ways.get_mut(number).map(|way| std::mem::take(&mut way.waiting)).unwrap_or_default()
     }

@@ -3,9 +3,9 @@
 //! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, more than the
 //! bytes that are received into it.
 //!
-//! Large bodies reserve blocks for all that they announce, and are received one after the other where they are too
-//! many: beside each other they would fill the memory with beginnings, and all of them would go to files. A reservation
-//! lapses where its client is slow.
+//! A large body reserves blocks for all the bytes that it announces. If there are too many large bodies, they are
+//! received one after the other: side by side, their beginnings would fill the memory, and all of them would go to
+//! files. A reservation lapses if its client is slow.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,10 +19,10 @@ use crate::lock::lock;
 /// The length of a block: what applications mostly read at once.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
-/// A body that needs no more blocks takes them as it comes, and never waits for them.
+/// A body that needs no more than so many blocks takes them as its bytes come, and never waits for blocks.
 const SMALL_BLOCKS: usize = 4;
 
-/// Memory for bodies, for all together.
+/// Memory that all bodies share.
 #[derive(Debug)]
 pub struct BodyMemory {
     blocks_max: usize,
@@ -75,14 +75,14 @@ impl BodyMemory {
         }
     }
 
-    /// Has a loop woken when it can reserve so many blocks. `false` if it can now.
+    /// Has a loop woken when it can reserve so many blocks. `false` if so many are free now.
     pub(crate) fn wake_for(&self, blocks: usize, wake: &Arc<Wake>) -> bool {
         let mut sleepers = lock(&self.sleepers);
         if !sleepers.iter().any(|other| Arc::ptr_eq(other, wake)) {
             sleepers.push(Arc::clone(wake));
         }
-        // SeqCst on both sides: either this thread sees what is free, or the thread that frees it sees that a loop
-        // waits.
+        // SeqCst on both sides: either this thread sees the freed blocks, or the thread that frees them sees that a
+        // loop waits.
         let least = |awaited: usize| Some(if awaited == 0 { blocks } else { awaited.min(blocks) });
         let _ = self.awaited.fetch_update(Ordering::SeqCst, Ordering::SeqCst, least);
         self.taken.load(Ordering::SeqCst) + blocks > self.reservable()
@@ -126,7 +126,7 @@ impl Spares {
 #[derive(Debug)]
 pub(crate) struct BodyShare {
     memory: Arc<BodyMemory>,
-    /// Blocks that are kept for it.
+    /// Number of blocks that are kept for the body.
     reserved: usize,
     /// Whether its blocks come from its reservation.
     reserves: bool,
@@ -193,7 +193,7 @@ impl Drop for BodyShare {
     }
 }
 
-/// A block that a body has; it goes back when this is dropped.
+/// A block that a body has; it goes back to the memory when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// `None` only while it is dropped, or put back.
@@ -245,7 +245,8 @@ mod tests {
         assert!(share.block().is_some());
     }
 
-    /// A reserved block is nobody else's, up to three quarters of all; a block whose reservation lapses is free.
+    /// Up to three quarters of all blocks can be reserved. No other body takes a reserved block, until its reservation
+    /// lapses.
     #[test]
     fn reservations() {
         let memory = memory(8);

@@ -9,7 +9,7 @@ use crate::client::transport::Transport;
 /// Blocks that one receive takes at most: more bytes than they hold are hardly ever there.
 const BLOCKS_PER_RECEIVE: usize = 4;
 
-/// Bytes that are read from their beginning; memory of bytes that are read is free at once.
+/// Bytes that are read from the front; the memory of bytes that were read is free at once.
 #[derive(Debug, Default)]
 pub struct Pieces {
     /// The first bytes: a small body has no other, and needs no list of parts.
@@ -21,7 +21,7 @@ pub struct Pieces {
     bytes: usize,
 }
 
-/// A part of the bytes, which is never empty, but for blocks while something is received into them.
+/// A part of the bytes. Only a block may be empty, while bytes are received into it.
 #[derive(Debug)]
 enum Part {
     Own(Vec<u8>),
@@ -98,7 +98,7 @@ impl Pieces {
         }
     }
 
-    /// Counts the bytes up to and including the first `byte` that is not among the first `from` ones.
+    /// Counts the bytes up to and including the first `byte` that stands behind the first `from` bytes.
     pub fn up_to(&self, byte: u8, from: usize) -> Option<usize> {
         let mut before = 0;
         for bytes in self.iter() {
@@ -161,8 +161,9 @@ impl Pieces {
         }
     }
 
-    /// Receives up to `most` bytes into blocks. The first number is that of bytes, as [`Transport::receive`] has it;
-    /// the second is for how many there was room: 0 if there was no block, and then nothing was received.
+    /// Receives up to `most` bytes into blocks. Returns the number of received bytes, as [`Transport::receive`] does,
+    /// and the number of bytes for which there was room. If there was room for 0 bytes, no block was free, and nothing
+    /// was received.
     pub(crate) fn receive(
         &mut self,
         most: u64,
@@ -234,7 +235,7 @@ mod tests {
         (pieces, bytes)
     }
 
-    /// Pieces give back the bytes that were added, in any portions, and their memory is free then.
+    /// Pieces give back the bytes that were added, in any portions, and their memory is free afterwards.
     #[test]
     fn takes_in_portions() {
         for portion in [1_usize, 7, 1_000, 65_536, 65_537, 1 << 20] {

@@ -131,7 +131,7 @@ fn lose(driven: &Loop, post: &Post<Http>, task: &Task) {
     driven.shared.tally.count(Cell::Stuck);
 }
 
-/// Changes a thread's task, if it is still the same.
+/// Changes a thread's task, if the thread still has this one.
 fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
     if let Some(same) = lock(&post.own.task).as_mut().filter(|now| now.place() == task.place() && !now.lost) {
         change(same);

@@ -46,7 +46,7 @@ pub(crate) fn read_script_head(
         }
     };
     if end.is_none() && script.has_ended_output() {
-        // How the script ends tells whether that was all of its output.
+        // The script's exit will tell whether that was all of its output.
         script.stage = ScriptStage::Head(bytes, seen);
         return None;
     }

@@ -76,7 +76,7 @@ fn watch_script(driven: &mut Loop, script: Script, key: usize) -> io::Result<()>
     Ok(())
 }
 
-/// Hears a part of a script that has something to say.
+/// Handles an event of a part of a script, such as new output.
 pub(crate) fn hear_script(
     driven: &mut Loop,
     number: usize,
@@ -108,7 +108,7 @@ pub(crate) fn hear_script(
     }
 }
 
-/// Goes on with the answer of a script, of which there is more, or whose end is known.
+/// Goes on with the answer of a script, after more output has come or the script's exit has become known.
 fn go_on_with_script(driven: &mut Loop, number: usize, desk: &mut Desk) -> Option<Errand> {
     let script = driven.scripts.get_mut(number)?;
     let key = script.client?;

@@ -91,7 +91,7 @@ pub(crate) fn answer_in(
 /// The most attempts at a path whose folders change while it is answered.
 const CHANGES_MAX: usize = 4;
 
-/// Has a program answer that a path names in a folder where some files are run; `None` if it names none.
+/// Has a program answer, if the path names one in a folder in which some files are run; else returns `None`.
 fn run_in(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -124,7 +124,7 @@ fn run_in(
     Some(led.unwrap_or(Routed::Script(number, wanted)))
 }
 
-/// Has the Python page answer that a path names in a folder with pages; `None` if it names none.
+/// Has a Python page answer, if the path names one in a folder with pages; else returns `None`.
 fn ask_page(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -139,7 +139,7 @@ fn ask_page(
     let is_of_folder = |file: &[u8]| !rest.get(1..).is_some_and(|rest| rest.starts_with(file));
     match pages.files.find(rest) {
         Ok((named, _)) if !place.runs.is_page(&named.file) => return None,
-        // The folder has its own rule for the file that answers for it.
+        // The folder's rule about index files decides which file answers for it.
         Ok((named, _)) if place.indexes.is_some() && is_of_folder(&named.file) => return None,
         Err(Unnamed::Unslashed) if place.indexes.is_some() => return None,
         Ok(_) if !place.runs.may_ask_pages() => {
@@ -182,8 +182,8 @@ fn ask_page(
     Some(Routed::App(number))
 }
 
-/// Refuses a request for which there is no file, if a folder refuses everybody the script that may answer in its place.
-/// `None` if there is no such script.
+/// Handles a request for which there is no file, but perhaps a script that answers in the file's place. If a folder
+/// keeps everybody from that script, refuses the request; else returns `None`.
 fn refuse_scripts(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -243,8 +243,8 @@ fn serve_at(
                 if let Some(routed) = lead(answer, inside, &name, asking, replies) {
                     return Ok(Some(routed));
                 }
-                // The rules of the folders on the way to this path were applied, and an index right beneath it has no
-                // others. A file elsewhere has.
+                // The rules of the folders on the way to this path were applied, and no others count for an index right
+                // beneath it. For a file elsewhere, others do.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
                     return Ok(Some(rewritten(inside, &name, asking)));
@@ -287,12 +287,12 @@ pub(crate) fn serve_file(
 
 /// The way in which a file is looked for.
 struct FileWay<'w> {
-    /// The folders beneath that of the route, and their rules for the path: their pages replace the folder's own.
+    /// The folders beneath the route's, and their rules for the path. Their error pages come before the server's.
     own: Option<Ruled<'w>>,
     /// The path without the route's part, in its one spelling.
     rest: &'w [u8],
     looks: u64,
-    /// Whether a file that another path names is to be named, and not sent.
+    /// Whether a file that has another path than the request is not sent, but returned as [`Served::Named`].
     names_others: bool,
 }
 

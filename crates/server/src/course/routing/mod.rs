@@ -130,7 +130,8 @@ fn name_request(driven: &mut Loop, request: Request<'_>) -> RequestId {
     driven.ids.next(given, traceparent)
 }
 
-/// Has the most specific route answer that can. `verdict`: the verdict on the request's credentials.
+/// Has the most specific route of those that can answer give the answer. `verdict`: the verdict on the request's
+/// credentials.
 #[inline]
 fn find_route(
     driven: &mut Loop,
@@ -276,8 +277,8 @@ fn come_to_routes(
     }
 }
 
-/// Has a page or a program of a folder answer, if one is to, by the rules that its route has for answers of
-/// applications; a file has answered by those that it has for files.
+/// Has a page or a program of a folder answer, if the result of routing asks for one. The route's rules for answers of
+/// applications apply then, and not its rules for files.
 fn run(
     answer: &mut Answer,
     inside: Inside<'_>,
@@ -296,7 +297,7 @@ fn run(
     ask(&mut replies.to(answer), request, inside, key, now_ms, script)
 }
 
-/// Has the application of a route answer, or this script, unless the cache does.
+/// Has the application of a route, or this script, answer, unless the cache has the answer.
 fn ask(
     reply: &mut Reply<'_>,
     request: Request<'_>,
@@ -317,11 +318,11 @@ fn ask(
     }
 }
 
-/// Answers a request that no route answers. `methods`: the methods with which a route would.
+/// Answers a request that no route answers. `methods`: the methods for which a route has an answer.
 fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u8]]) {
     let allowed = if methods.is_empty() { METHODS.to_vec() } else { methods.join(&b", "[..]) };
     let (status, detail) = match request.method() {
-        // Reflecting a request would show a script what the browser hides from it.
+        // A browser hides some fields of a request from scripts; an answer that repeats the request would show them.
         Method::Trace => (405, "The method TRACE is not served."),
         Method::Connect => (501, "The method CONNECT is not served."),
         Method::Options if request.target() == b"*" => {

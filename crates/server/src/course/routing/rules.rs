@@ -97,7 +97,7 @@ fn begin_in(answer: &mut Answer, place: &Place) {
     }
 }
 
-/// Adds lines to the answer's changes, if an application has sent the request on: the lines of its answer that stay.
+/// If an application has sent the request on, adds the lines of its answer that stay to the changes of this answer.
 #[inline]
 fn keep_lines(answer: &mut Answer) {
     if let Some(onward) = answer.onward.as_ref().filter(|onward| !onward.kept.is_empty()) {
@@ -120,7 +120,7 @@ fn pass(answer: &mut Answer, door: &Door<'_>, asking: Asking<'_>, replies: Repli
     }
     let (Asking { request, client, verdict }, Replies { common, .. }) = (asking, replies);
     if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
-        // The id of the request while it waited is in logs already.
+        // Logs have the id already that the request had while it waited, so the request keeps that id.
         write_name(answer, common, &arrived.id);
         answer.id.clone_from(&arrived.id);
     }
@@ -238,7 +238,7 @@ fn route_of<'p>(
     })
 }
 
-/// Has the request be one for the path of this file from here on.
+/// Turns the request into one for the path of this file.
 pub(crate) fn rewritten(inside: Inside<'_>, name: &[u8], asking: Asking<'_>) -> Routed {
     let Asking { request, client, .. } = asking;
     let mut target = escaped(name);
