@@ -81,7 +81,8 @@ pub(crate) fn look_up(
             reply.count(Cell::CacheMisses);
             let filling = Filling::new(cache, fill);
             if stale.is_some() {
-                // An answer to a conditional request could lack the page, and this page is worth keeping.
+                // The page was kept before, so its next version is worth keeping: the application is not to answer
+                // without a page.
                 reply.hide_conditions();
             }
             let forward = if stale.is_some() { Forward::Stale } else { Forward::Miss };

@@ -1,12 +1,12 @@
 //! The event loop: a value that one thread drives at a time.
 //!
-//! All unfinished work lives in here and not on the driver's stack: events taken from the kernel and not yet handled,
+//! All unfinished work is in the loop and not on the driver's stack: events taken from the kernel and not yet handled,
 //! connections with more to do, timers, answers not yet sent. A driver's other tools (its receive buffer, its scratch
 //! head) are its desk. So another thread can go on wherever this one is. The loop never calls the application: it
 //! returns an [`Errand`], and gets the result.
 //!
-//! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are its parts, but for
-//! three, which call the steps of `course`:
+//! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are parts of the loop,
+//! except three, which call the steps of `course`:
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -77,8 +77,8 @@ use self::turns::Turns;
 
 /// The parts of which a loop is made.
 pub struct Parts {
-    /// Listening sockets, non-blocking: one for every address, and again one for every address for each other worker at
-    /// whose sockets this one listens, too.
+    /// Listening sockets, non-blocking: one for each address, and then as many again for each other worker at whose
+    /// sockets this worker listens, too.
     pub listeners: Vec<OwnedFd>,
     /// Number of addresses.
     pub addresses: usize,
@@ -106,7 +106,7 @@ pub(crate) enum Advance {
 /// An event loop over connections.
 pub(crate) struct Loop {
     pub(crate) shared: Arc<Shared>,
-    /// Its number among the server's loops.
+    /// The loop's number among the server's loops.
     pub(crate) home: usize,
     pub(crate) plan: Arc<Plan>,
     pub(crate) last_host: LastHost,
@@ -134,7 +134,7 @@ pub(crate) struct Loop {
     pub(crate) turns: Turns,
     pub(crate) timers: Wheel,
     due: Vec<Fired>,
-    /// The thread that drives.
+    /// The thread that drives the loop.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// Sleeping threads that have a request from this loop, and are woken when its driver has let go of the
     /// interpreter.
@@ -148,12 +148,13 @@ pub(crate) struct Loop {
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
-    /// When to look at threads that drop the rest of answers whose clients have gone: that may take too long.
+    /// The time at which to look at threads that drop the rest of answers whose clients have gone, because dropping may
+    /// take too long.
     pub(crate) discards_due_ms: Option<u64>,
     standing: Standing,
-    /// When running requests have to be done; set once a stop was asked for.
+    /// The time at which running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
-    /// Until when idle connections are kept although a stop was asked for.
+    /// The time until which idle connections are kept although a stop was asked for.
     idle_until_ms: Option<u64>,
 }
 
@@ -163,7 +164,7 @@ impl Loop {
         let poll = Poll::new(&*parts.wake)?;
         shared.tally.shift(Cell::Listening, 0, 1);
         let clients = Addresses::new(shared.config.connections_per_address_max);
-        // Copies are watched for connections that arrive, and the originals for room.
+        // The loop watches a copy of each passage's end for connections that arrive, and the end itself for room.
         let arrivals: io::Result<Vec<OwnedFd>> =
             parts.passages.iter().map(|one| one.end.try_clone()).collect();
         let (arrivals, seal_key) = (arrivals?, shared.config.seal_key.clone());
@@ -379,8 +380,8 @@ impl Loop {
         self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
     }
 
-    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then it may
-    /// still listen.
+    /// Has a connection that is away looked at in a moment, because its client has ended its side: until then the
+    /// client is not taken for gone.
     pub(crate) fn expect_departed(&mut self, key: usize) {
         self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
     }

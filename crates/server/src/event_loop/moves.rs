@@ -64,7 +64,7 @@ struct Role {
     is_door: bool,
     /// The process's passages; it sends into the first of them.
     passages: &'static [usize],
-    /// Whether it answers requests. A process that does not passes on every connection.
+    /// Whether the process answers requests; if not, it passes on every connection.
     answers: bool,
 }
 
@@ -90,7 +90,7 @@ const DOOR: Role = Role { is_door: true, passages: &[0], answers: true };
 const GROUP: Role = Role { is_door: false, passages: &[0], answers: true };
 const STRANGER: Role = Role { is_door: false, passages: &[0], answers: false };
 
-/// Paths that the group answers, and the door.
+/// The path that the group answers, and the path that the door answers.
 const THERE: &str = "/group";
 const HERE: &str = "/door";
 
@@ -160,10 +160,10 @@ static SCENARIOS: [Scenario; 8] = [
 /// More states than any scenario has.
 const STATES_MAX: usize = 50_000;
 
-/// More rounds than it takes until everything that has begun is done, if each process gets its turn in each of them.
+/// More rounds than it takes until everything that has begun is done, if each process gets a turn in each round.
 const ROUNDS_MAX: usize = 64;
 
-/// Length of a message with which few messages fill a passage, in bytes.
+/// Length of a message in bytes, so large that few messages fill a passage.
 const FILLING_BYTES: usize = 60_000;
 
 /// A process that runs.
@@ -317,7 +317,7 @@ struct Client {
     received: Vec<u8>,
     /// Whether the server has ended the connection.
     is_closed: bool,
-    /// Whether it has left, or was in a process that was killed.
+    /// Whether the client has left, or its connection was in a process that was killed.
     is_given_up: bool,
 }
 
@@ -347,7 +347,7 @@ impl Client {
 
 struct World {
     scenario: &'static Scenario,
-    /// The passages; `None` in the place of one whose version is no more.
+    /// The passages; `None` in the place of a passage whose version of the server has ended.
     ways: Vec<Option<Way>>,
     processes: Vec<Option<Process>>,
     /// Whether each process was told to stop.

@@ -57,7 +57,7 @@ pub(crate) fn advance(driven: &mut Loop, desk: &mut Desk) -> Advance {
 /// Does one thing that needs no waiting, and returns its errand, if it has one; `None` if there is nothing to do.
 #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
 fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
-    // A request whose event is there does not wait for others.
+    // A request does not wait if the event that it needs had come already.
     if let Some(key) = driven.tickets.at_once.pop_front() {
         return Some(redeem_guarded(driven, key, desk));
     }
@@ -304,11 +304,11 @@ fn timeout_ms(driven: &mut Loop) -> Option<u32> {
         driven.timers.next_ms(now_ms),
         log_ms,
         (driven.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
-        // A thread that gives a connection back with nothing left to do does not wake the loop.
+        // If nothing is left to do for a connection, the thread that gives it back does not wake the loop.
         (driven.connections.away > 0).then_some(INBOX_LOOK_MS),
     ];
-    // `u64::MAX` for ever, and no option: the compiler may compare the content of an empty option before it looks
-    // whether it is empty, which has no effect, but is a fault to tools that watch the memory.
+    // `u64::MAX` stands for ever, and this is no option: the compiler may compare the content of an empty option before
+    // it looks whether it is empty, which has no effect, but is a fault to tools that watch the memory.
     let mut wait_ms = u64::MAX;
     for deadline_ms in &deadlines {
         wait_ms = wait_ms.min(deadline_ms.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms)));
@@ -348,7 +348,7 @@ fn begin_stop(driven: &mut Loop, ending: Ending) {
     driven.stopping_ms = Some(driven.now_ms + graceful_ms);
     let idle_ms = if ending.is_patient { IDLE_MS_MAX } else { IDLE_HURRY_MS };
     driven.idle_until_ms = Some(driven.now_ms + graceful_ms.min(idle_ms));
-    // The signal has woken one loop, and each looks whether it should stop when it is woken.
+    // The signal has woken only one loop. Each loop that is woken looks whether it should stop.
     for (home, inbox) in driven.shared.inboxes.iter().enumerate() {
         if home != driven.home {
             inbox.wake.wake();

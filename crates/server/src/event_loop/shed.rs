@@ -15,7 +15,7 @@ pub(crate) fn shed(driven: &mut Loop, desk: &mut Desk) -> bool {
     shed_idle(driven) || shed_slow(driven, desk)
 }
 
-/// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
+/// Closes the eighth of the idle connections that has idled longest. Clients have to expect that (RFC 9112 section
 /// 9.5). `false` if none was closed.
 fn shed_idle(driven: &mut Loop) -> bool {
     let is_idle = |slot: &Slot| slot.here().is_some_and(|held| held.requests > 0 && held.is_idle());
@@ -67,7 +67,7 @@ fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64
             let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
             Some(timeout_ms.saturating_sub(left_ms)).filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
         }
-        // The server has this client wait, and not the other way round.
+        // The server keeps this client waiting, so the client is not slow.
         Phase::Upload(upload) if upload.waits.is_some() => None,
         Phase::Upload(upload) => {
             let limits = &connection.outbox().terms.limits;

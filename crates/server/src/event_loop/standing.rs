@@ -29,7 +29,8 @@ impl Standing {
         self.due_ms.take_if(|due_ms| *due_ms <= now_ms).is_some()
     }
 
-    /// Writes the figures on the board, where they are sums over all loops: each loop adds the change of its own.
+    /// Writes the figures on the board, where they are sums over all loops: each loop adds the change of its own
+    /// figures.
     pub(crate) fn publish(&mut self, tally: &Tally, now: [(Cell, u64); FIGURES]) {
         for (before, (cell, now)) in self.told.iter_mut().zip(now) {
             tally.shift(cell, std::mem::replace(before, now), now);

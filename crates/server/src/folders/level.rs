@@ -19,7 +19,7 @@ const FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// Age of a file below which another change may leave it the same time stamp: two ticks of the kernel's coarsest clock.
 const TICK_NS: i128 = 20_000_000;
-/// Age like [`TICK_NS`], where time stamps have whole seconds.
+/// Age like [`TICK_NS`], if time stamps are in whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
 
 /// Time that an editor, or an upload, may take to write a file that it has emptied, on a machine with much to do.
@@ -53,7 +53,7 @@ pub(super) struct Level {
     loops: Vec<String>,
 }
 
-/// The files that are read in each folder, and by whom.
+/// The reader of the files of folders, and what it has to know.
 pub(super) struct FolderReading<'r> {
     pub(super) forms: &'r [FormFiles],
     /// The path of the root for clients.
@@ -172,7 +172,7 @@ impl Level {
             Ok(found) => *meta == Some(found),
             Err(error) => Fault::of(&error) == Fault::Absent && meta.is_none(),
         };
-        // The other entries of the folder do not matter, only that it is the one that was looked at.
+        // Other entries of the folder may have changed, but it must be the folder that was looked at.
         let (place, meta) = &self.folder;
         let it = |meta: Meta| (meta.device, meta.inode, meta.kind);
         look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))

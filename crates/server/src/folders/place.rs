@@ -48,7 +48,7 @@ pub(crate) struct Place {
     answers: Vec<(usize, Routes<FolderAnswer>)>,
     /// The rules that say which files are run, and by what.
     pub(crate) runs: RunRules,
-    /// Names of files that answer for their folders, if folders set others than the usual.
+    /// Names of files that answer for their folders, if folders set other names than the usual one.
     pub(crate) indexes: Option<Arc<[Box<[u8]>]>>,
 }
 
@@ -83,7 +83,7 @@ impl Place {
                 place.indexes = Some(Arc::clone(names));
             }
             if !own.answers.is_empty() {
-                // A path beneath the folder begins with a slash, which stands behind the folder's own.
+                // A path beneath the folder begins with a slash, which stands behind the folder's own path.
                 place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
             }
             if own.admission.is_some() || own.guard.is_some() {
@@ -132,7 +132,7 @@ impl Place {
         if self.answers.is_empty() {
             return None;
         }
-        // A client that one folder keeps out is redirected nowhere by another.
+        // If one folder keeps a client out, no other folder redirects that client.
         if let Some(denied) = self.find(rest, |answer| *answer == FolderAnswer::Status(DENIED)) {
             return Some((denied, rest.len()));
         }
@@ -158,7 +158,7 @@ impl Place {
         self.find(path, is_status)
     }
 
-    /// Returns the first answer of this kind that any folder has for a path, the innermost first.
+    /// Returns the answer of this kind that the innermost folder with such an answer has for a path.
     fn find(&self, path: &[u8], is_one: impl Fn(&FolderAnswer) -> bool) -> Option<&FolderAnswer> {
         self.answers.iter().find_map(|(folder, routes)| {
             let rest = path.get(bytes_above(*folder)..)?;

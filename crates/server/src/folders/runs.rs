@@ -25,7 +25,7 @@ pub enum ProgramRule {
     AsAround,
     /// No file is run, whatever the rules around the folder say.
     Off,
-    /// The files of these rules are run, beside those that the rules around the folder name.
+    /// The files of these rules are run, besides the files that the rules around the folder name.
     On(Arc<Runs>),
 }
 
@@ -44,7 +44,7 @@ pub struct PageRule {
     pub py: Option<bool>,
     /// Whether `.wsgi` files are pages.
     pub wsgi: Option<bool>,
-    /// Whether pages answer only where programs may run.
+    /// Whether pages answer only in folders whose programs may run.
     pub asks_for_programs: bool,
 }
 

@@ -152,7 +152,7 @@ fn read(file: &Path) -> Result<String, GuardError> {
     let refused = |error| GuardError::Read(file.to_owned(), error);
     let meta = fs::metadata(file).map_err(refused)?;
     if !meta.is_file() {
-        // Reading a FIFO would wait for somebody who writes.
+        // Reading a FIFO would wait until another program writes.
         return Err(refused(io::Error::other("it is no regular file")));
     }
     let size = meta.len();

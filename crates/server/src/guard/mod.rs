@@ -31,8 +31,8 @@ use crate::lock::lock;
 pub use self::files::GuardError;
 use self::files::{GuardFiles, Secrets};
 
-/// Limits of remembered verdicts: right passwords are remembered for an hour; a file that changes has all forgotten
-/// sooner.
+/// Limits of remembered verdicts: right passwords are remembered for an hour. When a file changes, all verdicts are
+/// forgotten at once.
 const VERDICTS: VerdictLimits =
     VerdictLimits { good_ms: 60 * 60_000, bad_ms: BAD_MS, entries_max: VERDICTS_MAX };
 
@@ -74,11 +74,11 @@ pub struct GuardRules {
     pub groups: Vec<String>,
     /// The file that says who is in which group, as Apache's `AuthGroupFile` does.
     pub group_file: Option<PathBuf>,
-    /// The program that says who is in which group instead.
+    /// The program that says who is in which group, in the place of such a file.
     pub group_program: Option<String>,
     /// The program that says which requests are let in at all.
     pub access_program: Option<String>,
-    /// Time in ms for which a program's word on a password counts without its being asked again.
+    /// Time in ms for which a program's verdict on a password counts before the program is asked again.
     pub remember_ms: u64,
 }
 
@@ -120,7 +120,7 @@ struct Memory {
 pub(crate) struct Attempt<'a> {
     /// The request as its client has sent it.
     pub(crate) request: Request<'a>,
-    /// The address that it comes from; `None` is a unix socket.
+    /// The address that the request comes from; `None` stands for a unix socket.
     pub(crate) client: Option<IpAddr>,
     /// The verdict on its credentials, if they were verified.
     pub(crate) verdict: Option<&'a Verdict>,
@@ -134,7 +134,7 @@ pub(crate) enum Judgement {
     Pass(Option<Arc<User>>),
     /// The credentials are wrong, or there are none.
     Refuse(Refused),
-    /// The credentials have to be verified, which takes too long for a loop, or is for a program to say.
+    /// The credentials have to be verified, which takes too long for a loop, or needs a program.
     Check(Box<Credentials>),
 }
 
@@ -167,9 +167,9 @@ enum ClaimForm {
     Nothing,
 }
 
-/// A program that knows clients. It is asked like an application, on a thread that may enter one.
+/// A program that knows clients. It is asked like an application, on a thread that may enter applications.
 ///
-/// If it cannot tell, it has logged the reason, and returns the outcome of the request as an error.
+/// A program that cannot answer logs the reason, and returns the outcome of the request as an error.
 pub trait Authority: Send + Sync + 'static {
     /// Returns the name that the user with this password has from here on; `None` if the password is wrong.
     ///
@@ -253,8 +253,8 @@ impl Guard {
         Ok(Guard { number, realm, rule, files, memory, programs, asks, asks_groups, asks_of_all, remembers })
     }
 
-    /// Returns passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its
-    /// user.
+    /// Returns the passwords that can be guessed quickly if the file is stolen: for each, the number of its line, and
+    /// its user.
     pub fn weak(&self) -> Vec<(usize, String)> {
         let Secrets::Basic(passwords) = &lock(&self.files).secrets else { return Vec::new() };
         let shown = |(user, line): (&[u8], usize)| (line, String::from_utf8_lossy(user).into_owned());
@@ -334,12 +334,12 @@ impl Guard {
             && memory.verdicts.look(key, now_ms) == Some(true)
             && let Ok(name) = str::from_utf8(&said.user)
         {
-            // This very rule has let the user in before.
+            // The program knew this password, and this guard has let the user in.
             return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
         }
         let mut credentials = self.credentials(claim, attempt);
         if let (ClaimForm::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
-            // The password's hash is computed first, where that holds up no program.
+            // The hash of a new password is computed first, on another thread: that holds up no program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
         }
         Judgement::Check(Box::new(credentials))
@@ -605,7 +605,7 @@ impl Credentials {
         said: &adyton_auth::Credentials,
     ) -> Result<Result<String, Refused>, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
-        // Bytes that are not UTF-8, which was asked for, are no text for a program.
+        // The client was asked for UTF-8; other bytes are not given to a program.
         let texts = (str::from_utf8(&said.user), str::from_utf8(&said.password));
         let known = match texts {
             (Ok(user), Ok(password)) => program.check_password(call, user, password)?,
@@ -626,7 +626,7 @@ impl Credentials {
         };
         let realm = self.guard.realm.as_str();
         let hash = program.realm_hash(call, &user, realm)?;
-        // A name that no file could have is nobody's.
+        // A name that could not stand in a file of passwords is taken for unknown.
         let one = hash.and_then(|hash| DigestPasswords::of_one(&user, realm, &hash).ok());
         Ok(one.unwrap_or_default())
     }
@@ -642,7 +642,7 @@ impl Credentials {
         self.guard.name_by_digest(field, digests, attempt, now_ms)
     }
 
-    /// Lets a user in, by groups that a program knows, if one does.
+    /// Lets a user in, by the groups that a program knows, if the guard has such a program.
     fn admit(
         &self,
         call: &mut Call<'_>,

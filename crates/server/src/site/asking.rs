@@ -1,5 +1,4 @@
-//! The question to a guard's program: for loops and threads it is an application, which answers nothing but who a
-//! client is.
+//! The question to a guard's program: loops and threads treat it as an application, which only answers who a client is.
 
 use std::sync::Arc;
 

@@ -108,7 +108,7 @@ pub struct Route {
     /// Properties that few routes have.
     pub apart: Option<Box<Apart>>,
     /// The rules that say which answers of its application are compressed. Set by [`Route::compressing`]: such a route
-    /// has changes, if only empty ones, so that other routes have one question less.
+    /// always has `changes`, perhaps empty ones, so that only routes with changes have to be asked for these rules.
     pub compress: Option<Arc<Rules>>,
     /// The rules by which its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route
     /// has changes, too.
@@ -124,7 +124,7 @@ pub struct Route {
     pub action: Action,
 }
 
-/// Properties that few routes have, so that other routes have one question less.
+/// Properties that few routes have: most routes are asked one question less.
 #[derive(Default)]
 pub struct Apart {
     /// Whether the route is only for requests that an application has sent on.
@@ -209,7 +209,7 @@ impl Route {
 
     /// Returns the guard and the limiter that a request from this address has met when it comes into the route.
     pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
-        // A client whose address was enough was asked for nothing.
+        // A client that was let in by its address was asked for no credentials.
         let guard = match self.door(client) {
             Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
             _ => None,
@@ -345,8 +345,8 @@ impl Site {
         self
     }
 
-    /// Denies some paths to everybody, whatever routes and folders say, and changes others before routes are looked
-    /// for. Routes are then found by the new path in its one spelling.
+    /// Denies some paths to everybody, whatever routes and folders say, and changes other paths before routes are
+    /// looked for. Routes are then found by the new path in its one spelling.
     #[must_use]
     pub fn with_paths(mut self, ahead: Ahead) -> Site {
         if !ahead.is_empty() {
@@ -357,7 +357,8 @@ impl Site {
         self
     }
 
-    /// Marks the routes whose answering file may have another path, which another rule is about: only they have to ask.
+    /// Marks the routes whose answering file may have another path, which another rule is about: only these routes have
+    /// to ask.
     fn mark_names(&mut self) {
         let all = self.routes.iter().enumerate();
         let marks: Vec<bool> =
@@ -562,7 +563,7 @@ pub(crate) enum Fate {
     Elsewhere(Elsewhere),
 }
 
-/// The host that was asked for last, and its site: clients repeat themselves. An empty host is the first site's.
+/// The host that was asked for last, and its site: clients repeat themselves. An empty host stands for the first site.
 #[derive(Default)]
 pub(crate) struct LastHost {
     host: Vec<u8>,

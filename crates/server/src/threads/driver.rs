@@ -48,7 +48,7 @@ pub(crate) struct Driver {
     hand: Hand,
     /// The loop that the errand at hand came from.
     home: usize,
-    /// Whether it runs at a lower priority already, or never shall.
+    /// Whether this thread runs at a lower priority already, or is never to run at one.
     gives_way: bool,
     /// Notes the request that the thread is in, for the case that the process dies of it.
     trace: Option<Trace>,
@@ -88,7 +88,8 @@ impl Driver {
         set_waiter(None);
     }
 
-    /// Runs the quick requests that have queued while this thread waited for the interpreter, and then lets go of it.
+    /// Runs the quick requests that have queued while this thread waited for the interpreter, and then lets go of the
+    /// interpreter.
     fn take_along(&mut self) {
         if std::mem::take(&mut self.hand.takes_along) {
             self.crew().begin_taking();
@@ -189,7 +190,8 @@ impl Driver {
                 self.hand.give_up();
             }
             HandOver::Never => {
-                // No other thread takes the loop over, however long this call takes, so no other would wake them.
+                // No other thread takes the loop over, however long this call takes, so no other thread would wake the
+                // threads that were called.
                 driven.called.wake();
                 self.hand.driven = Some(driven);
             }
@@ -338,7 +340,7 @@ impl Driver {
         left
     }
 
-    /// Has an answer given that comes after its call.
+    /// Gives an answer that comes after its call, by `made`.
     fn redeem(&mut self, exchange: &mut Exchange, made: Made, date: &[u8; 29]) -> Left {
         let Exchange { request, answer, .. } = exchange;
         let Desk { buffer, head, .. } = &mut self.desk;
@@ -390,7 +392,7 @@ impl Driver {
             debug_assert!(nothing.is_none(), "no outbox was lent");
         }
         if self.hand.late {
-            // No exchange comes home to tell that a late errand of this kind is over.
+            // This errand has no exchange that comes home, so a late thread ends its task here.
             self.end_task();
             self.shared.inboxes[self.home].discards.fetch_sub(1, Ordering::SeqCst);
         }
@@ -425,9 +427,9 @@ impl Driver {
             self.hand.detach();
         }
         let outbox = exchange.outbox();
-        // A loop that is awake sends small answers, many in a row: each wakes a client, and while a client is awake to
-        // take the first, the next cost less. A loop has no time for large answers, and a sleeping loop need not be
-        // woken. An error shows again when the loop sends the rest.
+        // A loop that is awake sends small answers, many in a row. Each answer wakes a client, and while a client is
+        // awake with its first answer, the next answers cost less. A loop has no time for large answers, and a sleeping
+        // loop need not be woken. An error shows again when the loop sends the rest.
         let sends = outbox.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
             || self.shared.inboxes[self.home].asleep.load(Ordering::Relaxed);
         if sends && matches!(outbox.flush(), Ok(Flushed::All)) {

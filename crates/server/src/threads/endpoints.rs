@@ -5,11 +5,12 @@
 //! batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it
 //! back. So the quick path writes nothing and reads no clock.
 //!
-//! A call on a thread of the queue may have waited only for the interpreter, which another of these threads had: so
-//! they would keep each other slow. On the loop's thread such a wait is rare. So that thread makes one call in a while
-//! of a slow endpoint whose calls are brief; if that call is quick, so is the endpoint.
+//! A call on a thread of the queue may have waited only for the interpreter, which another thread of the queue had:
+//! calls on these threads would make each other look slow. On the loop's thread such a wait is rare. So the loop's
+//! thread now and then makes a call of a slow endpoint whose calls are brief; if that call is quick, the endpoint is
+//! taken for quick.
 //!
-//! Where things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
+//! If things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
 //! score of its *family*, too: of the endpoints that differ in the last segment alone. Endpoints of a slow family go to
 //! the queue until they have a score of their own.
 
@@ -20,7 +21,7 @@ use crate::threads::pace::Pace;
 /// Endpoints that are remembered; others are taken for quick.
 const SCORES: usize = 1024;
 
-/// Calls of a slow but brief endpoint among which the loop's thread makes one.
+/// Number of calls of a slow but brief endpoint of which the loop's thread makes one.
 const TRIED: u8 = 64;
 
 /// The score of an endpoint whose last calls were all slow.
@@ -126,8 +127,8 @@ impl Score {
         Self { name, points: 0, slow: false, is_brief: false, queued: 0 }
     }
 
-    /// Makes it the score of this name, unless another name has it that is met more often. Returns whether it is the
-    /// score of this name now.
+    /// Gives the score to this name, unless it belongs to another name that is met more often. Returns whether the
+    /// score belongs to this name now.
     fn becomes(&mut self, name: u64) -> bool {
         if self.name != name {
             // The present name gives way when the new one is met as often.
@@ -243,7 +244,8 @@ mod tests {
         Endpoint::of(b"GET", path.as_bytes())
     }
 
-    /// The method and all segments tell endpoints apart, except by the numbers in them.
+    /// Requests are of different endpoints if their methods or any segments differ, unless only numbers in the segments
+    /// do.
     #[test]
     fn endpoints_are_patterns() {
         assert_eq!(get("/users/17/posts"), get("/users/18/posts"));
@@ -268,8 +270,8 @@ mod tests {
         assert!(!endpoints.is_slow(get("/api/v1/ping")));
     }
 
-    /// For pages that are named by words, and each met once, the family is learned; a quick page of it is known after
-    /// one call.
+    /// If pages are named by words, and each is met once, the score of their family is learned; a quick page of the
+    /// family is known after one call.
     #[test]
     fn families_are_learned() {
         let word = |number: u8| get(&format!("/pages/{}", char::from(b'a' + number)));

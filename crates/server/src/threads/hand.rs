@@ -35,7 +35,7 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     pub(crate) slot: bool,
     attached: bool,
-    /// When it last lent an outbox while late.
+    /// The time at which it last lent an outbox while late.
     lent_us: u64,
     /// Bytes of the answer's body at that time.
     lent_body_bytes: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Hand {
     lent_times: usize,
     /// Whether it also has to run the requests that have queued while it waited long for the interpreter.
     pub(crate) takes_along: bool,
-    /// Whether other threads are to be called up for requests that were left to it.
+    /// Whether other threads are to be called up for requests that were left to this thread.
     pub(crate) leaves_rest: bool,
     /// Its wait for the interpreter since its errand began.
     pub(crate) waited: Waited,
@@ -233,7 +233,7 @@ fn park(
     if let Some(task) = &mut *lock(&post.own.task) {
         let waited_ms = clock::monotonic_ms() - since_ms;
         task.unpark(waited_ms);
-        // The task's own time has moved as far, so this must not lag behind it.
+        // The beginning of the task was moved by as much, and this time must not lag behind it.
         post.own.item_ms.fetch_add(waited_ms, Ordering::Relaxed);
     }
     waited

@@ -26,7 +26,7 @@ pub(crate) struct Return {
 }
 
 impl Return {
-    /// Whether nothing is left to do for the connection but to wait for the next request.
+    /// Whether the connection only has to wait for the next request.
     fn is_idle(&self) -> bool {
         matches!(self.left, Left::Nothing) && !self.is_departed && self.exchange.is_answered()
     }

@@ -35,7 +35,7 @@ pub(crate) struct Waited {
     /// The length of the wait, in us.
     pub(crate) us: u64,
     /// How often the thread had waited for anything at the time when it first got the interpreter after a wait; 0 if it
-    /// never waited for that.
+    /// never waited for the interpreter.
     pub(crate) waits: u64,
 }
 
@@ -92,7 +92,8 @@ impl Mark {
 mod tests {
     use super::*;
 
-    /// A call that computes is slow after a while, a call that waits is slow sooner, and a call without a CPU never is.
+    /// A call that computes is slow after a while, a call that waits is slow sooner, and waiting for a CPU never makes
+    /// a call slow.
     #[test]
     fn kinds_of_slow() {
         let start = Mark { us: 1_000, cpu_us: 50, waits: 7 };

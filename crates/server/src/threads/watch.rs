@@ -11,8 +11,7 @@
 //! A thread that gets the interpreter after a long wait also runs the requests that have queued meanwhile; if its own
 //! request takes long, the watch calls up other threads for them.
 //!
-//! The watch also sends the bytes of streams that have lost the loop, when an item is slow after others that were
-//! quick.
+//! The watch also sends the bytes of streams that have lost the loop, when an item is slow after items that were quick.
 
 use std::io;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ const TICK: Duration = Duration::from_millis(1);
 /// Time between two looks when there was no slow call for a while.
 const CALM_TICK: Duration = Duration::from_millis(4);
 
-/// Ticks after a slow call during which others are expected.
+/// Ticks after a slow call during which further slow calls are expected.
 const TICKS_ALERT: u32 = 1_000;
 
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
@@ -74,7 +73,7 @@ impl Unsent {
 /// The grace of a call that lasts, and is not taken for slow.
 #[derive(Default)]
 struct Grace {
-    /// The CPU time of its thread when the call last got grace, and when that was.
+    /// The CPU time of the call's thread when the call last got grace, and the time of that.
     given: Option<(u64, u64)>,
     /// How often it got grace in a row.
     times: u32,
@@ -122,7 +121,7 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
         shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
         let (mut moved, mut in_doubt) = (false, unsent.send(shared));
         if std::mem::replace(&mut left, shared.crew.left_some()) {
-            // The thread to which the requests were left is not done with its own.
+            // The thread to which these requests were left is still busy with its own request.
             shared.crew.call_up_rest(clock::monotonic_ms());
         }
         in_doubt |= left;
@@ -164,7 +163,8 @@ struct Alarm {
 
 #[cfg(debug_assertions)]
 impl Alarm {
-    /// Whether there is a complaint. Ends the process if it lasts: a test that hangs would not say why.
+    /// Whether the detector has a complaint. Ends the process if the complaint lasts: a test that merely hung would not
+    /// say why.
     fn is_worried(&mut self, shared: &Shared) -> bool {
         const TICKS_MAX: u32 = 2_000;
 

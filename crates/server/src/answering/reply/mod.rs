@@ -443,8 +443,8 @@ impl<'c> Reply<'c> {
     }
 
     /// If the application could not read the body, answers with the refusal of the body, unless the answer has begun.
-    /// Returns whether that was so: then the client is to blame for the application's failure, and the answer is no
-    /// 500.
+    /// Returns whether the body could not be read: then the client is to blame for the application's failure, and the
+    /// answer is no 500.
     pub fn refuse_body(&mut self) -> bool {
         let live = self.answer.live.as_ref().and_then(|live| unless_read(live));
         let Some(refusal) = live.and_then(|live| live.failure()) else { return false };
