@@ -193,8 +193,8 @@ impl Server {
         plan.logs().for_each(|log| lock(log).settle(log::END_PATIENCE));
     }
 
-    /// The requests that have kept a thread for long: the description of each, and the milliseconds that it has taken
-    /// so far.
+    /// Returns the requests that threads are in without a loop: a description of each, and the milliseconds that it has
+    /// taken so far.
     pub fn running(&self) -> Vec<(String, u64)> {
         let now_ms = clock::monotonic_ms();
         let running = Mutex::new(Vec::new());
@@ -227,10 +227,10 @@ impl Server {
     pub fn swap(&self, plan: Plan, folders: Vec<Vec<Folder>>) -> io::Result<()> {
         plan.check_folders(folders.iter().map(Vec::len).min().unwrap_or(0)).map_err(unfit)?;
         if folders.len() != self.loops {
-            return Err(unfit("the folders of each loop are wanted"));
+            return Err(unfit("a new plan needs the folders of each loop"));
         }
         if plan.has_app() && self.shared.host.is_none() {
-            return Err(unfit("a server without applications cannot begin to have one"));
+            return Err(unfit("a server that was made without applications cannot get one"));
         }
         let plan = Arc::new(plan);
         self.shared.begin_scripts(&plan)?;

@@ -84,7 +84,7 @@ const CAUSES: [(Cell, &str); 11] = [
     (Cell::Crowded, "--connections-max and the limit of open files say how many there may be"),
     (
         Cell::Overload,
-        "--threads, --cgi-processes, --queue-limit and --queue-timeout say how much is taken on",
+        "--threads, --cgi-processes, --queue-limit and --queue-timeout say how many requests are taken on",
     ),
     (Cell::NoGroup, "adyton status says how each group stands, and the log of each says why"),
     (Cell::Unsupported, "no setting changes that"),

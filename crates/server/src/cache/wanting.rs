@@ -1,4 +1,4 @@
-//! Requests that wait for the answer to another.
+//! Requests that wait for the answer to another request.
 
 use std::sync::Arc;
 

@@ -252,7 +252,7 @@ impl Script {
 fn explained(error: &std::io::Error) -> String {
     use std::io::ErrorKind as Kind;
     match (error.kind(), error.raw_os_error()) {
-        (Kind::NotFound, _) => "it is not there, or what its first line names behind #! is not".to_owned(),
+        (Kind::NotFound, _) => "it does not exist, or the program behind its #! does not".to_owned(),
         (_, Some(NO_EXECUTABLE)) => {
             "it is neither a program nor does its first line name one, as #!/bin/sh does".to_owned()
         }

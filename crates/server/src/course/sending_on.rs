@@ -76,7 +76,7 @@ pub(crate) fn rewrite(mut turn: Turn<'_>, Rewritten { target, met }: Rewritten) 
     let is_turning = onward.named > TIMES_MAX;
     exchange.answer.onward = Some(onward);
     let to = if is_turning {
-        To::Nowhere(format!("more than {TIMES_MAX} files in turn were to answer it"))
+        To::Nowhere(format!("more than {TIMES_MAX} files, one after the other, were named to answer it"))
     } else if matches!(turn.desk.head.parse(&head, &turn.driven.shared.config.head), Ok(Parsed::Complete)) {
         To::Path(target)
     } else {
@@ -208,4 +208,4 @@ const OF_ANOTHER_PROCESS: &str = "another process answers that route; an applica
 
 const CANNOT_GO: &str = "This request was sent on where it cannot go.";
 
-const HAS_CHANGED: &str = "What is served here has changed just now. Ask again, please.";
+const HAS_CHANGED: &str = "The sites of this server have just changed. Please try again.";

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | `rounds` | all that a driver has the loop do: events, one by one, and then the wait for the kernel |
 //! | `arrivals` | new connections |
-//! | `shed` | room for them when there is none |
+//! | `shed` | room for new connections when there is none |
 
 mod acceptor;
 pub(crate) mod arrivals;

@@ -56,8 +56,8 @@ impl Poll {
         Ok(Self { epoll, events: Events::new(), next: 0 })
     }
 
-    /// Watches a part of a script. Its output makes only one event until it is read, because it is read only as the
-    /// client takes it.
+    /// Watches a part of a script. The output is watched edge-triggered, because it is read only as the client takes
+    /// it.
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ impl GuardFiles {
                 true
             }
             Err(error) => {
-                let text = format_args!("passwords are what they were before the last change: {error}");
+                let text = format_args!("the passwords from before the last change stay in force: {error}");
                 log::write(&messages::PASSWORDS, text);
                 false
             }

@@ -31,8 +31,8 @@ use crate::lock::lock;
 pub use self::files::GuardError;
 use self::files::{GuardFiles, Secrets};
 
-/// Limits of remembered verdicts: right passwords are remembered for an hour. When a file changes, all verdicts are
-/// forgotten at once.
+/// Limits of remembered verdicts: right passwords are remembered for an hour. When a file has changed, all verdicts are
+/// forgotten.
 const VERDICTS: VerdictLimits =
     VerdictLimits { good_ms: 60 * 60_000, bad_ms: BAD_MS, entries_max: VERDICTS_MAX };
 
@@ -674,7 +674,7 @@ fn rule(users: Vec<String>, groups: Vec<String>) -> Rule {
     Rule::Any(vec![Rule::User(users), Rule::Group(groups)])
 }
 
-const WHO: &str = "This is for those who say who they are.";
+const WHO: &str = "This page needs a user name and a password.";
 
 const NOT_ALLOWED: &str = "This request is not let in.";
 

@@ -340,7 +340,7 @@ impl Driver {
         left
     }
 
-    /// Gives an answer that comes after its call, by `made`.
+    /// Has `made` give an answer that comes after its call.
     fn redeem(&mut self, exchange: &mut Exchange, made: Made, date: &[u8; 29]) -> Left {
         let Exchange { request, answer, .. } = exchange;
         let Desk { buffer, head, .. } = &mut self.desk;

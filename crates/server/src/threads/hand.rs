@@ -224,7 +224,7 @@ fn park(
         wait()
     } else {
         Err(io::Error::other(
-            "no other thread can be started, and those that do not wait for a client are needed",
+            "no other thread can be started, and the threads that do not wait for a client are needed",
         ))
     };
     if gives_slot {

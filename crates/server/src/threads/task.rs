@@ -1,4 +1,4 @@
-//! A request that a thread is in for long: its limits, how far it is from being interrupted, and its line in the log.
+//! The request that a late thread or a worker is in: its limits, its way to being interrupted, and its line in the log.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,11 @@ use adyton_log::{self as log, messages};
 
 use crate::site::limits::CallLimits;
 
-/// Stands for a connection's key where there is none: in a call that drops the rest of an answer whose client has gone.
+/// Stands for the key of a connection in a task that has none: a call that drops the rest of an answer whose client has
+/// gone.
 pub(crate) const NO_KEY: usize = usize::MAX;
 
-/// A request that some thread is in for long.
+/// The request that a late thread is in, or a worker: a thread that has taken the request from the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) home: usize,
@@ -23,7 +24,7 @@ pub(crate) struct Task {
     /// The time limits of the request.
     pub(crate) limits: CallLimits,
     pub(crate) stage: Stage,
-    /// Whether the loop has given its thread up, and answered in its place.
+    /// Whether the loop has given the thread up, and answered in its place.
     pub(crate) lost: bool,
 }
 

@@ -157,4 +157,4 @@ pub(crate) fn write_fixed(reply: &mut Reply<'_>, fixed: &Fixed) {
 
 pub(crate) const NOTHING: &str = "Nothing is served here.";
 
-pub(crate) const DENIED: &str = "Nobody gets what is at this path.";
+pub(crate) const DENIED: &str = "This path is served to nobody.";

@@ -253,4 +253,4 @@ const TOO_MANY: &str = "You have sent too many requests in a short time.";
 
 const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
 
-const NOT_ADMITTED: &str = "It is not for clients with this address.";
+const NOT_ADMITTED: &str = "Clients with this address are not let in.";
