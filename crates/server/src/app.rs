@@ -35,7 +35,7 @@ pub trait Host: Send + Sync + 'static {
     /// application's code at which the call was. Called on a thread of its own, detached.
     fn interrupt(&self, thread: u64, call: &mut dyn LateCall) -> Option<String>;
 
-    /// Returns the places in the code at which all threads are. Does not attach, since a thread may be holding the
+    /// Returns the places in the code at which all threads are. Does not attach, because a thread may be holding the
     /// interpreter for ever. `None` if the places are not known.
     fn held_stacks(&self) -> Option<String> {
         None

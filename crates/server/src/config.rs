@@ -62,7 +62,7 @@ pub struct Config {
     pub threads: usize,
     /// The condition under which a loop changes hands.
     pub hand_over: HandOver,
-    /// How many steps of nice(2) the priority of a thread that runs slow requests is lowered.
+    /// Number of steps of nice(2) by which the priority of a thread that runs slow requests is lowered.
     pub nice: u8,
     /// Most requests that wait for a thread; further ones are answered 503.
     pub queue_max: usize,

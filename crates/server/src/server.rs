@@ -89,7 +89,7 @@ impl Server {
         let watched = shared.config.hand_over == HandOver::Auto && shared.host.is_some();
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
         let server = Self { shared, loops, watch: Mutex::new(watch), summoned: AtomicBool::new(false) };
-        // So a reader of the board finds the number before the first request.
+        // A reader of the board finds the number of threads before the first request.
         server.shared.tally.set(Cell::Threads, server.threads() as u64);
         Ok(server)
     }

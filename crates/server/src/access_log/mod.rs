@@ -125,7 +125,7 @@ impl AccessLog {
         }
     }
 
-    /// Gives the held lines before `start` to the thread, and begins the page anew with the line from `start` on.
+    /// Gives the held lines before `start` to the thread, and begins another page with the line from `start` on.
     #[cold]
     fn turn_page(&mut self, start: usize) {
         let line = self.held.split_off(start);

@@ -80,8 +80,8 @@ impl Answer {
         (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
-        // The cache may have wanted an earlier answer that was never given; this answer must not take that place in the
-        // cache. Nor does the coding that an earlier client accepts apply to it.
+        // The cache may have wanted to keep an earlier answer, which was never given: the present answer must not be
+        // kept in its place. Neither must it be compressed in a coding that only an earlier client accepts.
         self.keeping = None;
         if self.compress.is_some() {
             self.compress = None;

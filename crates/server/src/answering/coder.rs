@@ -30,9 +30,9 @@ pub(crate) struct Coder {
     /// Whether the application has promised a length. If so, the answer's `left` counts the promised bytes still to
     /// come.
     pub(crate) has_promise: bool,
-    /// Bytes of the application that may be in the encoder.
+    /// Bytes that the application has given, and that may be in the encoder.
     pub(crate) unflushed: usize,
-    /// Bytes of the application since other connections had their turn.
+    /// Bytes that the application has given since other connections had their turn.
     pub(crate) turn_bytes: u64,
     /// Gathers the body for the cache, as it is sent.
     pub(crate) gather: Option<Box<Gather>>,

@@ -10,10 +10,10 @@ use crate::answering::later::Made;
 use crate::answering::outcome::Stream;
 use crate::site::limits::CallLimits;
 
-/// If a request has waited this long, it is worth a system call to see whether its client is still connected.
+/// Wait of a request after which it is worth a system call to see whether the client is still connected.
 pub(crate) const LOOK_AT_CLIENT_MS: u64 = 5;
 
-/// If a request has waited this long, a client that has shut down its sending side is taken for gone, too.
+/// Wait of a request after which a client that has shut down its sending side is taken for gone, too.
 pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
 
 /// Something that only the application can do.

@@ -25,7 +25,7 @@ pub(crate) struct Exchange {
     pub(crate) site: Option<Arc<Site>>,
     pub(crate) route: usize,
     pub(crate) answer: Answer,
-    /// Bytes received behind the request, if the thread that has them had to leave them to the loop.
+    /// Bytes received behind the request, which a thread without the loop leaves to the loop.
     pub(crate) rest: Vec<u8>,
     /// The request's head, for the access log, if the answer ends later than the call.
     pub(crate) head: Vec<u8>,

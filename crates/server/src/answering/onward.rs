@@ -38,8 +38,8 @@ pub(crate) struct Onward {
     pub(crate) kept: Vec<u8>,
     /// Changes that the application's route makes to its answers.
     pub(crate) changes: Arc<Changes>,
-    /// Whether the new path is served as if the client had asked for it: so for a script's `Location` (RFC 3875 section
-    /// 6.2.2).
+    /// Whether the new path is served as if the client had asked for it, as after a script's `Location` (RFC 3875
+    /// section 6.2.2).
     pub(crate) is_plain: bool,
     /// How often it was sent on; 0 if only its path was changed.
     pub(crate) times: u8,
@@ -106,7 +106,7 @@ impl SendsOn {
     }
 }
 
-/// Fields that the target's answer sets itself: the application's are dropped.
+/// Fields that the target's answer sets itself; the application's fields of these names are dropped.
 const OF_THE_OTHER: [&str; 14] = [
     "Accept-Ranges",
     "Connection",

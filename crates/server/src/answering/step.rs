@@ -18,7 +18,7 @@ pub(crate) enum Next {
     Answer,
     /// Waits for an event or its deadline.
     Wait,
-    /// Could go on, but gives the others a turn first.
+    /// Could go on, but gives the other connections a turn first.
     Again,
     /// Ends.
     Close,

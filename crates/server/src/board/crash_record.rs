@@ -1,9 +1,8 @@
 //! The record of a dead worker on its board: unwritten lines of its logs, and the requests inside the application.
 //!
-//! All are on the worker's board, which the supervisor reads after the worker's death, whatever the cause. Instead,
-//! writing each line of the log at once would cost a system call for each answer, and writing before each wait for the
-//! kernel would cost as much on a server with little to do; noting a line on the board costs one store for every eight
-//! bytes.
+//! The supervisor reads the worker's board after the worker's death, whatever the cause. Noting a line on the board
+//! costs one store for every eight bytes. Writing each line to its log at once would cost a system call for each
+//! answer, and writing before each wait for the kernel would cost as much on a server with little to do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -307,8 +306,8 @@ mod tests {
         Board::new(CELLS + 1).map(Arc::new)
     }
 
-    /// Lines of every length come back unchanged, lines that were written do not come back, and there is room only for
-    /// so many.
+    /// Lines of every length come back unchanged, lines that were written do not come back, and the room for lines is
+    /// limited.
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;

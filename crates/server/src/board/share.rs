@@ -16,7 +16,7 @@ pub const ROWS: usize = 4096;
 /// whether it is full.
 pub const CELLS: usize = FULL + ROWS;
 
-/// Connections that a worker takes without asking how many the others have.
+/// Connections that a worker takes without asking how many the other workers have.
 const FEW: u64 = 2;
 
 /// Looks in a row, one a second, that have to find a surplus before any of it is given away. When many clients end at
@@ -171,7 +171,8 @@ mod tests {
         assert_eq!([true, true, false], [9; 3].map(|now| surplus.gives(|| now)));
     }
 
-    /// A worker with half as many again as the average gives the rest away; a worker that is alone does not.
+    /// A worker that has half as many connections again as the average gives the surplus away; a worker that is alone
+    /// does not.
     #[test]
     fn surplus() -> io::Result<()> {
         let board = Board::new(CELLS)?;
@@ -207,7 +208,7 @@ mod tests {
         Ok(())
     }
 
-    /// A worker with clearly more than the others is ahead; a worker that is alone is not.
+    /// A worker that has clearly more connections than the others is ahead; a worker that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let (board, one, other) = two_workers()?;

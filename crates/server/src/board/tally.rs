@@ -245,8 +245,8 @@ impl Tally {
         self.cell(cell).store(number, Ordering::Relaxed);
     }
 
-    /// Changes one part of the server's share of a cell from `before`, which that part has told last, to `now`; the
-    /// cell has the sum of all parts.
+    /// Changes the share that one part of the server has in a cell from `before`, the share that was told last, to
+    /// `now`; the cell holds the sum of the shares.
     pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
         self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }

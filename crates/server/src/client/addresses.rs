@@ -1,4 +1,4 @@
-//! How many connections each client address has: one client must not take every place.
+//! The number of connections of each client address, and its limit: one client must not take every place.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

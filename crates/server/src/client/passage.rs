@@ -25,8 +25,8 @@ use adyton_sys::board::Board;
 use adyton_sys::pass::{self, Taken};
 use adyton_sys::socket;
 
-/// Number of moves of a connection without an answer from which on the processes are taken to disagree on which of them
-/// answers.
+/// Most moves of a connection without an answer. When it has moved so often, the processes are taken to disagree on
+/// which of them answers.
 pub(crate) const HOPS_MAX: u8 = 16;
 
 /// Stands for the number of hops of a client whom no process can take: the other side answers 503 itself.
@@ -229,7 +229,7 @@ pub enum Came {
     Strange(&'static str),
 }
 
-/// Takes a connection from a passage; With the door's `key`, only a connection under the door's seal is taken.
+/// Takes a connection from a passage. With the door's `key`, only a connection under the door's seal is taken.
 ///
 /// # Errors
 ///

@@ -129,7 +129,7 @@ pub(crate) fn send_and_watch(driven: &mut Loop, key: usize, outbox: &mut Outbox,
     if matches!(outbox.flush(), Ok(Flushed::All)) {
         outbox.output.give_back(&mut desk.spare);
     }
-    // The watch tells of a client that goes away meanwhile. If it fails, the client is looked at later.
+    // The watch tells of a client that goes away meanwhile. If watching fails, the client is looked at later.
     let _ = driven.watch(key, outbox);
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn send(driven: &mut Loop, key: usize, errand: Errand) -> Option<Erra
 }
 
 /// Takes the next quick request of this loop back out of the queue. The request was queued because the driver could not
-/// enter the application when it came. If the driver runs it now, no other thread has to be woken for it, and to wait
+/// enter the application when it came. If the driver runs it now, no other thread has to be woken for it and then wait
 /// for the interpreter. `None` if there is no such request, or the driver still cannot enter.
 #[expect(clippy::option_option, reason = "as for `rounds::step`")]
 pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {

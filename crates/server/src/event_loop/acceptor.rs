@@ -32,8 +32,7 @@ const SHARE_PAUSE_MS: u64 = 1;
 /// Pause of a worker that leaves new connections to others because it has no thread for them.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// If this many looks in a row find a connection waiting, a worker takes the connection although it has no thread for
-/// it.
+/// Number of looks: if so many in a row find a connection waiting, a worker takes it although it has no thread for it.
 const FULL_LOOKS: u32 = 10;
 
 /// The result of an attempt to accept.

@@ -307,8 +307,8 @@ fn timeout_ms(driven: &mut Loop) -> Option<u32> {
         // If nothing is left to do for a connection, the thread that gives it back does not wake the loop.
         (driven.connections.away > 0).then_some(INBOX_LOOK_MS),
     ];
-    // `u64::MAX` stands for ever, and this is no option: the compiler may compare the content of an empty option before
-    // it looks whether it is empty, which has no effect, but is a fault to tools that watch the memory.
+    // `u64::MAX` stands for ever. An option would not do: the compiler may compare the content of an empty option
+    // before it looks whether the option is empty. That has no effect, but tools that watch the memory report it.
     let mut wait_ms = u64::MAX;
     for deadline_ms in &deadlines {
         wait_ms = wait_ms.min(deadline_ms.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms)));

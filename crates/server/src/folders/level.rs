@@ -53,7 +53,7 @@ pub(super) struct Level {
     loops: Vec<String>,
 }
 
-/// The reader of the files of folders, and what it has to know.
+/// The reader of the files of folders, and the facts that it needs.
 pub(super) struct FolderReading<'r> {
     pub(super) forms: &'r [FormFiles],
     /// The path of the root for clients.

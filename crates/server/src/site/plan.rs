@@ -51,13 +51,13 @@ pub enum Action {
     Elsewhere {
         /// The passage to it, by its number among those of [`crate::Parts`].
         passage: usize,
-        /// Whether a folder answers there: a folder is not asked for a file that another one lacks.
+        /// Whether a folder answers there: a folder is not asked for a file that another folder lacks.
         is_folder: bool,
     },
 }
 
 impl Action {
-    /// Whether a folder answers: a folder is not asked for a file that another one lacks.
+    /// Whether a folder answers: a folder is not asked for a file that another folder lacks.
     pub(crate) fn is_folder(&self) -> bool {
         matches!(self, Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. })
     }
@@ -124,7 +124,7 @@ pub struct Route {
     pub action: Action,
 }
 
-/// Properties that few routes have: most routes are asked one question less.
+/// Properties that few routes have: a route without any is asked one question instead of several.
 #[derive(Default)]
 pub struct Apart {
     /// Whether the route is only for requests that an application has sent on.

@@ -154,7 +154,7 @@ impl Driver {
         self.shared.end(driven);
     }
 
-    /// Whether another thread should drive on.
+    /// Whether another thread should go on with the loop.
     fn should_give_back(&self, post: &Post<Http>) -> bool {
         let crew = self.crew();
         let asked = || crew.has_entering_idle() && self.shared.change.swap(false, Ordering::SeqCst);

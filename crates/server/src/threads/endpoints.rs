@@ -244,8 +244,8 @@ mod tests {
         Endpoint::of(b"GET", path.as_bytes())
     }
 
-    /// Requests are of different endpoints if their methods or any segments differ, unless only numbers in the segments
-    /// do.
+    /// Requests belong to different endpoints if their methods or any of their segments differ; all segments with a
+    /// digit count as equal.
     #[test]
     fn endpoints_are_patterns() {
         assert_eq!(get("/users/17/posts"), get("/users/18/posts"));

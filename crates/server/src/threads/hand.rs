@@ -35,7 +35,7 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     pub(crate) slot: bool,
     attached: bool,
-    /// The time at which it last lent an outbox while late.
+    /// The time at which this thread last lent an outbox while late.
     lent_us: u64,
     /// Bytes of the answer's body at that time.
     lent_body_bytes: u64,

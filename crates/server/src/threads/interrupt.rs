@@ -14,7 +14,7 @@ use crate::lock::lock;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::task::{Limit, Stage, Task};
 
-/// Counts a thread that interrupts a call: the interpreter is not taken down while there is one.
+/// Counts a thread that interrupts a call: the interpreter is not taken down while such a thread exists.
 struct Interrupter(Arc<Shared>);
 
 impl Interrupter {

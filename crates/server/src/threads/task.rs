@@ -12,7 +12,8 @@ use crate::site::limits::CallLimits;
 /// gone.
 pub(crate) const NO_KEY: usize = usize::MAX;
 
-/// The request that a late thread is in, or a worker: a thread that has taken the request from the queue.
+/// The request that a late thread or a worker is in. A worker here is a thread that has taken the request from the
+/// queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) home: usize,

@@ -1,4 +1,4 @@
-//! Waits of a thread for a client from deep inside the application, in the way that the thread's driver has set.
+//! Lets a thread wait for a client from deep inside the application, in the way that its driver has set.
 
 use std::cell::RefCell;
 use std::io;

@@ -270,7 +270,8 @@ impl<'c> Reply<'c> {
         self.commit_changed(mark, facts.status(), framed);
     }
 
-    /// Begins an answer of this status whose head is written as it is, like the body; the connection ends with it.
+    /// Begins an answer of this status, whose head and body are written as they are; the connection ends with the
+    /// answer.
     pub(crate) fn begin_raw(&mut self, status: u16) {
         self.answer.keeping = None;
         self.commit(status, Framed { framing: BodyFraming::UntilClose, keep_alive: false });
@@ -454,7 +455,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// Takes an answer that `render` has written, and the parts that follow it; `false` if there is none.
+    /// Takes an answer that `render` has written, and the parts that follow it; `false` if there is no answer.
     pub fn take(&mut self, answer: adyton_files::FileAnswer) -> bool {
         use adyton_files::{FileAnswer as Made, Part};
         let (status, body_bytes, keep_alive, parts) = match answer {

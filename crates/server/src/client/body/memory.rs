@@ -19,7 +19,7 @@ use crate::lock::lock;
 /// The length of a block: what applications mostly read at once.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
-/// A body that needs no more than so many blocks takes them as its bytes come, and never waits for blocks.
+/// A body that needs no more than this many blocks takes them as its bytes come, and never waits for blocks.
 const SMALL_BLOCKS: usize = 4;
 
 /// Memory that all bodies share.

@@ -243,8 +243,8 @@ fn serve_at(
                 if let Some(routed) = lead(answer, inside, &name, asking, replies) {
                     return Ok(Some(routed));
                 }
-                // The rules of the folders on the way to this path were applied, and no others count for an index right
-                // beneath it. For a file elsewhere, others do.
+                // The rules of the folders on the way to this path were applied. An index right beneath it has no other
+                // rules; a file elsewhere may have some.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
                     return Ok(Some(rewritten(inside, &name, asking)));

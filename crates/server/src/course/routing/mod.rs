@@ -130,7 +130,7 @@ fn name_request(driven: &mut Loop, request: Request<'_>) -> RequestId {
     driven.ids.next(given, traceparent)
 }
 
-/// Has the most specific route of those that can answer give the answer. `verdict`: the verdict on the request's
+/// Finds the most specific route that can answer, and has it answer. `verdict`: the verdict on the request's
 /// credentials.
 #[inline]
 fn find_route(
