@@ -46,7 +46,7 @@ pub struct Config {
     pub first_byte_timeout_ms: u64,
     /// Time from a head's first byte to its last, in all.
     pub head_timeout_ms: u64,
-    /// How long a client may keep the server waiting for a request while others wait for its place.
+    /// How long a client may keep the server waiting for a request while other clients wait for its place.
     pub crowded_timeout_ms: u64,
     /// Most connections at once; further ones wait in the kernel's queue.
     pub connections_max: usize,

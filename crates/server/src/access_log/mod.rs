@@ -162,7 +162,7 @@ impl AccessLog {
         self.page = self.pages.as_ref().and_then(PagesOfLog::take);
         let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
         self.held = spare;
-        // One line of escaped garbage can be longer than all others together.
+        // One line of escaped garbage can be longer than all other lines together.
         self.held.shrink_to(LINES_BYTES_MAX);
         self.held.reserve(LINES_BYTES_MAX);
         self.held_since_ms = None;

@@ -65,8 +65,8 @@ fn name_of(line: &[u8]) -> &[u8] {
 }
 
 /// Puts a page behind the head that begins at `start` of `out`, in the place of the body that the head announces.
-/// Fields about that body are left out (RFC 9110 section 8); others, such as `Set-Cookie` and `Retry-After`, stay.
-/// `is_head`: the client wants no body.
+/// Fields about that body are left out (RFC 9110 section 8); other fields, such as `Set-Cookie` and `Retry-After`,
+/// stay. `is_head`: the client wants no body.
 pub(crate) fn stand_in(out: &mut Vec<u8>, start: usize, page: &StatusPage, is_head: bool) {
     let lines = out[start..].split_inclusive(|&byte| byte == b'\n').take_while(|line| *line != b"\r\n");
     let mut head: Vec<u8> = Vec::with_capacity(out.len() - start);

@@ -68,7 +68,7 @@ impl Exchange {
         Some(Box::new(Verdict { guard: guard?, outcome: Ok(Some(user?)), of: None, before: None }))
     }
 
-    /// Drops the request's bytes: the answer needs them no more.
+    /// Drops the request's bytes: the answer no longer needs them.
     pub(crate) fn forget_request(&mut self) {
         if !matches!(self.request, RequestBytes::Lent { .. }) {
             self.take_request();

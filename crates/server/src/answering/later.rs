@@ -40,8 +40,8 @@ pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
 
 impl Ticket {
     /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and
-    /// [`crate::Host::detach`]; its outcome counts as that of a call. If no client waits for the answer any more,
-    /// `answer` is dropped on this thread.
+    /// [`crate::Host::detach`]; its outcome counts like the outcome of a call. If no client waits for the answer any
+    /// more, `answer` is dropped on this thread.
     pub fn redeem(self, answer: impl FnOnce(&mut Reply<'_>) -> Outcome + Send + 'static) {
         self.fulfil(Box::new(answer));
     }

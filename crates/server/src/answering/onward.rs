@@ -23,7 +23,7 @@ pub struct SendsOn {
 /// A folder whose files an application may have sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentFolder {
-    /// Its number among those of [`crate::Parts`].
+    /// Its number among the folders of [`crate::Parts`].
     pub number: usize,
     /// The absolute paths by which the application may name it, without a slash at their ends.
     pub places: Vec<Box<[u8]>>,

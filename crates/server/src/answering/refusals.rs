@@ -50,7 +50,7 @@ pub(crate) const SCRIPTS_FULL: Refusal = Refusal { status: 503, reason: "too man
 
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
-/// A connection has to make room for others.
+/// A connection has to make room for other connections.
 pub(crate) const CROWDED: Refusal =
     Refusal { status: 503, reason: "There are too many connections, and this one is slow." };
 
@@ -243,7 +243,7 @@ mod tests {
         assert!(!untold.is_due(u64::MAX));
     }
 
-    /// Every refusal has a cause, except those where the application has failed or the client has gone.
+    /// Every refusal has a cause, unless the application has failed or the client has gone.
     #[test]
     fn causes() {
         let of = |status| cause_of(Refusal { status, reason: "" }, false);

@@ -33,7 +33,7 @@ pub(crate) enum Refused {
     Unknown,
     /// The client's proof is right, but too old.
     Stale,
-    /// The client has been wrong too often, and is to wait for so many ms.
+    /// The client has been wrong too often, and has to wait for this many ms.
     Throttled(u64),
     /// The client is not one that the guard's program lets in.
     Forbidden,

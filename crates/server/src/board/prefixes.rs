@@ -80,8 +80,8 @@ pub(crate) fn counts_of(cells: &[AtomicU64], row: u8) -> Option<&[AtomicU64; 3]>
     cells.get(usize::from(row) * ROW_CELLS + REQUESTS..)?.first_chunk()
 }
 
-/// Returns the row of a prefix, or the row of all others if the prefix has none and may not get one, or if none is
-/// left.
+/// Returns the row of a prefix. If the prefix has no row and may not get one, or no row is left, returns the row of all
+/// other prefixes.
 #[inline]
 fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     let hash = hash_of(prefix);
@@ -293,7 +293,7 @@ mod tests {
         }
         let found = read(&cells);
 
-        // The first request of each was counted among all others.
+        // The first request of each prefix was counted in the row of all others.
         assert_eq!((3, 3), (found["/shop"].requests, found["/blog"].requests));
         assert_eq!(2_008, found.values().map(|asked| asked.requests).sum::<u64>());
 

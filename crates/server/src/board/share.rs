@@ -1,9 +1,9 @@
 //! A worker's share of the connections: a worker leaves new connections to other workers while it has more than they
 //! do, or while all its threads are inside the application and another worker has a free thread.
 //!
-//! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
-//! half as many again as another. Each worker therefore listens at the sockets of all workers, and stops while it is
-//! ahead.
+//! The kernel spreads connections over the sockets of a shared address by a hash, so that one worker of four may have
+//! half as many connections again as another worker. Each worker therefore listens at the sockets of all workers, and
+//! stops while it is ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -99,7 +99,7 @@ pub(crate) struct Surplus {
 }
 
 impl Surplus {
-    /// Notes how many connections others should have now.
+    /// Notes how many of this worker's connections other workers should have now.
     pub(crate) fn look(&mut self, now: u64) {
         self.looks = if now > 0 { self.looks.saturating_add(1) } else { 0 };
         self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::board::prefixes::{NOWHERE, OTHERS, PrefixCount, Prefixes};
 
-/// Rows of the table; the last is for all others.
+/// Rows of the table; the last row is for all other sites.
 const ROWS: usize = 64;
 
 /// Cells of a name: its length in bytes, and its bytes.

@@ -59,7 +59,7 @@ pub enum Cell {
     StaticLoads,
     /// Static files: evicted to keep within the cache's limits.
     StaticEvictions,
-    /// Requests that were answered with an answer kept for others.
+    /// Requests that were answered with a kept answer.
     CacheHits,
     /// Requests that were answered with a stale kept answer while it was fetched anew.
     CacheStale,
@@ -81,7 +81,7 @@ pub enum Cell {
     HeadTooLarge,
     /// Refused: bodies for which there was no room.
     NoRoom,
-    /// Refused: slow connections that had to make room for others.
+    /// Refused: slow connections that had to make room for other connections.
     Crowded,
     /// Refused: requests for which there was no thread in time.
     Overload,
@@ -118,7 +118,7 @@ pub enum Cell {
     StaticEntries,
     /// Memory of the static cache, bytes.
     StaticBytes,
-    /// Answers that are kept for others.
+    /// Answers that are kept for other requests.
     CacheEntries,
     /// Memory of the kept answers, bytes.
     CacheBytes,

@@ -86,8 +86,8 @@ fn wake(waiting: Vec<WaitingConnection>) {
     }
 }
 
-/// The duty to fetch an answer that others wait for. When it is dropped, the fetch ends without an answer, and the next
-/// waiting request fetches.
+/// The duty to fetch an answer that other requests wait for. When it is dropped, the fetch ends without an answer, and
+/// the next waiting request fetches.
 pub(crate) struct Filling {
     cache: Arc<Cache>,
     fill: Option<Fill>,

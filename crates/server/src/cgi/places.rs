@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Waiting requests get places in their order, except for those that have gone, and no place is lost.
+    /// Waiting requests get places in their order, unless their clients have gone, and no place is lost.
     #[test]
     fn in_order() {
         let heard = Arc::new(Heard::default());

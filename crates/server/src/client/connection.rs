@@ -1,4 +1,4 @@
-//! One client connection: where it stands, and what it has received.
+//! One client connection: its phase, and the bytes that it has received.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::client::reader::Reader;
 use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
-/// Pipelined requests of one connection before the others get their turn.
+/// Pipelined requests of one connection before the other connections get their turn.
 const REQUESTS_PER_TURN: u32 = 256;
 
 /// A connection, which its loop holds.

@@ -53,7 +53,7 @@ pub(crate) enum Segment {
     File {
         /// The open file.
         file: Arc<dyn AsFd + Send + Sync>,
-        /// The place in the file where they begin.
+        /// The offset in the file at which the bytes begin.
         offset: u64,
         /// How many bytes are sent.
         bytes: u64,
@@ -162,7 +162,7 @@ enum AfterSending {
 pub(crate) struct Output {
     /// The segments that are sent before `tail`; boxed, because almost no connection has any.
     queue: Option<Box<Queue>>,
-    /// The open end, where answers are written.
+    /// The open end, into which answers are written.
     tail: Vec<u8>,
     /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
     sent: usize,
@@ -199,7 +199,7 @@ impl Output {
         self.queue.as_ref().map_or(0, |queue| queue.memory_bytes) + self.tail.len() as u64
     }
 
-    /// Counts like [`Output::memory_bytes`], without bytes that others keep anyway.
+    /// Counts like [`Output::memory_bytes`], without bytes that their owners keep anyway.
     pub(crate) fn own_bytes(&self) -> u64 {
         let own =
             |queue: &Queue| queue.segments.iter().filter_map(Segment::own).map(|own| own.len() as u64).sum();
@@ -274,7 +274,7 @@ impl Output {
     }
 
     /// Sends like [`Output::flush`], and ends our side at once if everything is taken: the end then leaves in the same
-    /// packet as the last bytes, which spares both sides the handling of another.
+    /// packet as the last bytes, which spares both sides the handling of one more packet.
     ///
     /// # Errors
     ///

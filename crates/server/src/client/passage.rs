@@ -1,9 +1,9 @@
 //! Connections that move between processes: the message about each, and why it is believed.
 //!
-//! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a
-//! side have the same end of it, so an idle one takes the next message, and messages on their way lie in the kernel: a
-//! worker that is killed loses the messages that it had taken, and no others. A message is a [`Passenger`], the bytes
-//! that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
+//! A *passage* is a pair of sockets between the workers that accept (the *door*) and the workers of a group. All
+//! workers of a side have the same end of it, so an idle one takes the next message, and messages on their way lie in
+//! the kernel: a worker that is killed loses only the messages that it had taken. A message is a [`Passenger`], the
+//! bytes that were received, and the descriptor of the connection (`SCM_RIGHTS`, unix(7)).
 //!
 //! A group believes the door. Of the messages of a group, the door believes only those that it has sealed itself. The
 //! seal is over the client's address and its listener, so a group cannot have its own sockets taken for clients of
@@ -86,7 +86,7 @@ impl std::fmt::Debug for SealKey {
 /// The process that answers a request in the place of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
-    /// The passage to it, by its number among those of [`crate::Parts`].
+    /// The passage to it, by its number among the passages of [`crate::Parts`].
     pub(crate) passage: usize,
     /// Whether a folder was asked already, and does not have the file.
     pub(crate) has_missed: bool,
@@ -223,7 +223,7 @@ pub enum Came {
     Connection(OwnedFd, Passenger, Seal, usize),
     /// Nothing for now.
     Nothing,
-    /// Nothing any more: nobody is left at the other end.
+    /// Nothing any more: no process is left at the other end.
     End,
     /// A message that another process should not have sent; it was dropped.
     Strange(&'static str),
@@ -275,12 +275,12 @@ pub enum TurnedBack {
 }
 
 impl TurningBack {
-    /// Sends the connections that wait at the group's end of a passage back to the door, as far as there is room. It
-    /// never waits: its caller has other things to look after.
+    /// Sends the connections that wait at the group's end of a passage back to the door, as far as there is room. The
+    /// call never waits: its caller has other things to look after.
     ///
     /// # Errors
     ///
-    /// No descriptor is left, or nobody is at the other end.
+    /// No descriptor is left, or no process is at the other end.
     pub fn go_on(&mut self, group: impl AsFd) -> io::Result<TurnedBack> {
         let mut bytes = Vec::new();
         loop {
@@ -374,7 +374,7 @@ mod tests {
         }
         Ok(())
     }
-    /// A client whom nobody can take comes as one that has moved too often, under the door's seal.
+    /// A client whom no process can take arrives like a client that has moved too often, under the door's seal.
     #[test]
     fn stranded() -> io::Result<()> {
         let (door, group) = pass::passage()?;

@@ -160,7 +160,8 @@ pub(crate) fn recall(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand
     let job = driven.shared.crew.withdraw(|job| job.is_quick && job.home == home);
     let Some(Job { errand: Errand::Ask(mut exchange), since_ms, .. }) = job else {
         driven.has_queued = false;
-        // Requests that stay in the queue were held back for this driver, or for one before it that is still in its call.
+        // Requests that stay in the queue were held back for this driver, or for an earlier one that is still in its
+        // call.
         driven.shared.crew.call_up_rest(driven.now_ms);
         return None;
     };
@@ -213,7 +214,7 @@ fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
     }
 }
 
-/// Parses a time since 1970, whose unit shows in its size, and returns it in ms.
+/// Parses a time since 1970 and returns it in ms; the size of the number shows its unit.
 fn unix_ms(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty()
@@ -326,7 +327,7 @@ mod tests {
         }
     }
 
-    /// All three units that proxies use are read, and nonsense is not.
+    /// Times in all three units that proxies use are read, and any other text is not.
     #[test]
     fn times_in_any_unit() {
         assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000.123"));

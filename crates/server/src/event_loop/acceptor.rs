@@ -17,7 +17,7 @@ use crate::board::tally::{Cell, Tally};
 use crate::client::addresses::Addresses;
 use crate::client::passage::{self, Came, Passenger, Seal, SealKey};
 
-/// Connections taken from one listener before the others get their turn.
+/// Connections taken from one listener before the other listeners get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;
 
 /// Pause in accepting once the process is out of descriptors: trying again at once would fail, and keep a CPU busy.
@@ -26,10 +26,10 @@ const PAUSE_MS: u64 = 100;
 /// Time between two log lines about such pauses: more lines would only fill the disk.
 const COMPLAINT_MS: u64 = 10_000;
 
-/// Pause of a worker that leaves new connections to others because it is ahead of them.
+/// Pause of a worker that leaves new connections to other workers because it is ahead of them.
 const SHARE_PAUSE_MS: u64 = 1;
 
-/// Pause of a worker that leaves new connections to others because it has no thread for them.
+/// Pause of a worker that leaves new connections to other workers because it has no thread for these connections.
 const FULL_PAUSE_MS: u64 = 10;
 
 /// Number of looks: if so many in a row find a connection waiting, a worker takes it although it has no thread for it.
@@ -63,7 +63,7 @@ pub(crate) struct Acceptor {
     clients: Addresses,
     share: Option<Arc<Share>>,
     surplus: Surplus,
-    /// Listeners where connections wait, and how many may be taken before the others get their turn.
+    /// Listeners at which connections wait, and how many may be taken from each before the others get their turn.
     ready: VecDeque<(usize, u32)>,
     /// Number of connections that are taken here even if this worker is ahead or full: other workers have had the time
     /// to take them.
@@ -163,7 +163,7 @@ impl Acceptor {
     }
 
     /// Whether connections that wait are left to other workers: this worker is ahead of them, or it `is_full` and
-    /// another is not. After a pause for the others it takes one connection, and then pauses again.
+    /// another is not. After a pause in favour of the other workers it takes one connection, and then pauses again.
     pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
         // The other workers know that a worker which is stopping takes nothing.
         let is_full = is_full && !self.is_stopping;
@@ -181,9 +181,9 @@ impl Acceptor {
         leaves
     }
 
-    /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether others take
-    /// them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`] looks in a
-    /// row, it takes them: the others may stand still.
+    /// Ends a pause whose time is over. A worker that has no thread for new connections only looks whether other
+    /// workers take them: if it listened, the kernel would wake it, and not them. If connections wait at [`FULL_LOOKS`]
+    /// looks in a row, it takes them: the other workers may be stuck.
     pub(crate) fn end_pause(&mut self, now_ms: u64, is_full: bool) {
         if !self.pauses_full || self.paused_ms.is_none_or(|until_ms| until_ms > now_ms) {
             return;
@@ -374,7 +374,7 @@ impl Acceptor {
     pub(crate) fn begin_stop(&mut self, epoll: &Epoll, takes_queue: bool, connections: usize, now_ms: u64) {
         self.is_stopping = true;
         // Connections that come from now on are to wake another process that listens there, too. Closing a descriptor
-        // would not end its watch while others have the same socket open (epoll(7)).
+        // would not end its watch while other processes have the socket open (epoll(7)).
         self.update_watch(epoll, now_ms, false);
         // Connections that this worker still has must not make the remaining workers take more than an equal share.
         if let Some(share) = self.share.take() {

@@ -11,7 +11,7 @@ use crate::threads::endpoints::{Endpoint, Endpoints};
 use crate::threads::pace::{Mark, Pace, WAITS_US, Waited};
 use crate::threads::task::{NO_KEY, What};
 
-/// Age of a loop's last quick call beyond which the loop has no use for a slot that others wait for.
+/// Age of a loop's last quick call beyond which the loop has no use for a slot that other threads wait for.
 const KEEP_SLOT_MS: u64 = 50;
 
 /// Time of a batch, besides [`CALL_US`] for each of its calls. A batch that takes longer has a slow call in it: the

@@ -134,7 +134,8 @@ impl Connections {
         self.slots.get_mut(key)?.connection.as_deref_mut()
     }
 
-    /// Takes the connection of an exchange that comes back. Its absence would be a fault of ours: see `guarded` in `course`.
+    /// Takes the connection of an exchange that comes back. If it is missing, that is a fault of ours (see `guarded` in
+    /// `course`).
     #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
     pub(crate) fn take_away(&mut self, key: usize) -> Box<Connection> {
         let connection = self.slots.get_mut(key).and_then(|slot| slot.connection.take());

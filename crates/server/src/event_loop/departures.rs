@@ -19,7 +19,8 @@ struct Way {
     passage: Passage,
     /// Whether the kernel tells the loop when there is room again.
     is_watched: bool,
-    /// Keys of the connections that wait for room, in the order in which they came. Some may have gone.
+    /// Keys of the connections that wait for room, in the order in which they came. Some of these connections may have
+    /// gone.
     waiting: Vec<usize>,
     /// When the passage may be logged again, in ms of the monotonic clock.
     silent_until_ms: u64,

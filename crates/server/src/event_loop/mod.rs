@@ -231,7 +231,7 @@ impl Loop {
         self.calls.batch_since_us()
     }
 
-    /// Has a connection wait for its next turn, after all others have had theirs.
+    /// Has a connection wait for its next turn, after all other connections that wait.
     pub(crate) fn queue(&mut self, key: usize) {
         if self.connections.enqueue(key) {
             self.turns.push(key);

@@ -1,6 +1,6 @@
 //! Connections between a door and a group, in every order of events: none is lost, none is answered twice.
 //!
-//! Each process here is a real loop, with real sockets and passages between it and the others. Threads and time are
+//! Each process here is a real loop, with real sockets, and real passages to the other processes. Threads and time are
 //! left out: each step is an [`Event`], and every event that may happen is tried in every state, until no new states
 //! are found. A state is known by its visible part ([`World::seen`]). Its hidden part may differ all the same (an event
 //! that the kernel owes a loop), so the test also checks after each event that everything comes to its end from there

@@ -316,7 +316,7 @@ fn timeout_ms(driven: &mut Loop) -> Option<u32> {
     for wait in &waits {
         wait_ms = wait_ms.min(wait.unwrap_or(u64::MAX));
     }
-    // One millisecond more, because the kernel's clock is finer than ours: waking early would spin.
+    // The wait is one millisecond longer, because the kernel's clock is finer than ours: waking early would spin.
     (wait_ms < u64::MAX).then(|| u32::try_from(wait_ms + 1).unwrap_or(u32::MAX))
 }
 

@@ -91,7 +91,7 @@ fn give_way(driven: &mut Loop, key: usize, connection: Box<Connection>, desk: &m
     }
     let start = start_of_request(&connection);
     if !start.is_empty() {
-        // The descriptor is closed at once, without lingering: others wait for it.
+        // The descriptor is closed at once, without lingering: other connections wait for it.
         drop(refuse(Turn::new(driven, desk, key, connection), CROWDED, &start));
     }
     driven.forget(key);

@@ -1,9 +1,9 @@
 //! Deadlines of many connections: a timer wheel on which it is cheap to move a deadline later.
 //!
 //! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it later is a plain
-//! store into the connection's timer: the wheel's entry stays where it is, and when it fires early it is put where the
-//! deadline is by then. Only an earlier deadline makes a new entry. An entry counts only if its tick is the one that
-//! the connection's timer remembers.
+//! store into the connection's timer: the wheel's entry stays where it is, and when the entry fires before the
+//! deadline, it is put to the place of the deadline. Only an earlier deadline makes a new entry. An entry counts only
+//! if its tick is the one that the connection's timer remembers.
 
 /// The wheel's resolution: deadlines are seconds, and a tenth of a second is more exact than they promise.
 const TICK_MS: u64 = 100;
@@ -102,7 +102,7 @@ impl Wheel {
         None
     }
 
-    /// Takes the entries whose tick has come. Each goes back in with [`Wheel::fired`].
+    /// Takes the entries whose tick has come. An entry that came too early is put back by [`Wheel::fired`].
     pub(crate) fn take_due(&mut self, now_ms: u64, due: &mut Vec<(usize, u64)>) {
         let until = now_ms / TICK_MS;
         // After a long sleep one round over the slots takes everything.

@@ -17,7 +17,7 @@ const TURN_ALONE_US: u64 = 10_000;
 /// for other connections. So many busy clients delay a quick client no longer than a few do.
 const AGAIN_US: u64 = 2_000;
 
-/// Connections that can go on without an event, but give the others a turn first.
+/// Connections that can go on without an event, but give the other connections a turn first.
 #[derive(Default)]
 pub(crate) struct Turns {
     queue: VecDeque<usize>,

@@ -1,4 +1,4 @@
-//! One folder: the rules in its files, and whether these files are still the same.
+//! One folder: the rules in its files, and whether these files are unchanged.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
@@ -17,7 +17,8 @@ use super::rules::{FolderFile, FolderReader, FolderRules, Form, FormFiles};
 /// Largest file of settings in a folder, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Age of a file below which another change may leave it the same time stamp: two ticks of the kernel's coarsest clock.
+/// Age of a file below which a further change may leave its time stamp as it is: two ticks of the kernel's coarsest
+/// clock.
 const TICK_NS: i128 = 20_000_000;
 /// Age like [`TICK_NS`], if time stamps are in whole seconds.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
@@ -79,7 +80,7 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// The path leads to no folder; the error is what stands there instead.
+    /// The path leads to no folder; the error says what stands at the path instead.
     pub(super) fn look(
         root: &Root,
         folder: &[u8],
@@ -221,7 +222,7 @@ pub(super) fn is_file(root: &Root, path: &[u8]) -> bool {
     root.stat_held(&root.locate(&name), Symlinks::Refuse).is_ok_and(|meta| meta.kind == Kind::File)
 }
 
-/// Reads a file: its metadata, which tell this version from others, and its text; `None` if there is no file.
+/// Reads a file: its metadata, by which its versions are told apart, and its text; `None` if there is no file.
 fn read(root: &Root, name: &CStr) -> (Option<Meta>, Result<Option<String>, String>) {
     let meta = match root.stat_held(&root.locate(name), Symlinks::Refuse) {
         Err(error) if Fault::of(&error) == Fault::Absent => return (None, Ok(None)),
@@ -250,7 +251,7 @@ fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String>
     if length as u64 == meta.bytes { Ok(text) } else { changed() }
 }
 
-/// Whether a file has changed so lately that another change may have the same time.
+/// Whether a file has changed so lately that a further change may have an equal time stamp.
 fn is_young(meta: &Meta) -> bool {
     age_ns(meta) < if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS }
 }

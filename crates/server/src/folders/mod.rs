@@ -1,14 +1,14 @@
 //! Folders that say themselves how they are served: which settings count for a path, and when they are read again.
 //!
-//! A folder beneath that of a route may have a file of settings. Its rules count for the folder and all beneath it,
+//! A folder beneath a route's folder may have a file of settings. Its rules count for the folder and all beneath it,
 //! beside the rules around it: to be let in, a client has to be let in by the route and by each folder on the way. The
 //! path that routes are found by, decoded once, says which folders are on the way: the kernel is given the same names.
-//! Links are not followed where folders have rules, so no path leads around a folder.
+//! Links are not followed if folders have rules, so no path leads around a folder.
 //!
 //! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
 //! one by one, and changed ones are read again. A path that leads to nothing is looked for each time, and no file
-//! answers it: a file put there later is never served as if its folder had no rules, nor is the target of a link that
-//! stands in the place of a folder.
+//! answers it: a file put there later is never served as if its folder had no rules, and neither is the target of a
+//! link that stands in the place of a folder.
 //!
 //! A file that is opened to be sent may have come after that look, and the rules that protect it with it. Therefore,
 //! whenever an answer is made of a file that was opened for it, the folders are looked at once more afterwards
@@ -53,9 +53,9 @@ const LOOK_EVERY_MS: u64 = 500;
 /// it grows to twice its size.
 const REMEMBERED_MAX: usize = 4096 / 8 * 7;
 
-/// The folders beneath that of a route, each of which may say how it is served.
+/// The folders beneath a route's folder, each of which may say how it is served.
 pub struct Folders {
-    /// The number of the folder among those of [`crate::Parts`].
+    /// The number of the route's folder among the folders of [`crate::Parts`].
     pub(crate) number: usize,
     /// The path of the route, in its one spelling, without a slash at its end.
     url: Box<[u8]>,
@@ -185,7 +185,7 @@ impl Folders {
         self.cgi.as_ref()
     }
 
-    /// Returns the place of a path in its one spelling, without the route's own part; `terms` are those of the site.
+    /// Returns the place of a path in its one spelling, without the route's own part; `terms` are the site's terms.
     pub(crate) fn place_of(&self, rest: &[u8], terms: &Arc<Terms>, now_ms: u64) -> Arc<Place> {
         let path = beneath(rest);
         let mut known = lock(&self.known);

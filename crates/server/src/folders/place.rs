@@ -1,4 +1,4 @@
-//! The rules that count for a path: those of the folders on its way, and of the route and the site around them.
+//! The rules that count for a path: the rules of the folders on its way, of their route, and of the site.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Place {
     pub(super) made_of: Vec<Arc<FolderRules>>,
     /// The number of folders on the way.
     pub(super) levels: usize,
-    /// The rules of the folders that keep somebody out, the outermost first.
+    /// The rules of the folders that keep some clients out, the outermost first.
     guarded: Vec<Arc<FolderRules>>,
     /// The changes that the route and its folders make to answers.
     pub(crate) changes: Option<Arc<Changes>>,
@@ -103,7 +103,7 @@ impl Place {
         place
     }
 
-    /// Whether a path, without the route's own part, is that of the file that was found on the way: the rules of
+    /// Whether a path, without the route's own part, is the path of the file that was found on the way: the rules of
     /// folders are known only for that file.
     pub(crate) fn is_file(&self, path: &[u8]) -> bool {
         self.file_bytes.is_some_and(|bytes| bytes + 1 == path.len())
@@ -121,7 +121,7 @@ impl Place {
         own.iter().rev().find(|page| page.status == status)
     }
 
-    /// Returns the condition for a client with this address, for each folder that keeps somebody out.
+    /// Returns the condition for a client with this address, for each folder that keeps some clients out.
     pub(crate) fn doors(&self, client: Option<IpAddr>) -> impl Iterator<Item = Door<'_>> {
         self.guarded.iter().map(move |own| Door::of(own.admission.as_deref(), own.guard.as_ref(), client))
     }

@@ -7,8 +7,8 @@ use adyton_files::scripts::Scripts;
 
 use crate::app::App;
 
-/// The rules that say which files of a folder are run, and by what: those of one folder, or of all folders on the way
-/// to a file.
+/// The rules that say which files of a folder are run, and by what: the rules of one folder, or of all folders on the
+/// way to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunRules {
     /// The rule that says which files are programs.

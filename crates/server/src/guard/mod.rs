@@ -68,7 +68,7 @@ pub struct GuardRules {
     pub scheme: Scheme,
     /// The realm, which browsers show.
     pub realm: String,
-    /// Users that are let in; if neither users nor groups are named, all users are.
+    /// Users that are let in; if no users and no groups are named, all users are let in.
     pub users: Vec<String>,
     /// Groups whose members are let in, too.
     pub groups: Vec<String>,
@@ -541,7 +541,7 @@ impl Credentials {
         if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
     }
 
-    /// Compares the password with that of the file, unless this client has to wait.
+    /// Compares the password with the one in the file, unless this client has to wait.
     fn compare_with(
         &self,
         passwords: &Passwords,

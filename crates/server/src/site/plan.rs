@@ -30,8 +30,8 @@ use crate::site::terms::{SharedLog, StatusPage, Terms};
 /// The part that answers the requests that take a route. The next kind (gateways) is one more variant, and an arm in
 /// `find_route` in `course`.
 pub enum Action {
-    /// A folder, by its number among those of [`crate::Parts`]. Folders inside it are answered with files of the name
-    /// [`INDEX`].
+    /// A folder, by its number among the folders of [`crate::Parts`]. Folders inside it are answered with files of the
+    /// name [`INDEX`].
     ///
     /// If the folder lacks the file and falls through, the next route that is not a folder answers.
     Files(usize),
@@ -49,7 +49,7 @@ pub enum Action {
     Redirect(u16, Location),
     /// Another process, which judges by itself whom it answers.
     Elsewhere {
-        /// The passage to it, by its number among those of [`crate::Parts`].
+        /// The passage to it, by its number among the passages of [`crate::Parts`].
         passage: usize,
         /// Whether a folder answers there: a folder is not asked for a file that another folder lacks.
         is_folder: bool,
@@ -99,9 +99,9 @@ pub struct Route {
     pub when: Option<Box<When>>,
     /// The limit on a client's requests in a time; more are answered 429.
     pub limiter: Option<Arc<Limiter>>,
-    /// The clients that the route is for, if not all; others are answered 403.
+    /// The clients that the route is for, if not all; other clients are answered 403.
     pub admission: Option<Box<Admission>>,
-    /// The guard that clients have to pass, if any; others are answered 401.
+    /// The guard that clients have to pass, if any; other clients are answered 401.
     pub guard: Option<Arc<Guard>>,
     /// The changes to its answers.
     pub changes: Option<Arc<Changes>>,
@@ -180,8 +180,8 @@ impl Route {
         self
     }
 
-    /// Gives the route limits of its own on the time of calls, in place of those of its site, which has these host
-    /// names.
+    /// Gives the route limits of its own on the time of calls, in place of the limits of its site, whose host names are
+    /// `hosts`.
     #[must_use]
     pub fn timed(
         mut self,
@@ -291,13 +291,13 @@ static SITES: AtomicU64 = AtomicU64::new(0);
 
 /// A site: the routes and the terms under some host names.
 pub struct Site {
-    /// The number of the site among all that ever existed in this process: answers kept for it are kept for no other
-    /// site, nor for its next version.
+    /// The number of the site among all that ever existed in this process: answers kept for it are not given by other
+    /// sites, or by the site's next version.
     pub(crate) number: u64,
     hosts: Vec<HostPattern>,
     pub(crate) terms: Arc<Terms>,
     pub(crate) routes: Routes<Route>,
-    /// Whether its only route is that of an application, for all paths: then no route has to be looked for.
+    /// Whether its only route is an application's, for all paths: then no route has to be looked for.
     pub(crate) is_one_app: bool,
     /// Whether its routes are found by [`spelled`] paths.
     has_one_spelling: bool,
@@ -396,7 +396,7 @@ impl Site {
         }
     }
 
-    /// Whether a path in its one spelling is for nobody.
+    /// Whether a path, in its one spelling, is denied to everybody.
     #[inline]
     pub(crate) fn denies(&self, path: &[u8]) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.denied.find(path).is_some())
@@ -613,7 +613,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// No site is given, or two have the same host name.
+    /// No site is given, or two sites have the same host name.
     pub fn new(sites: Vec<Site>) -> Result<Plan, PlanError> {
         if sites.is_empty() {
             return Err(PlanError::NoSite);

@@ -60,7 +60,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Has credentials verified; `false` if too many wait already, or the thread cannot be started. `nice` is how much
-    /// lower the thread's priority is than that of the loops.
+    /// lower the thread's priority is than the priority of the loops' threads.
     pub(crate) fn submit(&self, check: Arc<Check>, nice: u8) -> bool {
         let queue = self.queue.get_or_init(|| {
             let (sender, receiver) = sync_channel(WAITING_MAX);

@@ -1,9 +1,9 @@
 //! Scores of endpoints: requests of endpoints that are mostly slow go to the queue instead of the loop's thread.
 //!
-//! An endpoint is a method and a path in which all segments with a digit count as equal: they name a thing, and not
-//! what is done with it. A call during which another thread takes over the loop, or that the loop has timed because its
-//! batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it
-//! back. So the quick path writes nothing and reads no clock.
+//! An endpoint is a method and a path in which all segments with a digit count as equal: such segments name a thing,
+//! and not what is done with it. A call during which another thread takes over the loop, or that the loop has timed
+//! because its batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and
+//! move it back. So the quick path writes nothing and reads no clock.
 //!
 //! A call on a thread of the queue may have waited only for the interpreter, which another thread of the queue had:
 //! calls on these threads would make each other look slow. On the loop's thread such a wait is rare. So the loop's
@@ -18,7 +18,7 @@ use adyton_http::Request;
 
 use crate::threads::pace::Pace;
 
-/// Endpoints that are remembered; others are taken for quick.
+/// Endpoints that are remembered; other endpoints are taken for quick.
 const SCORES: usize = 1024;
 
 /// Number of calls of a slow but brief endpoint of which the loop's thread makes one.
@@ -153,7 +153,8 @@ impl Score {
     }
 }
 
-/// Scores in a table of fixed size: a client that sends many paths makes it forget, and no more.
+/// Scores in a table of fixed size: a client that sends many paths makes the table forget endpoints, and has no other
+/// effect.
 pub(crate) struct Endpoints {
     scores: Box<[Score]>,
 }

@@ -1,4 +1,4 @@
-//! A thread's hold on the loop that it drives, or on a request alone, and how the thread lets others have them.
+//! A thread's hold on the loop that it drives, or on a request alone, and how the thread lets other threads have them.
 
 use std::io;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The pace of calls: slow calls wait, or compute for long.
 //!
 //! Having another thread run a call costs some switches of threads, tens of microseconds. So a call is slow if it
-//! computes a hundred times as long, or waits so long that others could be served meanwhile. The time by the clock
-//! tells neither: on a busy machine other processes have the CPU for part of it.
+//! computes a hundred times as long as that, or waits so long that other requests could be served meanwhile. The time
+//! by the clock tells neither: on a busy machine other processes have the CPU for part of it.
 
 use adyton_sys::clock;
 

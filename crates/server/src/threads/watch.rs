@@ -2,8 +2,8 @@
 //!
 //! The watch looks from time to time, and only while some loop calls the application: a driver that it sees twice in a
 //! row on the same errand loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So looks
-//! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds the others up
-//! for one to two milliseconds, and only until its endpoint is known to be slow.
+//! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds other
+//! requests up for one to two milliseconds, and only until its endpoint is known to be slow.
 //!
 //! A call may last because other processes have the CPU. Another thread would not get it either, and handing the loop
 //! over costs time, so such a call gets some grace.
@@ -48,8 +48,8 @@ const COMPUTES_SHARE: u64 = 4;
 struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
 
 impl Unsent {
-    /// Sends for the threads whose next item has not come since the last look. Returns whether further threads have
-    /// unsent bytes.
+    /// Sends the bytes of threads whose next item has not come since the last look. Returns whether further threads
+    /// have unsent bytes.
     fn send(&mut self, shared: &Shared) -> bool {
         for (post, number) in self.0.drain(..) {
             let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);

@@ -72,7 +72,7 @@ impl Reply<'_> {
         match &self.answer.onward {
             None => write_key(key, request, place),
             Some(onward) => {
-                // The request was sent to one target and rewritten to another, and the key has both.
+                // The request was sent to one target and rewritten to another one; the key has both targets.
                 let mut first = Head::new();
                 let sent = onward.first(&mut first, &self.common.config.head);
                 let sent = sent.map_or(&b""[..], |sent| sent.target());

@@ -1,7 +1,7 @@
 //! The answer to one request, which the application writes into the connection's output.
 //!
-//! It has a head and a body, or an error page in their place. A thread of the application waits here while its client
-//! reads slowly.
+//! An answer has a head and a body, or an error page in their place. A thread of the application waits here while its
+//! client reads slowly.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -177,7 +177,7 @@ impl<'c> Reply<'c> {
         self.answer.asker.as_deref()
     }
 
-    /// Returns the request as the client has sent it, if its target has changed since.
+    /// Returns the request as the client has sent it, if its target was changed afterwards.
     pub(crate) fn request_as_sent<'h>(&'h self, head: &'h mut Head) -> Option<Request<'h>> {
         self.answer.onward.as_ref()?.first(head, &self.common.config.head)
     }
@@ -250,7 +250,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Writes a head that was rendered before and paused.
+    /// Completes a head that was rendered before, and writes it.
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
         if facts.status() == 500 && self.refuse_body() {

@@ -40,7 +40,7 @@ pub struct BodyMemory {
 #[derive(Debug, Default)]
 struct Spares {
     blocks: Vec<Pages>,
-    /// The least number of them since the last trim: that many were not needed.
+    /// The least number of free blocks since the last trim: this many blocks were not needed.
     least: usize,
 }
 
@@ -176,7 +176,7 @@ impl BodyShare {
         self.memory.fetch()
     }
 
-    /// Takes back a block that has not been used. It stays reserved for a body that has reserved its blocks.
+    /// Takes back a block that has not been used. If the body has reserved its blocks, this one stays reserved for it.
     pub(crate) fn put_back(&mut self, mut block: Block) {
         if self.reserves
             && let Some(pages) = block.pages.take()
@@ -233,7 +233,7 @@ mod tests {
         BodyMemory::new((blocks * BLOCK_BYTES + 1) as u64)
     }
 
-    /// The memory has a fixed number of blocks, and a block that one body gives back goes to another.
+    /// The memory has a fixed number of blocks, and a block that one body gives back goes to another body.
     #[test]
     fn blocks_are_counted() {
         let memory = memory(2);

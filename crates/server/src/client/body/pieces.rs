@@ -65,7 +65,8 @@ impl Pieces {
         }
     }
 
-    /// Copies bytes to the beginning of `target` and returns how many: fewer than fit only if there are no more.
+    /// Copies bytes to the beginning of `target` and returns how many: fewer than fit into `target` only if no more
+    /// bytes are left.
     pub fn take(&mut self, target: &mut [u8]) -> usize {
         let mut taken = 0;
         while taken < target.len()
@@ -255,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A byte is found in every part, behind what is read and behind what was searched before.
+    /// A byte is found in every part, behind the bytes that were read, and behind those that were searched before.
     #[test]
     fn finds_across_parts() {
         let memory = BodyMemory::new(4 * BLOCK_BYTES as u64);

@@ -86,7 +86,7 @@ fn begin_parsed(
     let head = Head::parse(&bytes[..lines])?;
     let (status, reason) = match answer(&head)? {
         Said::LocalRedirect(target) => {
-            // Nothing of the script's output stays (RFC 3875 section 6.2.2).
+            // The script's output is not used any further (RFC 3875 section 6.2.2).
             return Ok(Begun::Answer(answer_waiting(driven, key, desk, |reply, _| {
                 reply.send_on(target);
                 Rest::Nothing
