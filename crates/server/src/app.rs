@@ -11,7 +11,7 @@ use crate::answering::reply::Reply;
 use crate::client::body::Body;
 use crate::threads::home::Home;
 
-/// The environment of a process's applications: an interpreter, and its threads. A process has one, however many
+/// The environment of a process's applications: an interpreter, and its threads. A process has one host, however many
 /// applications it has.
 pub trait Host: Send + Sync + 'static {
     /// Takes the interpreter, without which nothing can be called, for this thread. Called once before a batch of
@@ -22,13 +22,13 @@ pub trait Host: Send + Sync + 'static {
     fn detach(&self);
 
     /// Returns the remains of answers that were sent, to be dropped like any stream; `None` while they are too few to
-    /// be worth it.
+    /// be worth a call.
     fn remains(&self) -> Option<Box<dyn Stream>> {
         None
     }
 
     /// Starts another thread that calls [`crate::Server::work`], because one of the existing threads waits for its
-    /// client. `false` when there can be no other, and the log says why. Called while detached.
+    /// client. Returns `false` if no thread can be started; then the log says why. Called while detached.
     fn spawn(&self) -> bool;
 
     /// Ends the call that thread `thread` is in, as far as that can be done from outside, and returns the place in the

@@ -50,7 +50,7 @@ pub struct Config {
     pub crowded_timeout_ms: u64,
     /// Most connections at once; further ones wait in the kernel's queue.
     pub connections_max: usize,
-    /// Most connections of one client address at once; one more is closed. 0 is no limit.
+    /// Most connections of one client address at once; a further one is closed. 0 is no limit.
     pub connections_per_address_max: u32,
     /// How much of an unread body is read and thrown away to spare the client a reset.
     pub drain_bytes_max: u64,

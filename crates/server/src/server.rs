@@ -58,8 +58,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a server of one loop for each of `parts`; they have the same configuration, and serve the same plan, whose
-    /// applications run in `host`. Events are counted in `tally`.
+    /// Makes a server of one loop for each of `parts`. All loops have the same configuration, and serve the same plan,
+    /// whose applications run in `host`. Events are counted in `tally`.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl Server {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);
             handle.thread().unpark();
-            // The watch only fails when it panicked, which its own message has said.
+            // The watch fails only if it panics, and then it has written a message already.
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
@@ -218,7 +218,7 @@ impl Server {
     }
 
     /// Serves another plan, from each loop's next request on: `folders` has the folders of each loop. Answers that have
-    /// begun end as they have begun, and so do requests that an application has.
+    /// begun, and requests that an application has, end under the old plan.
     ///
     /// # Errors
     ///

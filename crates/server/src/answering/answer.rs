@@ -18,8 +18,8 @@ use crate::client::outbox::Outbox;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
-    /// The way to the client. `None` between two requests, and while the application has the thread: then other threads
-    /// may use the outbox.
+    /// The way to the client. `None` between two requests, and while the application has the thread: other threads may
+    /// use the outbox meanwhile.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// The body that the application reads live, until the answer ends.
     pub(crate) live: Option<Arc<Mutex<Live>>>,
@@ -31,13 +31,13 @@ pub(crate) struct Answer {
     pub(crate) changes: Option<Arc<Changes>>,
     /// The request's way to another target, if it was sent on or rewritten.
     pub(crate) onward: Option<Box<Onward>>,
-    /// How its body may be compressed; looked at only if there are edits.
+    /// The way in which the body may be compressed; looked at only if there are edits.
     pub(crate) compress: Option<Wanted>,
     /// The cache's plans for the answer; looked at only if there are edits.
     pub(crate) keeping: Option<Box<Keeping>>,
     /// The coder that its body passes through; looked at only if the body is sent in chunks.
     pub(crate) coder: Option<Box<Coder>>,
-    /// The client that has asked, if more is known of it than the other end of the connection.
+    /// The sender of the request, if more is known of it than the address at the other end of the connection.
     pub(crate) asker: Option<Box<Asker>>,
     /// The row of the board that counts the request by its path.
     pub(crate) row: u8,

@@ -36,7 +36,7 @@ impl Changes {
 }
 
 /// Puts lines into the head that begins at `start` of `out`, replacing lines of the same names. Lines about a body are
-/// put there only if the body is the one that they were written for.
+/// put there only if they were written for the body behind this head.
 fn keep(out: &mut Vec<u8>, start: usize, kept: &[u8]) {
     let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else { return };
     let own = &out[start..end];

@@ -1,7 +1,7 @@
 //! Calls of the application that a loop wants made, as values.
 //!
-//! The loop itself never calls the application: it returns an errand, and the thread that drives it runs that errand,
-//! or another thread does.
+//! The loop itself never calls the application: it returns an errand, which is run by the thread that drives the loop,
+//! or by another thread.
 
 use adyton_log::request::RequestId;
 

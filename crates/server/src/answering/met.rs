@@ -1,4 +1,5 @@
-//! Checks that a request has passed at a route, and need not pass again at another one that answers in its place.
+//! Checks that a request has passed at a route, and need not pass again at another route that answers in the place of
+//! the first.
 
 use std::sync::Arc;
 

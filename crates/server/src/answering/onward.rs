@@ -15,8 +15,8 @@ use crate::answering::met::Met;
 pub struct SendsOn {
     /// To files beneath this folder, with the field `X-Sendfile`.
     pub files: Option<SentFolder>,
-    /// To other routes of its site, with `X-Accel-Redirect`, or with `Location` and the status 200, as a script of CGI
-    /// says it (RFC 3875 section 6.2.2).
+    /// To other routes of its site, with `X-Accel-Redirect`, or with `Location` and the status 200, as CGI scripts do
+    /// (RFC 3875 section 6.2.2).
     pub routes: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Onward {
     /// Whether the new path is served as if the client had asked for it, as after a script's `Location` (RFC 3875
     /// section 6.2.2).
     pub(crate) is_plain: bool,
-    /// How often it was sent on; 0 if only its path was changed.
+    /// How often the request was sent on; 0 if only its path was changed.
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
@@ -76,8 +76,8 @@ pub(crate) enum To {
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
-    /// Returns the target to which the head of an answer sends its request on, if it does, and the head's lines that
-    /// stay. `id_field` is the name of the server's own field.
+    /// Reads the head of an answer. If the head sends the request on, returns the target, and the lines of the head
+    /// that stay. `id_field` is the name of the server's own field.
     pub(crate) fn read(&self, head: &[u8], status: u16, id_field: &[u8]) -> Option<(To, Vec<u8>)> {
         let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).skip(1);
         let mut fields = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
@@ -138,7 +138,7 @@ fn path(value: &[u8]) -> To {
 }
 
 impl SentFolder {
-    /// Finds a file by its absolute path, or by one that is relative to the folder.
+    /// Finds a file by its absolute path, or by a path that is relative to the folder.
     fn find(&self, value: &[u8]) -> To {
         let beneath = |place: &[u8]| value.strip_prefix(place).filter(|rest| rest.first() == Some(&b'/'));
         if let Some(rest) = self.places.iter().find_map(|place| beneath(place)) {

@@ -53,7 +53,7 @@ pub(crate) enum Answering {
     Check(Box<Credentials>),
     /// By a script.
     Script(Box<WantedScript>),
-    /// With the answer to another request, as soon as it is there.
+    /// With the answer to another request, as soon as that answer is there.
     Await(Box<Wanting>),
     /// By another process.
     Pass(Elsewhere),

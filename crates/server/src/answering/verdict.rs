@@ -1,4 +1,4 @@
-//! The verdict on the credentials of a request, while it is on its way to being answered.
+//! The verdict on the credentials of a request, while the request is on its way to being answered.
 
 use std::sync::Arc;
 

@@ -109,7 +109,7 @@ impl PagesOfLog {
     }
 }
 
-/// A page of lines. When it is dropped, it is emptied and free again.
+/// A page of lines. Dropping it empties the page and makes it free again.
 pub(crate) struct Page {
     lines: UnwrittenLines,
     number: usize,
@@ -159,7 +159,7 @@ impl UnwrittenLines {
         let cells = &self.board.cells()[self.start..self.start + LINES_CELLS];
         let Some(room) = cells.get(1 + self.filled..=end) else { return false };
         store(room, lines);
-        // Stored after the lines, so that a reader finds whole ones when this process has died.
+        // Stored after the lines, so that a reader finds whole lines if this process dies here.
         cells[0].store(end as u64, Ordering::Release);
         self.filled = end;
         true
@@ -340,7 +340,7 @@ mod tests {
         Ok(())
     }
 
-    /// Each log has its own lines, and all logs together get no more than the pages that there are.
+    /// Each log has its own lines, and all logs together get at most all the pages.
     #[test]
     fn lines_of_several_logs() -> io::Result<()> {
         let board = board()?;

@@ -1,6 +1,6 @@
 //! Counts of requests by the first segment of their path, on the board that another process reads.
 //!
-//! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess do not,
+//! The table is of fixed size, and only paths that were answered with 2xx get a row: paths that clients guess get none,
 //! unless the application answers any path. When all rows are taken, a prefix that was also seen shortly before
 //! replaces a prefix that was counted only once. Any other prefix gets no row. Prefixes without a row are counted
 //! together.

@@ -85,7 +85,7 @@ pub enum Cell {
     Crowded,
     /// Refused: requests for which there was no thread in time.
     Overload,
-    /// Refused: requests for a group none of whose processes took them.
+    /// Refused: requests for a group of which no process took the request.
     NoGroup,
     /// Refused: versions, codings and expectations that are not known here, and bodies that cannot move.
     Unsupported,

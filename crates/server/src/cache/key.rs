@@ -19,7 +19,7 @@ const ALONE: u128 = Known::Authorization.bit()
 /// Fields like those in [`ALONE`], whose names are not among the known ones.
 const ALONE_OTHERS: [&[u8]; 2] = [b"X-HTTP-Method", b"X-Method-Override"];
 
-/// Fields by which applications find out what they were asked for, in place of the request line and `Host`. Anybody may
+/// Fields that applications read in place of the request line and `Host`, to find out which page is wanted. Anybody may
 /// send them.
 const ADDRESSES: [Known; 14] = [
     Known::Forwarded,
@@ -67,7 +67,7 @@ pub(crate) enum Use {
     Read,
     /// As [`Use::Read`], and the answer may be kept, too.
     Fill,
-    /// The request may change the resource, whose kept answers are then invalid.
+    /// The request may change the resource, so that the resource's kept answers become invalid.
     Changes,
 }
 

@@ -126,7 +126,7 @@ impl Drop for Filling {
     }
 }
 
-/// An answer that is kept once it is whole. If it is dropped before, it is not kept.
+/// An answer that is kept once it is whole. If it is dropped earlier, the answer is not kept.
 pub(crate) struct Gather {
     /// `None` once it is known that the answer is not kept.
     filling: Option<Filling>,

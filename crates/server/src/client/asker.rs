@@ -8,14 +8,14 @@ use adyton_proxied::{Told, Trust};
 
 use crate::client::user::User;
 
-/// The sender of a request: what trusted proxies have told of it, and the user name that it has proved.
+/// The sender of a request: the facts that trusted proxies have told, and the user, if the client has proved to be one.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
     /// The user, if the server authenticates its clients.
     pub user: Option<Arc<User>>,
     /// The number of the guard that let that user in.
     pub(crate) guard: Option<u64>,
-    /// The client's address, if a proxy has told it; its port is 0 if that is not known.
+    /// The client's address, if a proxy has told it; the port is 0 if it is not known.
     pub client: Option<SocketAddr>,
     /// Whether the client has asked by https, if a proxy has told that.
     pub is_https: Option<bool>,

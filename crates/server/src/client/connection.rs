@@ -21,8 +21,8 @@ const REQUESTS_PER_TURN: u32 = 256;
 
 /// A connection, which its loop holds.
 ///
-/// An idle one costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an entry in
-/// the timer wheel: buffers are lent by the loop and go back to it.
+/// An idle connection costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an
+/// entry in the timer wheel: buffers are lent by the loop and go back to it.
 pub(crate) struct Connection {
     /// The way to the client; `None` while it is away with the exchange that the application answers.
     pub(crate) outbox: Option<Box<Outbox>>,
@@ -166,7 +166,7 @@ impl Connection {
                 .is_none_or(|exchange| exchange.answer.live.is_none() && !exchange.answer.is_cut())
     }
 
-    /// Whether it is between two requests, with nothing begun: a stopping server may close it.
+    /// Whether the connection is between two requests, and nothing has begun: a stopping server may close it.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.phase, Phase::Head)
             && self.carry.is_empty()

@@ -8,8 +8,8 @@ use crate::client::output::{Flushed, Output};
 use crate::client::transport::Transport;
 use crate::site::terms::Terms;
 
-/// The way to one client. Exactly one of these has it: its connection, the exchange that is with the application, or
-/// another thread while the application has the thread.
+/// The way to one client. Exactly one of these has the outbox: its connection, the exchange that is with the
+/// application, or another thread while the application has the thread.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
     pub(crate) transport: Transport,

@@ -22,9 +22,9 @@ const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 /// copied over and over, and keeps all its bytes until the last one is sent.
 const SEGMENT_BYTES_MIN: usize = 64 << 10;
 
-/// Size up to which bytes between two segments are kept in the queue itself: the head of a chunk, and the end of the
-/// one before it. If there are more bytes, their whole buffer goes into the queue, and the next bytes are written into
-/// a new buffer.
+/// Size up to which bytes between two segments are kept in the queue itself: the end of a chunk, and the head of the
+/// next one. If there are more bytes, their whole buffer goes into the queue, and the next bytes are written into a new
+/// buffer.
 const SHORT_BYTES_MAX: usize = 30;
 
 /// Bytes with another owner, such as a Python `bytes` object, sent without a copy.

@@ -10,9 +10,9 @@
 //! another address.
 //!
 //! An attacker may have taken over either side, so a message is checked like one from the network: its form, its
-//! length, that it has one descriptor, and that this is a stream socket (the door seals nothing else). There is no
-//! check whether the socket is connected: a process that shares the socket may change that at any time, and receiving
-//! from a socket that is not connected fails, which closes it.
+//! length, that it has one descriptor, and that this is a stream socket (the door seals nothing else). Nothing checks
+//! whether the socket is connected: a process that shares the socket may change that at any time, and receiving from a
+//! socket that is not connected fails, which closes it.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -270,7 +270,7 @@ pub struct TurningBack {
 pub enum TurnedBack {
     /// No connection waits any more.
     All,
-    /// The door has not taken enough to make room for the next one; once it has, this end can be written to.
+    /// The door has not taken enough to make room for the next one; once it has, this end becomes writable.
     NoRoom,
 }
 

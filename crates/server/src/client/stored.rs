@@ -28,7 +28,7 @@ impl Quota {
     }
 }
 
-/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this is dropped.
+/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this value is dropped.
 pub struct Stored {
     file: File,
     bytes: u64,

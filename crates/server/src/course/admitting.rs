@@ -33,7 +33,8 @@ fn waiting(connection: &mut Connection) -> Option<&mut Upload> {
     }
 }
 
-/// Whether more of a body may be received now: it is small, or has the memory that it needs, or gets it.
+/// Whether more of a body may be received now: the body is small, or has the memory that it needs, or gets that memory
+/// now.
 pub(crate) fn admits(driven: &Loop, upload: &mut Upload) -> bool {
     let is_first = driven.bodies.is_empty();
     upload.needs_blocks().is_none_or(|blocks| is_first && upload.reserve(blocks, driven.now_ms))

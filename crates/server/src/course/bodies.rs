@@ -178,7 +178,7 @@ fn begin_upload(mut turn: Turn<'_>, upload: Upload) -> Step {
     turn.connection.phase = Phase::Upload(Box::new(upload));
     let deadline_ms = turn.driven.now_ms + turn.connection.outbox().terms.limits.body_idle_timeout_ms;
     turn.driven.timers.set(turn.key, deadline_ms);
-    // Answers to earlier requests do not wait for this one's body.
+    // Answers to earlier requests do not wait for the body of this request.
     if turn.connection.flush().is_err() {
         return Step::On(turn.connection, Next::Close);
     }

@@ -236,7 +236,7 @@ pub(crate) fn refuse_as(mut turn: Turn<'_>, id: RequestId, refusal: Refusal, sta
     settle(turn, After::Linger)
 }
 
-/// Returns the beginning of a request whose rest a connection waits for; empty if nothing of it has come.
+/// Returns the beginning of a request whose rest a connection waits for; empty if nothing of the request has come.
 pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     match &connection.phase {
         Phase::Head | Phase::Depart(_) => start_of(&connection.carry),

@@ -1,4 +1,4 @@
-//! The rest of an answer: sent as the client takes it, and made as it is sent.
+//! The rest of an answer: sent at the pace of the client, and made at the pace of sending.
 
 use crate::answering::answer::After;
 use crate::answering::errand::Errand;

@@ -32,7 +32,8 @@ const SHARE_PAUSE_MS: u64 = 1;
 /// Pause of a worker that leaves new connections to other workers because it has no thread for these connections.
 const FULL_PAUSE_MS: u64 = 10;
 
-/// Number of looks: if so many in a row find a connection waiting, a worker takes it although it has no thread for it.
+/// Number of looks: if so many in a row find a connection waiting, a worker takes the connection although no thread is
+/// free for it.
 const FULL_LOOKS: u32 = 10;
 
 /// The result of an attempt to accept.
@@ -53,8 +54,8 @@ pub(crate) enum Accepted {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
-    /// Ends of the passages through which other processes pass connections on; `None` in the place of one that has
-    /// ended. Their numbers follow those of the listeners.
+    /// Ends of the passages through which other processes pass connections on; `None` in the place of a passage that
+    /// has ended. Their numbers follow those of the listeners.
     passages: Vec<Option<OwnedFd>>,
     /// The key with which the door seals its messages about clients.
     seal_key: Option<SealKey>,
@@ -162,8 +163,9 @@ impl Acceptor {
         self.share.is_some()
     }
 
-    /// Whether connections that wait are left to other workers: this worker is ahead of them, or it `is_full` and
-    /// another is not. After a pause in favour of the other workers it takes one connection, and then pauses again.
+    /// Whether connections that wait are left to other workers, because this worker is ahead of them, or because it
+    /// `is_full` and another worker is not. After a pause in favour of the other workers it takes one connection, and
+    /// then pauses again.
     pub(crate) fn leaves_to_others(&mut self, now_ms: u64, is_full: bool) -> bool {
         // The other workers know that a worker which is stopping takes nothing.
         let is_full = is_full && !self.is_stopping;
@@ -229,7 +231,8 @@ impl Acceptor {
         let passage = || self.passages.get(listener - self.listeners.len())?.as_ref();
         let socket = self.listeners.get(listener);
         let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
-        // The last connection that waited may have been taken already: then no other is to be closed to make room.
+        // The last connection that waited may have been taken already: then no other connection is to be closed to make
+        // room.
         let room_for = |error| match socket::wait(socket, socket::Until::Readable, 0) {
             Ok(false) => Accepted::Nothing,
             _ => Accepted::NoRoom(error),
@@ -399,7 +402,7 @@ impl Acceptor {
         true
     }
 
-    /// Notes how many connections too many one of this worker's `loops` has.
+    /// Notes the surplus of connections of one loop, if this worker has `loops` loops.
     pub(crate) fn look_at_surplus(&mut self, loops: usize) {
         self.surplus.look(surplus(self.share.as_deref(), loops));
     }
@@ -411,7 +414,7 @@ impl Acceptor {
     }
 }
 
-/// Returns how many connections too many one of a worker's loops has.
+/// Returns the surplus of one of a worker's loops: its part of the connections that other workers should have.
 fn surplus(share: Option<&Share>, loops: usize) -> u64 {
     share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
 }

@@ -15,7 +15,7 @@ use crate::threads::task::{NO_KEY, What};
 const KEEP_SLOT_MS: u64 = 50;
 
 /// Time of a batch, besides [`CALL_US`] for each of its calls. A batch that takes longer has a slow call in it: the
-/// next calls are timed one by one, to find it.
+/// next calls are timed one by one, to find that call.
 const BATCH_US: u64 = 150;
 
 /// The most that a quick call takes.

@@ -12,7 +12,8 @@ pub(crate) struct Slot {
     ending: bool,
     /// Whether something came while it was away.
     missed: bool,
-    /// Whether it waits for its next turn: it has one place in that queue, whatever comes for it meanwhile.
+    /// Whether the connection waits for its next turn. It has only one place in that queue, whatever comes for it
+    /// meanwhile.
     is_queued: bool,
 }
 
@@ -22,7 +23,7 @@ impl Slot {
         self.connection.as_deref().filter(|connection| !connection.is_away())
     }
 
-    /// Returns the connection like [`Slot::here`], to change it in its place.
+    /// Returns the connection like [`Slot::here`], as a mutable reference.
     pub(crate) fn here_mut(&mut self) -> Option<&mut Connection> {
         self.connection.as_deref_mut().filter(|connection| !connection.is_away())
     }

@@ -52,15 +52,15 @@ impl Departures {
             way.waiting.push(key);
         }
         if !way.is_watched {
-            // If there is room by now, the kernel tells so at once.
+            // If there is room by now, the kernel makes the event at once.
             epoll.add(&way.passage.end, token, Interest::Room)?;
             way.is_watched = true;
         }
         Ok(())
     }
 
-    /// Notes that a connection has waited in vain for room in a passage. Returns the name of the other end, which takes
-    /// nothing, if that is to be logged now.
+    /// Notes that a connection has waited in vain for room in a passage. If it is to be logged now that the other end
+    /// takes nothing, returns the name of that end.
     pub(crate) fn note_stuck(&mut self, number: usize, now_ms: u64) -> Option<&str> {
         let way = self.ways.get_mut(number).filter(|way| way.silent_until_ms <= now_ms)?;
         way.silent_until_ms = now_ms + TOLD_EVERY_MS;

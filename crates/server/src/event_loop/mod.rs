@@ -2,8 +2,8 @@
 //!
 //! All unfinished work is in the loop and not on the driver's stack: events taken from the kernel and not yet handled,
 //! connections with more to do, timers, answers not yet sent. A driver's other tools (its receive buffer, its scratch
-//! head) are its desk. So another thread can go on wherever this one is. The loop never calls the application: it
-//! returns an [`Errand`], and gets the result.
+//! head) are its desk. So another thread can take the loop over, wherever its driver is at that moment. The loop never
+//! calls the application: it returns an [`Errand`], and gets the result.
 //!
 //! [`Loop`] is the state, and its methods are about that state alone. The files of this folder are parts of the loop,
 //! except three, which call the steps of `course`:
@@ -86,7 +86,8 @@ pub struct Parts {
     pub passages: Vec<Passage>,
     /// This process's share of the connections, beside other workers; `None` if it has no other workers.
     pub share: Option<Arc<Share>>,
-    /// The folders that the plan's routes name by number. Each loop has its own instance of each, with its own cache.
+    /// The folders that the plan's routes name by number. Each loop has its own instance of each folder, with its own
+    /// cache.
     pub folders: Vec<Folder>,
     /// Wakes the loop, even from signal handlers.
     pub wake: Arc<Wake>,
@@ -148,8 +149,8 @@ pub(crate) struct Loop {
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
-    /// The time at which to look at threads that drop the rest of answers whose clients have gone, because dropping may
-    /// take too long.
+    /// The time at which to look at threads that drop the rest of answers whose clients have gone: dropping it may take
+    /// too long.
     pub(crate) discards_due_ms: Option<u64>,
     standing: Standing,
     /// The time at which running requests have to be done; set once a stop was asked for.
@@ -280,7 +281,7 @@ impl Loop {
     /// end the watch.
     pub(crate) fn unwatch(&self, connection: &Connection) {
         if connection.outbox().watched {
-            // The socket is watched, so this does not fail; if it did, events would come for nothing.
+            // The socket is watched, so this does not fail; if it did, useless events would come.
             let _ = self.poll.epoll.remove(&connection.outbox().transport);
         }
     }
@@ -339,7 +340,8 @@ impl Loop {
         self.shared.tally.add(Cell::Begun, 1);
     }
 
-    /// Leaves the driver behind with its slot and its connection, because its call takes too long, or waits.
+    /// Has the loop leave its driver, whose call takes too long or waits; the driver keeps its slot and the connection
+    /// of the call.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
         let Calling { key, endpoint, what, id, limits, counts } = self.calls.now.clone();
         let now_ms = clock::monotonic_ms();

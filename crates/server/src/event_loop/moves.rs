@@ -194,7 +194,7 @@ impl Process {
         let desk = Desk::new(&shared.config);
         let mut driven = Box::new(Loop::new(parts, 0, shared)?);
         let now_ms = driven.now_ms;
-        // Full passages count as logged already, so the log hears nothing of them for a while.
+        // Full passages count as logged already, so nothing about them is logged for a while.
         for &passage in role.passages {
             let _ = driven.departures.note_stuck(passage, now_ms);
         }
@@ -697,8 +697,8 @@ fn explore(scenario: &'static Scenario) -> io::Result<usize> {
     Ok(known.len())
 }
 
-/// Wherever a connection is when an event happens, it ends answered, or closed because the process that had it was
-/// killed, or because its client has left.
+/// Wherever a connection is when an event happens, it is answered in the end, unless the process that had it was
+/// killed, or its client has left.
 #[test]
 fn every_order() -> io::Result<()> {
     adyton_log::set_level(Level::Error);

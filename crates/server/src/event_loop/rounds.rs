@@ -126,8 +126,8 @@ fn step(driven: &mut Loop, desk: &mut Desk) -> Option<Option<Errand>> {
     Some(send(driven, NO_KEY, Errand::Discard(remains, driven.plan.first().terms.limits.call)))
 }
 
-/// Gives a connection its turn, because something has come for it. A connection that waits for its turn gets no
-/// further one: else a client would have the more turns, the more it sends.
+/// Gives a connection its turn, because something has come for it. A connection that waits for its turn gets no further
+/// turn; otherwise a client that sends more would get more turns.
 fn see(driven: &mut Loop, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
     if driven.connections.get_mut(key)?.hears_while_queued(ending) {
         return None;

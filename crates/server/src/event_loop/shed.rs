@@ -7,7 +7,7 @@ use crate::course::turn::Turn;
 use crate::event_loop::{Loop, Slot};
 use crate::threads::desk::Desk;
 
-/// Age of an upload up to which it is spared although it is slower than `--body-rate-min` asks.
+/// Age up to which an upload is spared although it is slower than `--body-rate-min`.
 const SLOW_MS: u64 = 1_000;
 
 /// Makes room for a connection that waits; `false` if no connection can give way.

@@ -2,8 +2,8 @@
 //!
 //! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it later is a plain
 //! store into the connection's timer: the wheel's entry stays where it is, and when the entry fires before the
-//! deadline, it is put to the place of the deadline. Only an earlier deadline makes a new entry. An entry counts only
-//! if its tick is the one that the connection's timer remembers.
+//! deadline, it is put where the deadline is. Only an earlier deadline makes a new entry. An entry counts only if its
+//! tick is the one that the connection's timer remembers.
 
 /// The wheel's resolution: deadlines are seconds, and a tenth of a second is more exact than they promise.
 const TICK_MS: u64 = 100;
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(fired.len(), 100);
     }
 
-    /// A connection that has gone fires nothing, and however many come and go under a key, it has one entry.
+    /// A connection that has gone fires nothing, and a key has one entry however many connections come and go under it.
     #[test]
     fn keys_are_reused() {
         let mut wheel = Wheel::new(0);

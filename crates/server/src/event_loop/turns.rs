@@ -52,7 +52,7 @@ impl Turns {
         self.left = self.queue.len();
     }
 
-    /// Takes the next connection, if one has its turn before the next wait.
+    /// Takes the next connection that has its turn before the next wait, if there is one.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.left == 0 {

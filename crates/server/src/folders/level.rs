@@ -59,7 +59,8 @@ pub(super) struct FolderReading<'r> {
     pub(super) forms: &'r [FormFiles],
     /// The path of the root for clients.
     pub(super) url: &'r [u8],
-    /// Whether the files may have other files run, whose text would be sent if the rules were missed.
+    /// Whether the rules in the files may have other files run: without the rules, the text of those files would be
+    /// sent.
     pub(super) is_wary: bool,
     pub(super) reader: &'r dyn FolderReader,
 }
@@ -194,7 +195,7 @@ impl Level {
             Err(mistakes) => {
                 self.mistakes.extend(mistakes);
                 self.says = Err(());
-                // The mistake may lie in another file that this one names, whose changes are not watched.
+                // The mistake may lie in another file that this file names, and changes of such a file are not watched.
                 self.is_settled = false;
             }
         }

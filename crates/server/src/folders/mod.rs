@@ -1,9 +1,9 @@
 //! Folders that say themselves how they are served: which settings count for a path, and when they are read again.
 //!
-//! A folder beneath a route's folder may have a file of settings. Its rules count for the folder and all beneath it,
-//! beside the rules around it: to be let in, a client has to be let in by the route and by each folder on the way. The
-//! path that routes are found by, decoded once, says which folders are on the way: the kernel is given the same names.
-//! Links are not followed if folders have rules, so no path leads around a folder.
+//! A folder beneath a route's folder may have a file of settings. Its rules count for the folder and for all beneath
+//! it, besides the rules around the folder: to be let in, a client has to be let in by the route and by each folder on
+//! the way. The path that routes are found by, decoded once, says which folders are on the way: the kernel is given the
+//! same names. Links are not followed if folders have rules, so no path leads around a folder.
 //!
 //! The rules found for a path count for [`LOOK_EVERY_MS`]. Then the folders on its way and their files are looked at,
 //! one by one, and changed ones are read again. A path that leads to nothing is looked for each time, and no file
@@ -11,7 +11,7 @@
 //! link that stands in the place of a folder.
 //!
 //! A file that is opened to be sent may have come after that look, and the rules that protect it with it. Therefore,
-//! whenever an answer is made of a file that was opened for it, the folders are looked at once more afterwards
+//! whenever a file is opened for an answer, the folders are looked at once more after the answer is made
 //! ([`Folders::says_still`]): an answer has the rules and the content of one moment.
 
 mod level;

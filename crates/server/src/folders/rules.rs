@@ -64,14 +64,14 @@ pub struct FolderRules {
     pub edits: HeadEdits,
     /// Error pages.
     pub pages: Vec<FolderPage>,
-    /// Statuses for which pages of the folders around this one do not count.
+    /// Statuses for which the error pages of the folders around this folder do not count.
     pub without_pages_for: Vec<u16>,
     /// Paths beneath the folder that no file answers.
     pub answers: Vec<(PathPattern, FolderAnswer)>,
     /// The rules that say which of its files are run, and by what.
     pub runs: RunRules,
-    /// Names of files that answer for the folder and for those inside it, if it sets them; the first one that exists
-    /// answers.
+    /// Names of files that answer for the folder and for those inside it, if the folder sets any; the first one that
+    /// exists answers.
     pub indexes: Option<Arc<[Box<[u8]>]>>,
     /// Other files that were read: if they change, so do these rules.
     pub others: Vec<PathBuf>,

@@ -144,7 +144,7 @@ impl From<Result<Option<Arc<User>>, Refused>> for Judgement {
     }
 }
 
-/// A client's claim who it is, not known to be right or wrong yet.
+/// A client's claim to be somebody, which may turn out right or wrong.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
     claim: ClaimForm,
@@ -379,7 +379,7 @@ impl Guard {
         }
     }
 
-    /// Returns the user whose digest it is. Comparing a digest costs so little that the loop does it.
+    /// Returns the user to whom the digest belongs. Comparing a digest costs so little that the loop does it.
     fn name_by_digest(
         &self,
         authorization: &[u8],
@@ -473,7 +473,7 @@ impl Credentials {
         self.is_asked
     }
 
-    /// Compares the password with the file, which takes as long as its hash needs.
+    /// Compares the password with the file, which takes as long as computing a hash.
     pub(crate) fn verify(&self) -> Verdict {
         let compared = self.compare();
         if self.guard.asks && compared.is_ok() {
@@ -591,7 +591,8 @@ impl Credentials {
                 let known = self.ask_digest(call)?;
                 (self.by_digest(call, &known), "Digest")
             }
-            // The client claims nothing; the guard's scheme is still the one by which the claim was read.
+            // The client claims nothing. (The guard's scheme is still the one by which the claim was read, so no other
+            // pair occurs.)
             _ => (Err(Refused::Unknown), "Basic"),
         };
         let name = name.and_then(|name| String::from_utf8(name).map_err(|_| Refused::Unknown));
@@ -617,7 +618,7 @@ impl Credentials {
         }))
     }
 
-    /// Asks the program for the hash of a digest's user; returns no passwords if it knows no such user.
+    /// Asks the program for the hash of a digest's user; returns no passwords if the program knows no such user.
     fn ask_digest(&self, call: &mut Call<'_>) -> Result<DigestPasswords, Outcome> {
         let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
         let user = call.request.all(Known::Authorization).next().and_then(digest_user);

@@ -1,4 +1,4 @@
-//! Users and groups that cannot come in although a route's rules name them, because its files do not have them.
+//! Users and groups that cannot come in although a route's rules name them, because the route's files do not have them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Limits and timeouts for the clients of one site; the settings that fill them have their reasons.
+//! Limits and timeouts for the clients of one site; the reasons are with the settings that fill them.
 
 /// The limits and timeouts of a site. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -274,8 +274,8 @@ impl RouteFacts for Route {
     }
 }
 
-/// Whether a path of this pattern may stand behind the name of a script that is no part of the pattern's prefix: then
-/// the script may belong to any route.
+/// Whether a path of this pattern may have the name of a script in front that is not in the pattern's prefix: then the
+/// script may belong to any route.
 fn reaches_others(pattern: &PathPattern) -> bool {
     let is_script = |path: &[u8]| SCRIPT_ENDS.iter().any(|end| path.ends_with(end));
     let has_script = |path: &[u8]| names_above(path, 0).any(is_script);
@@ -319,8 +319,8 @@ impl Site {
         Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
     }
 
-    /// Makes a site with these names, of which the first site of a plan needs none; with these routes, limits for its
-    /// clients, and a log for its answers.
+    /// Makes a site with these host names, routes, limits for its clients, and log for its answers. The first site of a
+    /// plan needs no host names.
     pub fn new(
         hosts: Vec<HostPattern>,
         routes: Routes<Route>,
@@ -336,8 +336,9 @@ impl Site {
         Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
     }
 
-    /// Has routes found by the decoded path with single slashes, whatever was sent, and paths with dot segments
-    /// refused: the paths that a route protects stay protected. Without this, paths are compared as they were sent.
+    /// Has routes found by the decoded path with single slashes, however the path was sent, and refuses paths with dot
+    /// segments. So no spelling of a path leads around the route that protects it. Without this, paths are compared as
+    /// they were sent.
     #[must_use]
     pub fn with_one_spelling(mut self) -> Site {
         self.has_one_spelling = true;
@@ -435,8 +436,8 @@ impl Site {
         if self.has_one_spelling { spelled(path) } else { Ok(Cow::Borrowed(path)) }
     }
 
-    /// Returns how many bytes of a path as it was sent are the route's own part, which has `prefix_bytes` in the
-    /// pattern.
+    /// Returns the length in bytes of the route's own part of a path as it was sent; that part has `prefix_bytes` in
+    /// the pattern.
     #[expect(clippy::inline_always, reason = "a call would cost more than the work, at each request")]
     #[inline(always)]
     pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
@@ -609,7 +610,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// Makes the plan of these sites. A request whose host no site names goes to the first one.
+    /// Makes the plan of these sites. A request whose host no site names goes to the first site.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Makes a check of the credentials of the request of connection `key`, whose loop hears at `home` that they are
+    /// Makes a check of the credentials of the request of connection `key`, whose loop hears at `home` when they are
     /// verified.
     pub(crate) fn new(key: usize, home: Arc<dyn Home>, credentials: Box<Credentials>) -> Arc<Check> {
         Arc::new(Check { key, home, credentials, verdict: OnceLock::new() })

@@ -135,7 +135,8 @@ impl Driver {
                     driven.called.wake();
                     self.call_up_rest();
                     if self.should_give_back(&post) {
-                        // The next driver takes a slot if it needs one; this thread may need the slot now.
+                        // The next driver takes a slot if it needs one; this slot stays with this thread, which may
+                        // need it now.
                         self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
                         self.crew().offer(driven);
                         return;
@@ -289,7 +290,7 @@ impl Driver {
     }
 
     /// Runs an errand from the queue. After its first request that computes, a thread has a lower priority than the
-    /// loop, for good (an ordinary user cannot raise it again).
+    /// loop, for good (an ordinary user cannot raise a priority again).
     fn work_on(&mut self, job: Job) {
         let begun = Mark::now();
         self.run_job(job, begun);
@@ -449,7 +450,7 @@ impl Driver {
         }
     }
 
-    /// Puts a request that is over for this thread into the inbox of its loop.
+    /// Puts a request with which this thread is done into the inbox of the request's loop.
     fn put_into_inbox(&mut self, mut back: Return) {
         let is_disowned = back.exchange.outbox().disowned;
         if is_disowned {

@@ -11,7 +11,7 @@
 //! taken for quick.
 //!
 //! If things are named by words, each path may be met only once. So a call of an endpoint without a score moves the
-//! score of its *family*, too: of the endpoints that differ in the last segment alone. Endpoints of a slow family go to
+//! score of its *family*, too: the endpoints that differ in the last segment alone. Endpoints of a slow family go to
 //! the queue until they have a score of their own.
 
 use adyton_http::Request;
@@ -35,7 +35,7 @@ const QUICK: u8 = 40;
 /// Bytes of a path that tell endpoints apart; the rest is not looked at.
 const PATTERN_BYTES: usize = 128;
 
-/// A name for an endpoint and one for its family: hashes, never 0.
+/// A name for an endpoint and a name for its family: hashes, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     own: u64,

@@ -16,8 +16,8 @@ use crate::threads::pace::Waited;
 use crate::threads::shared::{Http, Shared};
 use crate::threads::waiter::Waiter;
 
-/// Threads that may wait for their clients without a slot, beside those inside the application; further ones keep their
-/// slots.
+/// Threads that may wait for their clients without a slot, besides the threads inside the application; further threads
+/// keep their slots.
 const PARKED_MAX: usize = 1024;
 
 /// Time between two items of a stream: items that come faster are sent together.
@@ -205,7 +205,7 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-/// Waits for a client, without a slot unless `parked_max` other threads do so already.
+/// Waits for a client: without a slot, unless `parked_max` other threads wait without one already.
 fn park(
     shared: &Shared,
     post: &Arc<Post<Http>>,

@@ -47,7 +47,7 @@ pub(crate) struct Inbox {
     /// Number of errands that drop the rest of an answer and wait in the queue, or are run by threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
-    /// Whether the loop has said that it was woken since it was last asked.
+    /// Whether the loop has reported that it was woken, after it was last asked.
     pub(crate) heard: AtomicBool,
 }
 

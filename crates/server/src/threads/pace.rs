@@ -2,7 +2,7 @@
 //!
 //! Having another thread run a call costs some switches of threads, tens of microseconds. So a call is slow if it
 //! computes a hundred times as long as that, or waits so long that other requests could be served meanwhile. The time
-//! by the clock tells neither: on a busy machine other processes have the CPU for part of it.
+//! by the clock tells neither of these: on a busy machine other processes have the CPU for part of that time.
 
 use adyton_sys::clock;
 
@@ -12,7 +12,7 @@ const COMPUTES_US: u64 = 2_000;
 /// Wait from which on a call is slow. A call that takes less by the clock has not waited so long.
 pub(crate) const WAITS_US: u64 = 200;
 
-/// Time of a call below which its wait may have been one for the interpreter, which another thread had.
+/// Time of a call below which its wait may have been a wait for the interpreter, which another thread had.
 const BRIEF_US: u64 = 4_000;
 
 /// Wait for the interpreter below which there was no switch of threads.

@@ -14,7 +14,8 @@ use crate::server::Server;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Ailment {
-    /// No reason that the server knows of. If it gives no sign of life all the same, none of its threads runs.
+    /// No reason that the server knows of. If the server gives no sign of life although its board tells no reason, none
+    /// of its threads runs.
     None,
     /// An event loop does not come to its next wait.
     Loop,

@@ -228,7 +228,7 @@ impl Shared {
         self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
     }
 
-    /// Counts a request whose client has gone while it waited.
+    /// Counts a request whose client has gone while the request waited.
     pub(crate) fn note_departed(&self) {
         self.tally.count(Cell::Departed);
         self.crew.note_departed();

@@ -71,7 +71,7 @@ impl Task {
         self.stage == Stage::Interrupted
     }
 
-    /// Returns when the task passes its next limit, and which; `None` if it has no limit.
+    /// Returns when the task passes its next limit, and which limit that is; `None` if it has no limit.
     pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
         let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
         let limits = [

@@ -5,8 +5,8 @@
 //! are rare while all calls are quick, and frequent for a second after a slow one: then a slow call holds other
 //! requests up for one to two milliseconds, and only until its endpoint is known to be slow.
 //!
-//! A call may last because other processes have the CPU. Another thread would not get it either, and handing the loop
-//! over costs time, so such a call gets some grace.
+//! A call may last because other processes have the CPU. Another thread would not get a CPU either, and handing the
+//! loop over costs time, so such a call gets some grace.
 //!
 //! A thread that gets the interpreter after a long wait also runs the requests that have queued meanwhile; if its own
 //! request takes long, the watch calls up other threads for them.

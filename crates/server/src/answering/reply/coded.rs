@@ -1,8 +1,8 @@
 //! The body of an answer that is compressed on its way: the application's pieces go in, chunks come out.
 //!
-//! Each piece is compressed when it comes. The coder is flushed when the application is asked for more, or goes on by
-//! itself: so each piece reaches the client, and pieces that are there together are compressed together. While a large
-//! piece is compressed, another thread drives the loop.
+//! Each piece is compressed when it comes. The coder is flushed when the application is asked for more, or does
+//! something else before its next piece. So each piece reaches the client, and pieces that come together are compressed
+//! together. While a large piece is compressed, another thread drives the loop.
 
 use adyton_compress::{self as compress, Coding, Encoder};
 use adyton_http::Version;

@@ -589,8 +589,8 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Gives the answer up: with a 500 if nothing of it was written, else with an end that no client takes for a good
-    /// one.
+    /// Gives the answer up: with a 500 if nothing of it was written, else with an end that tells the client that the
+    /// answer is not whole.
     pub(crate) fn abort(&mut self) {
         if self.has_begun() {
             self.answer.aborted = true;
@@ -666,7 +666,8 @@ impl<'c> Reply<'c> {
     pub fn hold(&mut self) -> bool {
         let common = self.common;
         let mut held = Held::new(&common.output_bytes);
-        // Streams of small items stop at their mark, and at a lower one when all answers hold too much.
+        // Streams of small items stop at their high-water mark, and at a lower mark when all answers together hold too
+        // much.
         let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &common.config);
         self.held = Some(held);
         is_too_much

@@ -113,7 +113,7 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 }
 
 impl Live {
-    /// Makes a body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
+    /// Makes a body of which `early` has arrived; `awaited` says whether the client waits for `100 Continue`.
     pub(crate) fn new(
         transport: Transport,
         reading: Reading,

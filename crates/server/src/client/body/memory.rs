@@ -157,7 +157,7 @@ impl BodyShare {
         is_free
     }
 
-    /// Gives back the reservation: from now on the body takes blocks that are free when it needs them.
+    /// Gives back the reservation. From now on, when the body needs a block, it takes one that is free.
     pub(crate) fn lapse(&mut self) {
         self.reserves = false;
         let reserved = std::mem::take(&mut self.reserved);

@@ -6,7 +6,7 @@ use std::io::{self, IoSliceMut};
 use crate::client::body::memory::{BLOCK_BYTES, Block, BodyShare};
 use crate::client::transport::Transport;
 
-/// Blocks that one receive takes at most: more bytes than they hold are hardly ever there.
+/// Blocks that one receive takes at most: more bytes than these hold are hardly ever there.
 const BLOCKS_PER_RECEIVE: usize = 4;
 
 /// Bytes that are read from the front; the memory of bytes that were read is free at once.
@@ -202,8 +202,8 @@ impl Pieces {
         received.map(|received| (received, room))
     }
 
-    /// Sees to it that the blocks at the end have room for `most` bytes, or as much as there is; returns how many
-    /// blocks have room.
+    /// Sees to it that the blocks at the end have room for `most` bytes, or for as many as the memory allows; returns
+    /// how many blocks have room.
     fn open(&mut self, most: usize, share: &mut BodyShare) -> usize {
         let (mut open, mut room) = match self.parts.back() {
             Some(Part::Shared(_, filled)) if *filled < BLOCK_BYTES => (1, BLOCK_BYTES - *filled),

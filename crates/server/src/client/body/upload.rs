@@ -153,7 +153,7 @@ impl Upload {
         has_place && matches!(self.decoder, Decoder::Length(1..))
     }
 
-    /// How many blocks the body must reserve before more of it is received; `None` if it goes on as it is.
+    /// How many blocks the body must reserve before more of it is received; `None` if it needs to reserve none.
     pub(crate) fn needs_blocks(&self) -> Option<usize> {
         if self.share.is_none() || self.file.is_some() || self.reserved_ms.is_some() {
             return None;
@@ -217,8 +217,8 @@ impl Upload {
             stored.fill_reserved(&through, bytes).map_err(complain)?;
         }
         *channel = Some(through);
-        // How many bytes a channel takes depends on how the kernel holds them: only if it takes none are there no more
-        // bytes.
+        // How many bytes a channel takes depends on how the kernel holds them: there are no more bytes only if it takes
+        // none.
         Ok(self.advance(received, received.unwrap_or(0), left))
     }
 
@@ -266,7 +266,7 @@ impl Upload {
         pieces.iter().try_for_each(|piece| self.spool(piece, config))
     }
 
-    /// Adds bytes to the file, which is made with the first of them.
+    /// Adds bytes to the file, which is made when the first bytes are added.
     fn spool(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
         let complain = |error: io::Error| cannot_store(&error, config);
         let stored = match &mut self.file {

@@ -27,7 +27,8 @@ use crate::threads::task::{NO_KEY, Stage, Task, log_stuck};
 /// Time that an interrupted call has to end.
 const REACTION_MS: u64 = 1_000;
 
-/// Time between two searches for an overdue call that is not found: it waits in the queue, or is on its way back.
+/// Time between two searches for an overdue call that is not found, because it waits in the queue or is on its way
+/// back.
 const LOOK_AGAIN_MS: u64 = 1_000;
 
 /// Handles a connection that is away and whose request may have passed one of its limits.
@@ -86,8 +87,8 @@ pub(crate) fn give_up(driven: &mut Loop, job: Job, desk: &mut Desk) -> Option<Er
     resume(driven, key, desk, |turn| turn_away(turn, exchange))
 }
 
-/// Looks at threads that drop the rest of answers whose clients have gone, which may take longer than a request
-/// may.
+/// Looks at threads that drop the rest of answers whose clients have gone: dropping it may take longer than a request
+/// may take.
 pub(crate) fn look_at_discards(driven: &mut Loop) {
     let home = driven.home;
     let discards = driven.shared.crew.posts(|own| {

@@ -337,8 +337,8 @@ fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u
     reply.page(status, detail, &[(b"Allow", &allowed)]);
 }
 
-/// Ignoring `Upgrade` would be allowed (RFC 9110 section 7.8), but then the application would fail, with words of its
-/// own. A 426 would say the opposite: that the client has to upgrade.
+/// Ignoring `Upgrade` would be allowed (RFC 9110 section 7.8), but then the application would answer with an error of
+/// its own. A 426 would say the opposite: that the client has to upgrade.
 pub(crate) const NO_WEB_SOCKETS: &str =
     "WebSockets are not served here: an application cannot take a connection over.";
 
