@@ -46,7 +46,7 @@ pub trait Host: Send + Sync + 'static {
     fn absolve(&self, thread: u64);
 }
 
-/// The host of an application that needs none, and whose calls are quick.
+/// The host of an application that needs no host, and whose calls are quick.
 pub struct NoHost;
 
 impl Host for NoHost {

@@ -30,11 +30,11 @@ pub enum HandOver {
 pub struct Config {
     /// Limits of a request head.
     pub head: Limits,
-    /// The field that carries a request's id, both ways; empty for none.
+    /// The header field that carries a request's id, in requests and in answers; empty for none.
     pub request_id_field: Vec<u8>,
-    /// Whether the logs have a place for traces (W3C Trace Context).
+    /// Whether log lines have a place for the trace of a request (W3C Trace Context).
     pub logs_traces: bool,
-    /// Whether to refuse requests with `_` in a field's name, rather than hide the field from the application.
+    /// Whether to refuse requests with `_` in a field's name; if not, the field is hidden from the application.
     pub refuse_underscores: bool,
     /// Memory for all bodies together; a body that finds none goes to a file.
     pub body_memory: Arc<BodyMemory>,
@@ -83,7 +83,7 @@ pub struct Config {
     pub compress_memory_max: u64,
     /// Bytes of answers that are kept for other clients, with all that belongs to them.
     pub cache_memory_max: u64,
-    /// The proxies that are believed, and which of their statements.
+    /// The proxies that are believed, and which of their statements are believed.
     pub trust: Option<Trust>,
     /// Whether connections of these proxies begin with a header of the PROXY protocol.
     pub proxy_headers: bool,
@@ -107,7 +107,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// A server that keeps everything in memory, for clients that do their part.
+    /// Makes the settings of a server that keeps everything in memory, with timeouts that only a faulty client reaches.
     fn default() -> Config {
         Config {
             head: Limits::default(),

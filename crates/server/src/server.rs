@@ -53,7 +53,7 @@ pub struct Server {
     shared: Arc<Shared>,
     loops: usize,
     watch: Mutex<Option<(JoinHandle<()>, Arc<AtomicBool>)>>,
-    /// Whether the thread that waits for the end has something else to do first.
+    /// Whether the thread that waits for the end has to call its `attend` first.
     summoned: AtomicBool,
 }
 
@@ -105,7 +105,8 @@ impl Server {
     /// called, and when it returns. If our own code panics outside the work on a connection, the process ends: a loop
     /// without a thread would keep its clients waiting for ever.
     pub fn work(&self, enters: bool, thread: u64) {
-        // The kernel wakes this thread on time: a waiting page is answered, and another let in, at once.
+        // The kernel wakes this thread at the exact time: a page that waits is answered, and the next one let in,
+        // without delay.
         process::wake_on_time();
         let work = || Driver::new(&self.shared, enters, thread).work();
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
@@ -156,7 +157,7 @@ impl Server {
     /// something for it to discard ([`Host::remains`]).
     pub fn summon(&self) {
         self.summoned.store(true, Ordering::SeqCst);
-        // Taking the lock keeps the notification from falling between that thread's look and its wait.
+        // Taking the lock makes sure that the notification does not come between that thread's look and its wait.
         drop(lock(&self.shared.ended));
         self.shared.has_ended.notify_all();
         for inbox in &self.shared.inboxes {
@@ -173,8 +174,8 @@ impl Server {
         lock(&self.shared.ended).len() == self.loops
     }
 
-    /// Ends the rest: stops the watch, drops the loops with their objects of the application, and writes the rest of
-    /// the access log. Call it attached.
+    /// Ends what is left of the server: stops the watch, drops the loops with their objects of the application, and
+    /// writes the rest of the access log. Call it attached.
     pub fn clear(&self) {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);

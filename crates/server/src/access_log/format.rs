@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// Reads `format`, which ends in a line feed from here on.
+/// Reads `format`; the steps end with a line feed.
 fn read_steps(format: &str) -> Result<Vec<FormatStep>, String> {
     if format.len() > FORMAT_BYTES_MAX {
         return Err(format!("the access log format is longer than {FORMAT_BYTES_MAX} bytes"));

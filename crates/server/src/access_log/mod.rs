@@ -83,8 +83,7 @@ impl AccessLog {
         })
     }
 
-    /// Notes lines that are not written yet in `pages`, too, and counts lost lines in `lost`. Only the first call has
-    /// an effect.
+    /// Notes unwritten lines in `pages`, too, and counts lost lines in `lost`. Only the first call has an effect.
     pub(crate) fn leave_on(&mut self, pages: &LinePages, lost: Counter) {
         if self.pages.is_some() {
             return;

@@ -10,7 +10,7 @@ use crate::site::terms::StatusPage;
 pub struct Changes {
     /// Edits of the header fields of all its answers.
     pub edits: HeadEdits,
-    /// Whether the site's error pages replace answers of its application with the same status.
+    /// Whether an answer of the route's application is replaced by the site's error page for the answer's status.
     pub replaces_errors: bool,
     /// Targets to which its application may send requests on.
     pub sends_on: Option<SendsOn>,
@@ -35,7 +35,7 @@ impl Changes {
     }
 }
 
-/// Puts lines into the head that begins at `start` of `out`, replacing lines of the same names. Lines about a body are
+/// Puts lines into the head that begins at `start` of `out`; they replace lines of equal names. Lines about a body are
 /// put there only if they were written for the body behind this head.
 fn keep(out: &mut Vec<u8>, start: usize, kept: &[u8]) {
     let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else { return };
@@ -64,9 +64,9 @@ fn name_of(line: &[u8]) -> &[u8] {
     line.split(|&byte| byte == b':').next().unwrap_or_default()
 }
 
-/// Puts a page behind the head that begins at `start` of `out`, in the place of the body that the head announces.
-/// Fields about that body are left out (RFC 9110 section 8); other fields, such as `Set-Cookie` and `Retry-After`,
-/// stay. `is_head`: the client wants no body.
+/// Puts `page` in the place of the body that is announced by the head at `start` of `out`. Fields about that body are
+/// left out (RFC 9110 section 8); other fields, such as `Set-Cookie` and `Retry-After`, stay. `is_head`: the client
+/// wants no body.
 pub(crate) fn stand_in(out: &mut Vec<u8>, start: usize, page: &StatusPage, is_head: bool) {
     let lines = out[start..].split_inclusive(|&byte| byte == b'\n').take_while(|line| *line != b"\r\n");
     let mut head: Vec<u8> = Vec::with_capacity(out.len() - start);

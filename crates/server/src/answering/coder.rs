@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// Returns how a body may be compressed by these rules for the client of a request.
+    /// Returns how these rules allow a body to be compressed for the client of a request.
     pub(crate) fn by(request: Request<'_>, rules: &Arc<Rules>) -> Wanted {
         let lines: Vec<&[u8]> = request.all(Known::AcceptEncoding).collect();
         Wanted { rules: Arc::clone(rules), accepted: rules.accepted(&lines) }

@@ -1,4 +1,4 @@
-//! Calls of the application that a loop wants made, as values.
+//! Errands: values that say which call of the application a loop wants.
 //!
 //! The loop itself never calls the application: it returns an errand, which is run by the thread that drives the loop,
 //! or by another thread.

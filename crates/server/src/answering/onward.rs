@@ -34,7 +34,7 @@ pub struct SentFolder {
 pub(crate) struct Onward {
     /// The target to which the request is sent next; `None` once the request has reached it.
     pub(crate) to: Option<To>,
-    /// The fields of the application's answer that stay, as lines.
+    /// The header lines of the application's answer that stay.
     pub(crate) kept: Vec<u8>,
     /// Changes that the application's route makes to its answers.
     pub(crate) changes: Arc<Changes>,
@@ -181,7 +181,7 @@ impl Onward {
         }
     }
 
-    /// Returns the changes of a route, with the lines that stay of the application's answer.
+    /// Returns the changes of a route, and with them the lines of the application's answer that stay.
     pub(crate) fn changes_of(&self, changes: &Changes) -> Arc<Changes> {
         Arc::new(Changes { kept: self.kept.clone(), ..changes.clone() })
     }
@@ -212,7 +212,7 @@ fn head_with(request: Request<'_>, method: &[u8], target: &[u8], has: impl Fn(&[
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();
-    // The old target may have named a host that no field names.
+    // The old target may have been in absolute-form, and no `Host` field may name its host.
     if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
         head.extend_from_slice(&[b"Host: ", host, b"\r\n"].concat());
     }

@@ -25,7 +25,7 @@ pub(crate) const TOO_LARGE: Refusal =
 
 pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
-/// A client that has gone, or as good as gone, inside its body.
+/// The client has gone in the middle of the body, or its connection is broken.
 pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
 
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
@@ -45,7 +45,7 @@ pub(crate) const QUEUE_FULL: Refusal =
 pub(crate) const CHECKS_FULL: Refusal =
     Refusal { status: 503, reason: "too many passwords wait to be verified" };
 
-/// As many scripts run as may run, and none has ended in time.
+/// As many scripts run as the limit allows, and none has ended in time.
 pub(crate) const SCRIPTS_FULL: Refusal = Refusal { status: 503, reason: "too many scripts run already" };
 
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
@@ -54,7 +54,7 @@ pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread 
 pub(crate) const CROWDED: Refusal =
     Refusal { status: 503, reason: "There are too many connections, and this one is slow." };
 
-/// The passage to the processes that answer is full, or closed.
+/// The passage to the processes that should answer is full, or closed.
 pub(crate) const NO_PROCESS: Refusal =
     Refusal { status: 503, reason: "no process of the application took the request in time" };
 
@@ -69,7 +69,7 @@ pub(crate) const NO_AGREEMENT: Refusal =
 pub(crate) const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
 
-/// The causes of refusals: the cell that counts each, and what to change if such requests are to be served.
+/// The causes of refusals: the cell that counts each cause, and what to change if such requests are to be served.
 const CAUSES: [(Cell, &str); 11] = [
     (Cell::Malformed, "the client has to be mended (--underscore-headers is the only rule that can be set)"),
     (Cell::HeadTooSlow, "--header-timeout says how long a head may take"),

@@ -11,7 +11,7 @@ use crate::client::user::User;
 pub(crate) struct Verdict {
     /// The number of the guard that has given the verdict.
     pub(crate) guard: u64,
-    /// The user, if the guard asks for one, or why the client is not let in.
+    /// The user, if the guard asks for one; or the reason why the client is not let in.
     pub(crate) outcome: Result<Option<Arc<User>>, Refused>,
     /// The request that waited for this verdict, if one did.
     pub(crate) of: Option<Arrived>,

@@ -26,7 +26,7 @@ const PAGES_OF_LOG: usize = 4;
 /// Cells of a page: the key of its log, and its lines.
 const PAGE_CELLS: usize = 1 + LINES_CELLS;
 
-/// First cell of the entries of the error log, behind those pages.
+/// First cell of the entries of the error log, behind the pages of access logs.
 const ENTRIES_START: usize = PAGES * PAGE_CELLS;
 
 /// First cell of the traces.

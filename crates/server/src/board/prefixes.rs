@@ -19,7 +19,7 @@ const NAME_CELLS: usize = 4;
 /// Longest name in bytes: one more byte is for its length.
 const NAME_BYTES_MAX: usize = NAME_CELLS * 8 - 1;
 
-/// Row number that stands for none, as for a request that could not be parsed.
+/// Number that stands for no row, as for a request that could not be parsed.
 pub(crate) const NOWHERE: u8 = u8::MAX;
 
 const HASH: usize = 0;
@@ -35,7 +35,7 @@ const SEEN_CELLS: usize = 256;
 /// Cells of the table, and of the remembered prefixes without a row.
 pub(crate) const CELLS: usize = ROWS * ROW_CELLS + SEEN_CELLS;
 
-/// Stands for a hash while a row gets its next name.
+/// Stands in the place of a hash while a row gets its next name.
 const CHANGES: u64 = 2;
 
 /// Names that are kept apart when tables are added up.

@@ -105,8 +105,8 @@ impl Surplus {
         self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };
     }
 
-    /// Whether one more connection is given away. `now` returns the present surplus, which may differ much from that of
-    /// the last look.
+    /// Whether one more connection is given away. `now` returns the present surplus, which may differ much from the
+    /// surplus at the last look.
     pub(crate) fn gives(&mut self, now: impl FnOnce() -> u64) -> bool {
         if self.left == 0 {
             return false;

@@ -63,7 +63,7 @@ pub enum Cell {
     CacheHits,
     /// Requests that were answered with a stale kept answer while it was fetched anew.
     CacheStale,
-    /// Requests for which no answer was kept, of routes that keep answers.
+    /// Requests to routes that keep answers, if no answer was kept for the request.
     CacheMisses,
     /// Requests that have waited for the answer to another request.
     CacheCollapsed,
@@ -160,7 +160,7 @@ pub enum Histogram {
     End,
 }
 
-/// Upper bounds of a histogram's classes in microseconds; one more class has all that is above.
+/// Upper bounds of a histogram's classes in microseconds; one more class counts all longer times.
 pub const BOUNDS_US: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
@@ -190,7 +190,7 @@ pub(crate) struct Answered {
     pub(crate) body_bytes: u64,
     /// The row of the request's path.
     pub(crate) row: u8,
-    /// The row of the request's site, where sites are counted.
+    /// The row of the request's site, if sites are counted.
     pub(crate) row_of_site: Option<u8>,
     pub(crate) duration_us: u64,
 }
@@ -334,8 +334,7 @@ impl Tally {
         Trace::take(&self.board, CRASH_RECORD)
     }
 
-    /// The lines that a dead process has not written, by the [key](adyton_log::sink::Destination::key) of their access
-    /// log.
+    /// The unwritten lines of a dead process, by the [key](adyton_log::sink::Destination::key) of their access log.
     pub fn lines_left(&self) -> BTreeMap<u64, Vec<u8>> {
         crash_record::lines(&self.board.cells()[CRASH_RECORD..])
     }

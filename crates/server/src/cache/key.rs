@@ -65,7 +65,7 @@ pub(crate) enum Use {
     None,
     /// A kept answer may answer the request.
     Read,
-    /// As [`Use::Read`], and the answer may be kept, too.
+    /// A kept answer may answer the request, or the new answer may be kept.
     Fill,
     /// The request may change the resource, so that the resource's kept answers become invalid.
     Changes,
@@ -212,7 +212,8 @@ mod tests {
         }
     }
 
-    /// A difference that an application may see makes another key, and no other difference does.
+    /// Two requests have different keys if an application may see a difference between them; otherwise their keys are
+    /// equal.
     #[test]
     fn keys() {
         let plain = key("GET /a?b=1&c=2 HTTP/1.1\nHost: a.example", None);

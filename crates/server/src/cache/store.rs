@@ -28,7 +28,7 @@ pub(crate) struct Cache {
     store: Mutex<Store<WaitingConnection>>,
     /// The length of the longest answer that is kept.
     answer_bytes_max: usize,
-    /// Bytes of answers that are being gathered, and how many there may be.
+    /// Bytes of answers that are being gathered, and their limit.
     gathered: AtomicUsize,
     gathered_max: usize,
 }

@@ -89,7 +89,7 @@ impl WantedScript {
             },
         };
         if program.name_bytes != self.program.name_bytes {
-            // The routes that the new name takes were not asked.
+            // The routes for the new name were not asked.
             return Err(CHANGING);
         }
         self.program = program;

@@ -137,8 +137,8 @@ impl Script {
         self.output.is_none()
     }
 
-    /// Whether nothing more will come of the script and its answer is given. Then the script may be forgotten, and the
-    /// rest of its process group with it.
+    /// Whether nothing more will come from the script, and its answer is given. Then the script may be forgotten, and
+    /// the rest of its process group with it.
     pub(crate) fn is_done(&self) -> bool {
         self.client.is_none() && self.output.is_none() && self.exit.is_some()
     }

@@ -17,7 +17,7 @@ pub struct Asker {
     pub(crate) guard: Option<u64>,
     /// The client's address, if a proxy has told it; the port is 0 if it is not known.
     pub client: Option<SocketAddr>,
-    /// Whether the client has asked by https, if a proxy has told that.
+    /// Whether the client has sent the request by https, if a proxy has told that.
     pub is_https: Option<bool>,
     /// The host that the client has asked for, perhaps with a port.
     pub host: Option<Box<[u8]>>,
@@ -42,7 +42,7 @@ impl Asker {
         (told != Told::default()).then(|| Box::new(told.into()))
     }
 
-    /// Whether the application sees a field as it was sent.
+    /// Whether the application sees this field as it was sent.
     pub fn shows(&self, known: Known) -> bool {
         let is_secret = self.user.is_some() && known == Known::Authorization;
         !is_secret

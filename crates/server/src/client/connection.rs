@@ -24,7 +24,7 @@ const REQUESTS_PER_TURN: u32 = 256;
 /// An idle connection costs this struct (some 80 bytes), its outbox (as much), its place in the loop's table, and an
 /// entry in the timer wheel: buffers are lent by the loop and go back to it.
 pub(crate) struct Connection {
-    /// The way to the client; `None` while it is away with the exchange that the application answers.
+    /// The way to the client; `None` while the outbox is away, with the exchange that the application answers.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// Whether `carry` may hold a whole request, which is to be parsed before more is received.
     pub(crate) unparsed: bool,
@@ -239,7 +239,7 @@ impl Respond {
     }
 }
 
-/// The destination of a connection whose next request another process answers.
+/// The destination of a connection that moves because another process answers its next request.
 #[derive(Clone, Copy)]
 pub(crate) struct Departing {
     pub(crate) elsewhere: Elsewhere,

@@ -27,8 +27,8 @@ impl Held {
         Self { all_bytes: Arc::clone(all_bytes), bytes: 0 }
     }
 
-    /// Counts the memory of a connection that waits for its client. Returns whether it is more than `least` bytes while
-    /// all connections together hold too much.
+    /// Counts the memory of a connection that waits for its client. Returns whether this connection holds more than
+    /// `least` bytes while all connections together hold too much.
     pub(crate) fn is_too_much(&mut self, output: &Output, least: u64, config: &Config) -> bool {
         self.set(output.own_bytes());
         self.bytes > least && self.all_bytes.load(Ordering::Relaxed) > config.output_bytes_max

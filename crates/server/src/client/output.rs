@@ -419,7 +419,7 @@ mod tests {
         (from..from + 100_000).flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Sends until the kernel takes no more, or all is sent.
+    /// Sends until the kernel takes nothing more, or all is sent.
     fn fill(output: &mut Output, transport: &mut Transport) -> io::Result<()> {
         while output.flush(transport)? == Flushed::Turn {}
         Ok(())

@@ -1,4 +1,4 @@
-//! Connections that move between processes: the message about each, and why it is believed.
+//! Connections that move between processes: the message about each connection, and why that message is believed.
 //!
 //! A *passage* is a pair of sockets between the workers that accept (the *door*) and the workers of a group. All
 //! workers of a side have the same end of it, so an idle one takes the next message, and messages on their way lie in
@@ -35,7 +35,7 @@ const STRANDED: u8 = u8::MAX;
 /// The bytes of a passenger, in the order of its fields, without the seal.
 const PASSENGER_BYTES: usize = 32;
 
-/// The bytes of a message that stand before those received from the client.
+/// The bytes of a message that stand before the bytes received from the client.
 const HEADER_BYTES: usize = PASSENGER_BYTES + SEAL_BYTES;
 
 const SEAL_BYTES: usize = 32;

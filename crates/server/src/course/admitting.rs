@@ -9,7 +9,7 @@ use crate::client::connection::{Connection, Phase};
 use crate::course::turn::Turn;
 use crate::event_loop::{Loop, Slot};
 
-/// Time between two looks whether a body waits in vain.
+/// Time between two looks at whether a body waits in vain.
 const LOOK_MS: u64 = 100;
 
 /// The longest wait of a body.
@@ -54,8 +54,8 @@ pub(crate) fn await_memory(mut turn: Turn<'_>) -> Step {
     Step::On(turn.connection, Next::Wait)
 }
 
-/// Has bodies that wait go on, in their order, as far as there is memory. If some are left, the loop is woken when
-/// there is more.
+/// Has bodies that wait go on, in their order, as far as there is memory. If bodies still have to wait, the loop is
+/// woken when there is more memory.
 pub(crate) fn admit_waiting(driven: &mut Loop) {
     while let Some(&key) = driven.bodies.front() {
         let now_ms = driven.now_ms;

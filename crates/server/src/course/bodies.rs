@@ -121,7 +121,7 @@ pub(crate) fn enter_with_body(
 ///
 /// # Errors
 ///
-/// A file of another path is to answer, by the rules of that path, which may want the body.
+/// A file of another path is to answer, by the rules of that path, and the body may be wanted there.
 fn answer_before_body(mut turn: Turn<'_>, request: Range<usize>) -> Result<Step, Turn<'_>> {
     let Desk { buffer, head, exchange, .. } = &mut *turn.desk;
     let exchange = exchange.get_or_insert_with(Exchange::empty);
@@ -240,7 +240,7 @@ enum BodyPart {
     Waits,
 }
 
-/// Receives some of a request body, and keeps the received bytes that are left over.
+/// Receives some of a request body, and keeps the received bytes that do not belong to it.
 fn receive_part(
     driven: &Loop,
     connection: &mut Connection,

@@ -130,7 +130,7 @@ pub(crate) fn settle(mut turn: Turn<'_>, after: After) -> Step {
     }
 }
 
-/// Goes on after everything is sent: with the next request, with lingering, or with the end.
+/// Goes on after everything is sent: with the next request, by lingering, or by closing the connection.
 pub(crate) fn after_answer(mut turn: Turn<'_>, after: After) -> Step {
     match after {
         After::Close => Step::On(turn.connection, Next::Close),
@@ -236,7 +236,8 @@ pub(crate) fn refuse_as(mut turn: Turn<'_>, id: RequestId, refusal: Refusal, sta
     settle(turn, After::Linger)
 }
 
-/// Returns the beginning of a request whose rest a connection waits for; empty if nothing of the request has come.
+/// Returns the received beginning of the request for which a connection waits; empty if nothing of the request has
+/// come.
 pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     match &connection.phase {
         Phase::Head | Phase::Depart(_) => start_of(&connection.carry),

@@ -57,7 +57,7 @@ pub(crate) fn pass_on_owned(turn: Turn<'_>, elsewhere: Elsewhere, owned: &Owned)
                 bytes.extend_from_slice(b"\r\n0\r\n\r\n");
             }
         }
-        // The bytes that follow the body must not go in its place.
+        // The bytes behind the body must not be passed on as if they were the body.
         OwnedBody::Memory(_) | OwnedBody::File(_) | OwnedBody::Live(_) => {
             let start = start_of(&owned.head);
             return refuse(turn, NOT_MOVED, &start);

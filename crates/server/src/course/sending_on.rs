@@ -138,7 +138,7 @@ fn route_onward(
             }
         }
         (_, Some(To::Nowhere(why))) => fail_nowhere(driven, answer, &why),
-        // A site that is served no longer: paths and folders may mean something else by now.
+        // The site is no longer served: its paths and folders may mean something else by now.
         _ => Reply::new(answer, &driven.shared.common, &driven.date).fail(503, HAS_CHANGED),
     }
     Routed::Answered

@@ -90,7 +90,7 @@ fn go_through_phases(driven: &mut Loop, desk: &mut Desk, key: usize, first: Step
         };
         match next {
             Next::Continue if is_first => {}
-            // Bytes that are received now may have come later than the event.
+            // Bytes that are received now may have come later than the event, so files are looked at anew for them.
             Next::Continue => driven.looks += 1,
             // The kernel has announced the peer's end together with its last bytes, and will not announce it again.
             Next::Wait if driven.connections.take_ending(key) => {}

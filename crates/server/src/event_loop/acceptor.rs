@@ -20,7 +20,8 @@ use crate::client::passage::{self, Came, Passenger, Seal, SealKey};
 /// Connections taken from one listener before the other listeners get their turn.
 const ACCEPTS_PER_TURN: u32 = 64;
 
-/// Pause in accepting once the process is out of descriptors: trying again at once would fail, and keep a CPU busy.
+/// Pause in accepting after the process has run out of descriptors: trying again at once would fail, and keep a CPU
+/// busy.
 const PAUSE_MS: u64 = 100;
 
 /// Time between two log lines about such pauses: more lines would only fill the disk.
@@ -290,7 +291,7 @@ impl Acceptor {
         }
     }
 
-    /// Counts a client in; `false` if its address has too many connections.
+    /// Counts a new client; `false` if its address has too many connections.
     pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
         if !self.clients.enter(key, peer) {
             return false;
@@ -301,7 +302,7 @@ impl Acceptor {
         true
     }
 
-    /// Counts a client out: there is a descriptor again, and room.
+    /// Stops counting a client, which has gone: there is a free descriptor again, and room.
     pub(crate) fn leave(&mut self, key: usize) {
         if let Some(share) = &self.share {
             share.leave(1);
@@ -336,7 +337,7 @@ impl Acceptor {
         }
     }
 
-    /// Watches the listeners exactly while connections may be accepted. Called before each wait.
+    /// Watches the listeners while connections may be accepted, and not otherwise. Called before each wait.
     #[inline]
     pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64, is_full: bool) {
         if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {

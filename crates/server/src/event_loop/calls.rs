@@ -38,7 +38,7 @@ pub(crate) struct Calling {
 pub(crate) struct Calls {
     /// The loop's claim to a slot for these calls.
     pub(crate) slot: SlotClaim,
-    /// When the loop last had a quick call to make, or would have made one with a slot.
+    /// The time at which the loop last had a quick call to make, whether or not it had a slot for it.
     quick_ms: u64,
     /// The way to the client that the driver's present call answers.
     pub(crate) lent: Option<Box<Outbox>>,
@@ -98,7 +98,7 @@ impl Calls {
         self.since_wait += 1;
     }
 
-    /// Notes that a call begins that goes on with an answer, or ends it.
+    /// Notes the beginning of a call that goes on with an answer, or ends it.
     pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
         self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, limits, counts: false };
     }

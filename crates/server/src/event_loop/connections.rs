@@ -43,8 +43,8 @@ impl Slot {
         self.ending |= ending;
     }
 
-    /// Notes that something has come, if the connection waits for its turn. Returns `false` if it does not, and is to
-    /// get a turn now.
+    /// Notes that something has come, if the connection waits for its turn. Returns `false` if the connection does not
+    /// wait, and should get a turn now.
     pub(crate) fn hears_while_queued(&mut self, ending: bool) -> bool {
         if !self.is_queued {
             return false;

@@ -267,8 +267,8 @@ impl Loop {
         self.acceptor.leave(key);
     }
 
-    /// Watches a connection's socket: bytes that come from here on make an event, and bytes that have come since the
-    /// turn make one at once.
+    /// Watches a connection's socket: bytes that come from here on make an event, and bytes that have come after the
+    /// turn make an event at once.
     pub(crate) fn watch(&mut self, key: usize, outbox: &mut Outbox) -> io::Result<()> {
         if !outbox.watched {
             self.poll.epoll.add(&outbox.transport, key as u64, Interest::Edge)?;
@@ -286,7 +286,7 @@ impl Loop {
         }
     }
 
-    /// Watches a part of a script, like [`Loop::watch`].
+    /// Watches a part of a script, as [`Loop::watch`] watches a connection.
     pub(crate) fn poll_script(
         &self,
         number: usize,
@@ -324,7 +324,7 @@ impl Loop {
         self.acceptor.gives_away(self.shared.inboxes.len())
     }
 
-    /// Whether the loop needs a slot: quick calls keep coming, and slow ones may not have every slot.
+    /// Whether the loop needs a slot: quick calls keep coming, and slow calls must not take every slot.
     pub(crate) fn needs_slot(&self) -> bool {
         self.calls.are_quick(self.now_ms) && self.shared.crew.can_spare_slots()
     }

@@ -68,7 +68,7 @@ struct Role {
     answers: bool,
 }
 
-/// The beginning of a world, and the events that may happen in it.
+/// The first state of a world, and the events that may happen in it.
 struct Scenario {
     name: &'static str,
     passages: usize,

@@ -1,4 +1,4 @@
-//! Events that the kernel has told a loop, and the ones that are still to be looked at.
+//! Events that the kernel has reported to a loop, and which of them are still to be looked at.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use adyton_sys::epoll::{Epoll, Events, Interest};
 
 use crate::cgi::ScriptPart;
 
-/// Tokens from here on are parts of scripts; those below are connections.
+/// Tokens from here on are parts of scripts; lower tokens are connections.
 const SCRIPTS: u64 = 1 << 61;
 
 /// Tokens from here on are listeners.

@@ -55,7 +55,7 @@ fn shed_slow(driven: &mut Loop, desk: &mut Desk) -> bool {
     closed
 }
 
-/// Returns how long the client of a connection has kept the server waiting; `None` if it is not slow.
+/// Returns how long the client of a connection has kept the server waiting; `None` if the client is not slow.
 fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64> {
     let config = &driven.shared.config;
     // The deadline moves with the bytes that come.
@@ -81,8 +81,8 @@ fn slow_for_ms(driven: &Loop, key: usize, connection: &Connection) -> Option<u64
     }
 }
 
-/// Closes a slow connection now. A request that has begun is answered, as far as the kernel takes the answer.
-/// `false`: the bytes that the server waited for have just arrived.
+/// Closes a slow connection now. A request that has begun is answered, as far as the kernel takes the answer. Returns
+/// `false` if the bytes that the server waited for have just arrived.
 fn give_way(driven: &mut Loop, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
     if connection.outbox().transport.has_arrived() {
         // The kernel has an event for the bytes that have arrived.

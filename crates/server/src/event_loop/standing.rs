@@ -8,10 +8,10 @@ const EVERY_MS: u64 = 1_000;
 /// Number of figures.
 const FIGURES: usize = 11;
 
-/// The figures that the board has, and when they are written again.
+/// The figures as they are on the board, and the time at which they are written again.
 #[derive(Default)]
 pub(crate) struct Standing {
-    /// When they are written; `None` while nothing has happened since the last time.
+    /// The time at which they are written; `None` while nothing has happened after the last write.
     pub(crate) due_ms: Option<u64>,
     told: [u64; FIGURES],
 }

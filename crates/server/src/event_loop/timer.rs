@@ -14,7 +14,8 @@ const SLOTS: u64 = 512;
 /// A connection's deadline, and its entry on the wheel.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// When the connection has waited long enough, in ms of the monotonic clock; [`NEVER`] when it has gone.
+    /// The time until which the connection may wait, in ms of the monotonic clock; [`NEVER`] when the connection has
+    /// gone.
     deadline_ms: u64,
     /// The tick of the entry that counts; 0 when there is none.
     tick: u64,
@@ -105,7 +106,7 @@ impl Wheel {
     /// Takes the entries whose tick has come. An entry that came too early is put back by [`Wheel::fired`].
     pub(crate) fn take_due(&mut self, now_ms: u64, due: &mut Vec<(usize, u64)>) {
         let until = now_ms / TICK_MS;
-        // After a long sleep one round over the slots takes everything.
+        // After a long sleep, one round over the slots takes all entries.
         let first = self.now_tick.max(until.saturating_sub(SLOTS));
         for tick in first..=until {
             let slot = usize_of(tick % SLOTS);

@@ -10,7 +10,8 @@ use crate::client::connection::Connection;
 /// together: shorter turns would cost a client of quick requests more system calls.
 const TURN_US: u64 = 250;
 
-/// Time of a turn while no other connection is known to wait: the kernel has not been asked meanwhile.
+/// Time of a turn while no other connection is known to wait: others may, because the kernel is not asked during a
+/// turn.
 const TURN_ALONE_US: u64 = 10_000;
 
 /// Time for the turns of connections that could go on, at least one of which gets its turn, before the kernel is asked

@@ -47,7 +47,7 @@ pub(super) struct Level {
     folder: (Location, Option<Meta>),
     files: Vec<(Location, Option<Meta>)>,
     others: Vec<(PathBuf, Option<Meta>)>,
-    /// Whether a later change could be told from the last one.
+    /// Whether a later change would show in the files' metadata.
     is_settled: bool,
     mistakes: Vec<String>,
     /// Redirects that lead back to themselves.

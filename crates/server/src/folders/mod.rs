@@ -303,13 +303,13 @@ impl Folders {
         pages.into_iter().map(|(_, FolderPage { page, .. })| page.clone()).collect()
     }
 
-    /// Whether the file at a path beneath the route's folder is run, as the folders on its way say now. In a wrong
-    /// folder all files count as run, so that none is sent.
+    /// Whether the file at a path beneath the route's folder is run, by the present rules of the folders on its way. In
+    /// a wrong folder all files count as run, so that none is sent.
     pub fn run_file(&self, path: &[u8]) -> bool {
         self.is_run(&mut lock(&self.known), path, Due::now())
     }
 
-    /// Whether the page for missing files, at this path, is run; the log says that once.
+    /// Whether the page for missing files is run, which is the file at this path. If it is run, the log says so once.
     pub(crate) fn run_page(&self, path: &[u8]) -> bool {
         self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
     }

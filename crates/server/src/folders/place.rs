@@ -11,7 +11,7 @@ use crate::answering::changes::Changes;
 use crate::site::door::Door;
 use crate::site::terms::{StatusPage, Terms};
 
-/// Status for clients that are let in nowhere, and for files that are refused by their names.
+/// Status for clients that are not let in, and for files that are refused by their names.
 const DENIED: u16 = 403;
 
 /// The surroundings of a route's folders: the route's changes, and the site's terms.
@@ -72,7 +72,7 @@ impl Place {
         }
     }
 
-    /// Makes a place of the rules of folders, the outermost first, each with the length of its folder's path.
+    /// Makes a place from the rules of folders, the outermost first; each comes with the length of its folder's path.
     pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: Outer<'_>) -> Place {
         let mut edits = HeadEdits::default();
         let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
@@ -126,8 +126,8 @@ impl Place {
         self.guarded.iter().map(move |own| Door::of(own.admission.as_deref(), own.guard.as_ref(), client))
     }
 
-    /// Returns the answer to a path, without the route's own part, in place of a file; and how many bytes of the path
-    /// are that answer's own.
+    /// Returns the answer to a path, without the route's own part, in place of a file; and the number of the path's
+    /// bytes that belong to the answer's pattern.
     pub(crate) fn answer(&self, rest: &[u8]) -> Option<(&FolderAnswer, usize)> {
         if self.answers.is_empty() {
             return None;
@@ -137,7 +137,7 @@ impl Place {
             return Some((denied, rest.len()));
         }
         let named = self.answers.iter().find_map(|(folder, routes)| {
-            // `rest` begins with a slash, and the folder's path is behind it.
+            // `rest` begins with a slash, behind which the folder's path stands.
             let above = bytes_above(*folder);
             let (_, pattern, answer) = routes.first(rest.get(above..)?)?;
             Some((answer, above + pattern.prefix_bytes()))

@@ -58,7 +58,7 @@ pub trait FolderReader: Send + Sync + 'static {
 pub struct FolderRules {
     /// The clients that are let in, unless the folder lets in all clients that the rules around it let in.
     pub admission: Option<Box<Admission>>,
-    /// The guard that clients have to pass, beside the guards around the folder.
+    /// The guard that clients have to pass, besides the guards around the folder.
     pub guard: Option<Arc<Guard>>,
     /// Changes to the head of answers.
     pub edits: HeadEdits,

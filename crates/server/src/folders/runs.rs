@@ -20,7 +20,7 @@ pub struct RunRules {
 /// The rule of a folder about programs in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ProgramRule {
-    /// The folder has no rule: the rule around it counts, and at the top no file is run.
+    /// The folder has no rule: the rule around it counts, and if no folder above has one either, no file is run.
     #[default]
     AsAround,
     /// No file is run, whatever the rules around the folder say.

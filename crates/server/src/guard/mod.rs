@@ -98,7 +98,7 @@ pub struct Guard {
     asks_groups: bool,
     /// Whether programs are asked about every request, whoever sends it.
     asks_of_all: bool,
-    /// Whether users whom a program has known are remembered.
+    /// Whether users whose passwords a program has found right are remembered.
     remembers: bool,
 }
 
@@ -339,7 +339,7 @@ impl Guard {
         }
         let mut credentials = self.credentials(claim, attempt);
         if let (ClaimForm::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
-            // The hash of a new password is computed first, on another thread: that holds up no program.
+            // The hash of a new password is computed first, on another thread, so that it does not hold up a program.
             credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
         }
         Judgement::Check(Box::new(credentials))
@@ -411,7 +411,7 @@ impl Guard {
         }
     }
 
-    /// Lets a user in whose password was right, if the rule allows that user.
+    /// Lets in a user whose password was right, if the rule allows that user.
     fn admit(&self, name: &[u8], scheme: &'static str, groups: &Groups) -> Result<Arc<User>, Refused> {
         match std::str::from_utf8(name) {
             Ok(text) if self.rule.allows(name, groups) => Ok(Arc::new(User { name: text.into(), scheme })),

@@ -19,7 +19,7 @@ impl App for Asking {
             Ok(verdict) => verdict,
             Err(outcome) => return outcome,
         };
-        // The body was only lent: it is for the application that answers the request.
+        // The body was only lent: it belongs to the application that answers the request.
         let body = OwnedBody::returned(std::mem::replace(&mut call.body, Body::Empty));
         Outcome::Judged(Box::new(Judged { verdict, body }))
     }

@@ -10,7 +10,7 @@ use adyton_sys::clock;
 
 use crate::lock::lock;
 
-/// A limit on the rate of requests, and on requests at once.
+/// A limit on the rate of requests, and on the number of requests at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// The time between two requests that are sent evenly, in µs; at least 1.

@@ -27,8 +27,8 @@ use crate::site::limiter::Limiter;
 use crate::site::limits::SiteLimits;
 use crate::site::terms::{SharedLog, StatusPage, Terms};
 
-/// The part that answers the requests that take a route. The next kind (gateways) is one more variant, and an arm in
-/// `find_route` in `course`.
+/// The part that answers the requests that take a route. A further kind, such as gateways, would be one more variant,
+/// and an arm in `find_route` in `course`.
 pub enum Action {
     /// A folder, by its number among the folders of [`crate::Parts`]. Folders inside it are answered with files of the
     /// name [`INDEX`].
@@ -97,7 +97,7 @@ pub struct Fixed {
 pub struct Route {
     /// Conditions on a request beside its path, if any; other requests are for the next route.
     pub when: Option<Box<When>>,
-    /// The limit on a client's requests in a time; more are answered 429.
+    /// The limit on the rate of a client's requests; more requests are answered 429.
     pub limiter: Option<Arc<Limiter>>,
     /// The clients that the route is for, if not all; other clients are answered 403.
     pub admission: Option<Box<Admission>>,
@@ -411,7 +411,7 @@ impl Site {
     }
 
     /// Returns the rule that keeps a request with this path in its one spelling from the routes, if there is one.
-    /// `may_rewrite`: no rule has rewritten its target before.
+    /// `may_rewrite`: whether no rule has rewritten the request's target before.
     #[inline]
     pub(crate) fn rule_ahead(
         &self,

@@ -1,4 +1,4 @@
-//! The thread that verifies passwords: to compare a good hash takes milliseconds, and no loop waits for that.
+//! The thread that verifies passwords: computing a good hash takes milliseconds, and no loop waits for that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,8 +12,8 @@ use crate::answering::verdict::Verdict;
 use crate::guard::Credentials;
 use crate::threads::home::Home;
 
-/// Passwords that may wait to be verified; requests with further ones are answered 503. At 50 ms for each, the last one
-/// waits for some seconds.
+/// Number of passwords that may wait to be verified; further requests with passwords are answered 503. At 50 ms for
+/// each password, the last one waits for some seconds.
 const WAITING_MAX: usize = 128;
 
 /// Credentials of a request that waits with its loop until they are verified.

@@ -50,7 +50,7 @@ pub(crate) struct Driver {
     home: usize,
     /// Whether this thread runs at a lower priority already, or is never to run at one.
     gives_way: bool,
-    /// Notes the request that the thread is in, for the case that the process dies of it.
+    /// Notes the request that the thread is in, in case that request makes the process die.
     trace: Option<Trace>,
 }
 
@@ -386,7 +386,7 @@ impl Driver {
                 format_args!("the server itself failed while it closed an answer"),
             );
         }
-        // A log line that the application has begun here must not go on in the next request.
+        // If the application has begun a log line here, the line must not go on in the next request.
         request::leave();
         if !self.hand.late {
             let nothing = self.hand.reclaim_loop();

@@ -2,8 +2,8 @@
 //!
 //! An endpoint is a method and a path in which all segments with a digit count as equal: such segments name a thing,
 //! and not what is done with it. A call during which another thread takes over the loop, or that the loop has timed
-//! because its batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and
-//! move it back. So the quick path writes nothing and reads no clock.
+//! because its batch took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway;
+//! quick ones move the score back. So the quick path writes nothing and reads no clock.
 //!
 //! A call on a thread of the queue may have waited only for the interpreter, which another thread of the queue had:
 //! calls on these threads would make each other look slow. On the loop's thread such a wait is rare. So the loop's
@@ -94,7 +94,7 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     hash ^ hash >> 32 | 1
 }
 
-/// Returns a path with `0` for each segment that has a digit, which is no longer than the path.
+/// Returns a path with `0` in the place of each segment that has a digit; the result is never longer than the path.
 fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
     let mut length = 0;
     for (number, segment) in path.split(|&byte| byte == b'/').enumerate() {
@@ -292,7 +292,7 @@ mod tests {
         assert!(!endpoints.is_slow(word(21)), "most of them are quick");
     }
 
-    /// One slow call is no habit, a few are, and quick calls undo that.
+    /// One slow call does not make an endpoint slow, a few do, and quick calls undo that.
     #[test]
     fn learns_and_forgets() {
         let (slow, other) = (get("/report"), get("/"));

@@ -50,7 +50,7 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
-    /// Makes the empty hand of a thread that has just come.
+    /// Makes the empty hand of a new thread.
     pub(crate) fn new(shared: Arc<Shared>, post: Arc<Post<Http>>) -> Self {
         Self {
             shared,

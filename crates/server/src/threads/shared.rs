@@ -213,7 +213,7 @@ impl Shared {
         }
     }
 
-    /// Gives each site of a plan its row on the board. A single site gets none: its answers are all answers.
+    /// Gives each site of a plan its row on the board. A single site gets no row, because its answers are all answers.
     pub(crate) fn begin_counts(&self, plan: &Plan) {
         for terms in plan.terms_of_several() {
             terms.set_row(self.tally.row_of_site(terms.name.as_deref()));

@@ -127,7 +127,7 @@ impl What {
     /// The next pieces of an answer that has begun, or its end.
     pub(crate) const REST: Self = Self::Named("the rest of an answer");
 
-    /// Notes the beginning of a head in the place of the last one.
+    /// Notes the beginning of a head in the place of the last head.
     pub(crate) fn note(&mut self, head: &[u8]) {
         match self {
             Self::Head { bytes, length } => {

@@ -70,10 +70,10 @@ impl Unsent {
     }
 }
 
-/// The grace of a call that lasts, and is not taken for slow.
+/// The grace of a call that lasts long, and is not taken for slow yet.
 #[derive(Default)]
 struct Grace {
-    /// The CPU time of the call's thread when the call last got grace, and the time of that.
+    /// The CPU time of the call's thread when the call last got grace, and the time at which it did.
     given: Option<(u64, u64)>,
     /// How often it got grace in a row.
     times: u32,

@@ -49,7 +49,7 @@ impl Reply<'_> {
         &self.common.cache
     }
 
-    /// Whether an application has sent the request on to here.
+    /// Whether an application has sent the request on to this route.
     pub(crate) fn is_sent_on(&self) -> bool {
         self.answer.onward.as_ref().is_some_and(|onward| onward.times > 0)
     }
@@ -107,7 +107,7 @@ impl Reply<'_> {
             Some(Box::new(Keeping { cache, forward, is_collapsed: false, rules, filling, stale, changes }));
     }
 
-    /// Notes that the request changes the page that is kept under this key, unless the request fails.
+    /// Notes that the page under this key is to be forgotten, unless the request fails: the request changes that page.
     pub(crate) fn expect_change(&mut self, key: &[u8]) {
         if let Some(keeping) = &mut self.answer.keeping {
             keeping.changes = Some(key.into());
@@ -131,7 +131,8 @@ impl Reply<'_> {
         true
     }
 
-    /// Decides by the head that was written from `mark` on whether the answer is kept, and begins to compress it, too.
+    /// Decides whether the answer is kept, by the head that was written from `mark` on; also begins to compress the
+    /// answer.
     pub(super) fn begin_keeping(&mut self, keeping: Keeping, mark: usize) {
         let Keeping { cache, forward, is_collapsed, rules, filling, changes, stale: _ } = keeping;
         let status = self.answer.status;
@@ -174,7 +175,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Returns the part of the head, which was written from `mark` on, that is kept.
+    /// Returns the lines to keep of the head that was written from `mark` on.
     fn kept_head(&mut self, mark: usize, status: u16) -> Answer {
         let id_field = &self.common.config.request_id_field;
         let tail = self.answer.outbox.as_mut().map(|outbox| outbox.output.tail());
@@ -263,7 +264,7 @@ impl Reply<'_> {
         self.write_kept(kept, status, now_ms, is_collapsed);
     }
 
-    /// Writes a kept answer, or that it has not changed.
+    /// Writes a kept answer, or a 304 that says that it has not changed.
     #[inline]
     fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, now_ms: u64, is_collapsed: bool) {
         let Answer { head, body, etag, .. } = &kept.answer;

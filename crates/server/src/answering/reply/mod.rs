@@ -474,7 +474,7 @@ impl<'c> Reply<'c> {
         true
     }
 
-    /// The end of the bytes that are written and not sent, as a mark for [`Reply::take_page`].
+    /// Returns the end of the written bytes that are not sent yet, as a mark for [`Reply::take_page`].
     pub(crate) fn written_bytes(&mut self) -> usize {
         self.output().tail().len()
     }
@@ -600,7 +600,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Whether the client should take something before more is made. Sends the gathered bytes first.
+    /// Whether the client should take some of the answer before more is made. Sends the gathered bytes first.
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
             return self.has_had_its_turn();
@@ -615,7 +615,7 @@ impl<'c> Reply<'c> {
             // Another thread has sent meanwhile.
             self.untaken_bytes = 0;
         }
-        // A client that takes nothing more for now is not offered each piece.
+        // If a client takes no more for now, not every further piece is offered to it.
         let offers_from = WAITING_BYTES_MAX.min(self.untaken_bytes + GATHER_BYTES);
         if memory_bytes < offers_from && !is_crowded {
             return false;

@@ -1,7 +1,7 @@
 //! Memory that the bodies of all requests share, in blocks of one size.
 //!
-//! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, more than the
-//! bytes that are received into it.
+//! A block that has been used is kept for the next body: fresh memory costs a page fault for every 4 KiB, and that
+//! costs more than receiving bytes into it.
 //!
 //! A large body reserves blocks for all the bytes that it announces. If there are too many large bodies, they are
 //! received one after the other: side by side, their beginnings would fill the memory, and all of them would go to
@@ -16,7 +16,7 @@ use adyton_sys::wake::Wake;
 
 use crate::lock::lock;
 
-/// The length of a block: what applications mostly read at once.
+/// The length of a block: applications mostly read as many bytes at once.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
 /// A body that needs no more than this many blocks takes them as its bytes come, and never waits for blocks.
@@ -57,7 +57,7 @@ impl BodyMemory {
         })
     }
 
-    /// Blocks that can be reserved: the rest is for small bodies.
+    /// Number of blocks that can be reserved: the other blocks are for small bodies.
     fn reservable(&self) -> usize {
         self.blocks_max - self.blocks_max / 4
     }

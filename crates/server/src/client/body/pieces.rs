@@ -12,7 +12,7 @@ const BLOCKS_PER_RECEIVE: usize = 4;
 /// Bytes that are read from the front; the memory of bytes that were read is free at once.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// The first bytes: a small body has no other, and needs no list of parts.
+    /// The first bytes: a small body has no other bytes, and needs no list of parts.
     first: Vec<u8>,
     parts: VecDeque<Part>,
     /// How much is read of the first bytes or, when they are all read, of the first part.
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A byte is found in every part, behind the bytes that were read, and behind those that were searched before.
+    /// A byte is found in every part, behind the bytes that were read, and behind the bytes that were searched before.
     #[test]
     fn finds_across_parts() {
         let memory = BodyMemory::new(4 * BLOCK_BYTES as u64);

@@ -18,8 +18,8 @@ use crate::client::transport::Transport;
 use crate::config::Config;
 use crate::site::limits::SiteLimits;
 
-/// The beginning of a body has memory of its own: with a block each, clients that send little could use up the memory
-/// of all.
+/// The beginning of a body has memory of its own: if each body had a block at once, clients that send little could use
+/// up the memory of all bodies.
 const OWN_BYTES: u64 = 16 << 10;
 
 /// Smaller pieces of a body that goes into a file are gathered before they are written: a client could otherwise cause
@@ -32,7 +32,7 @@ pub(crate) struct Upload {
     pub(crate) head: Vec<u8>,
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
-    /// The verdict on the request's credentials, if they were looked at before the body came.
+    /// The verdict on the request's credentials, if they were checked before the body came.
     pub(crate) verdict: Option<Box<Verdict>>,
     decoder: Decoder,
     /// Bytes that are not in the file.

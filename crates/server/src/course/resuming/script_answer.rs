@@ -67,8 +67,8 @@ pub(crate) fn read_script_head(
     }
 }
 
-/// Begins an answer with a head that the server parses, as soon as it is whole. `end`: whether the output has ended
-/// well, if it has ended.
+/// Begins an answer with a head that the server parses, as soon as it is whole. `end`: `None` until the output has
+/// ended, and then whether it has ended well.
 fn begin_parsed(
     driven: &mut Loop,
     key: usize,

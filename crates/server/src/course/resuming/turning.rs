@@ -1,4 +1,4 @@
-//! Turns that the loop gives: because something has come for a connection, or because its time is over.
+//! Turns that the loop gives: because something has come for a connection, or because the connection's time is over.
 
 use std::sync::atomic::Ordering;
 

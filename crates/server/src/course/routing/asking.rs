@@ -52,7 +52,7 @@ pub(crate) fn client_of(answer: &mut Answer) -> Option<IpAddr> {
     answer.client(peer).map(|client| client.ip())
 }
 
-/// The parts of the server that every reply is made with.
+/// The parts of the server that each reply needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Replies<'r> {
     pub(crate) common: &'r Common,
@@ -113,7 +113,7 @@ pub(crate) fn write_page(reply: &mut Reply<'_>, page: &ErrorPage) {
     reply.take(made);
 }
 
-/// Answers why a client is not let in, and what it can do.
+/// Tells a client why it is not let in, and what it can do.
 pub(crate) fn deny(reply: &mut Reply<'_>, denial: &Denial) {
     let fields: Vec<(&[u8], &[u8])> = denial.fields.iter().map(|(name, value)| (*name, &**value)).collect();
     reply.page(denial.status, denial.detail, &fields);

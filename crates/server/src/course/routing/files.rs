@@ -202,7 +202,7 @@ fn refuse_scripts(
     Some(Routed::Answered)
 }
 
-/// The error when folders have changed while a file was looked for: their rules are to be found anew.
+/// The error for folders that have changed while a file was looked for: their rules have to be found anew.
 struct Changed;
 
 /// Answers with a file, if the other rules around its path allow that; `None` if there is no such file.
@@ -255,7 +255,8 @@ fn serve_at(
     }
 }
 
-/// Answers with a file, if the folder has one. Returns whether it has; `prefix_bytes` of the path are the route's own.
+/// Answers with a file, if the folder has one. Returns whether the folder has one; the first `prefix_bytes` of the path
+/// are the route's own.
 #[inline]
 pub(crate) fn serve_file(
     reply: &mut Reply<'_>,

@@ -29,7 +29,8 @@ pub(crate) fn come_in(
 ) -> Option<Routed> {
     if route.changes.is_some() || answer.changes.is_some() {
         answer.changes.clone_from(&route.changes);
-        // The files of a folder are compressed as files; only answers of programs in it are compressed as answers.
+        // The files of a folder are compressed as files; only answers of programs in the folder are compressed as
+        // answers.
         let rules = route.compress.as_ref().filter(|_| !route.action.is_folder());
         answer.compress = rules.map(|rules| Wanted::by(asking.request, rules));
     }
@@ -125,7 +126,7 @@ fn pass(answer: &mut Answer, door: &Door<'_>, asking: Asking<'_>, replies: Repli
         answer.id.clone_from(&arrived.id);
     }
     let mut first = Head::new();
-    // A digest is made of the target that the client has sent.
+    // The client has computed its digest over the target that it has sent.
     let onward = answer.onward.as_ref();
     let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
     let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
