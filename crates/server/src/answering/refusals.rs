@@ -25,7 +25,7 @@ pub(crate) const TOO_LARGE: Refusal =
 
 pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
-/// The client has gone in the middle of the body, or its connection is broken.
+/// The client has gone in the middle of the body, or its connection has failed.
 pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
 
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };

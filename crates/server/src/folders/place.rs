@@ -126,8 +126,8 @@ impl Place {
         self.guarded.iter().map(move |own| Door::of(own.admission.as_deref(), own.guard.as_ref(), client))
     }
 
-    /// Returns the answer to a path, without the route's own part, in place of a file; and the number of the path's
-    /// bytes that belong to the answer's pattern.
+    /// Returns the answer to a path, without the route's own part, in place of a file. Also returns the length of the
+    /// path's beginning that belongs to the answer: its folder's path, and the prefix of its pattern.
     pub(crate) fn answer(&self, rest: &[u8]) -> Option<(&FolderAnswer, usize)> {
         if self.answers.is_empty() {
             return None;
