@@ -37,7 +37,7 @@ pub(crate) enum ScriptStage {
     Head(Vec<u8>, usize),
     /// The body.
     Body,
-    /// The answer is whole, or the client has gone.
+    /// The answer is whole, or no client waits for it any more.
     Over,
 }
 

@@ -8,7 +8,7 @@ use adyton_proxied::{Told, Trust};
 
 use crate::client::user::User;
 
-/// The sender of a request: the facts that trusted proxies have told, and the user, if the client has proved to be one.
+/// The sender of a request: the facts that trusted proxies have told, and the user that it has proved to be.
 #[derive(Clone, Debug, Default)]
 pub struct Asker {
     /// The user, if the server authenticates its clients.

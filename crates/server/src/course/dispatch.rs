@@ -82,8 +82,8 @@ fn may_enter(driven: &mut Loop) -> bool {
     driven.shared.crew.take_slot(&mut driven.calls.slot)
 }
 
-/// Puts a job into the queue. The loop gives its own slot to the job if that is the last slot, and the loop has no use
-/// for it.
+/// Puts a job into the queue. The loop gives its own slot to the job if that slot is the last one, and the loop has no
+/// use for it.
 fn submit(driven: &mut Loop, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
     let spare = !driven.needs_slot();
     let Loop { called, calls, .. } = driven;

@@ -149,8 +149,8 @@ pub(crate) struct Loop {
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
-    /// The time at which to look at threads that drop the rest of answers whose clients have gone: dropping it may take
-    /// too long.
+    /// The time at which to look at threads that drop the rest of answers whose clients have gone: dropping the rest
+    /// may take too long.
     pub(crate) discards_due_ms: Option<u64>,
     standing: Standing,
     /// The time at which running requests have to be done; set once a stop was asked for.

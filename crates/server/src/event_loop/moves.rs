@@ -697,8 +697,8 @@ fn explore(scenario: &'static Scenario) -> io::Result<usize> {
     Ok(known.len())
 }
 
-/// Wherever a connection is when an event happens, it is answered in the end, unless the process that had it was
-/// killed, or its client has left.
+/// Wherever a connection is when an event happens, its requests are answered in the end, unless the process that had it
+/// was killed, or its client has left.
 #[test]
 fn every_order() -> io::Result<()> {
     adyton_log::set_level(Level::Error);

@@ -309,7 +309,7 @@ impl Folders {
         self.is_run(&mut lock(&self.known), path, Due::now())
     }
 
-    /// Whether the page for missing files is run, which is the file at this path. If it is run, the log says so once.
+    /// Whether the file at this path, which is the page for missing files, is run. If it is run, the log says so once.
     pub(crate) fn run_page(&self, path: &[u8]) -> bool {
         self.has_files_run() && self.is_run_page(&mut lock(&self.known), path, Due::now())
     }

@@ -264,7 +264,7 @@ impl Reply<'_> {
         self.write_kept(kept, status, now_ms, is_collapsed);
     }
 
-    /// Writes a kept answer, or a 304 that says that it has not changed.
+    /// Writes a kept answer, or a 304 that says that the page has not changed.
     #[inline]
     fn write_kept(&mut self, kept: &Arc<Entry>, status: u16, now_ms: u64, is_collapsed: bool) {
         let Answer { head, body, etag, .. } = &kept.answer;

@@ -16,7 +16,7 @@ use adyton_sys::wake::Wake;
 
 use crate::lock::lock;
 
-/// The length of a block: applications mostly read as many bytes at once.
+/// The length of a block: applications mostly read this many bytes at once.
 pub(crate) const BLOCK_BYTES: usize = 64 << 10;
 
 /// A body that needs no more than this many blocks takes them as its bytes come, and never waits for blocks.

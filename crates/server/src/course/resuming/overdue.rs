@@ -87,8 +87,8 @@ pub(crate) fn give_up(driven: &mut Loop, job: Job, desk: &mut Desk) -> Option<Er
     resume(driven, key, desk, |turn| turn_away(turn, exchange))
 }
 
-/// Looks at threads that drop the rest of answers whose clients have gone: dropping it may take longer than a request
-/// may take.
+/// Looks at threads that drop the rest of answers whose clients have gone: dropping the rest may take longer than a
+/// request may take.
 pub(crate) fn look_at_discards(driven: &mut Loop) {
     let home = driven.home;
     let discards = driven.shared.crew.posts(|own| {
