@@ -217,12 +217,13 @@ pub struct Authorities {
 }
 
 impl Guard {
-    /// Opens a guard with the present content of its files, and the programs that its rules name.
+    /// Opens a guard with the present content of its files. [`Guard::asking`] gives it the programs that its rules
+    /// name.
     ///
     /// # Errors
     ///
     /// A file cannot be read, or has mistakes.
-    pub fn open(rules: GuardRules, programs: Authorities) -> Result<Guard, GuardError> {
+    pub fn open(rules: GuardRules) -> Result<Guard, GuardError> {
         let GuardRules {
             scheme,
             realm,
@@ -250,7 +251,14 @@ impl Guard {
         let remembers = !is_of_file && remember_ms > 0;
         let number = GUARDS.fetch_add(1, Ordering::Relaxed);
         let (files, memory) = (Mutex::new(files), Mutex::new(memory));
+        let programs = Authorities::default();
         Ok(Guard { number, realm, rule, files, memory, programs, asks, asks_groups, asks_of_all, remembers })
+    }
+
+    /// Has the guard ask these programs, which its rules name.
+    #[must_use]
+    pub fn asking(self, programs: Authorities) -> Guard {
+        Guard { programs, ..self }
     }
 
     /// Returns the passwords that can be guessed quickly if the file is stolen: for each, the number of its line, and
