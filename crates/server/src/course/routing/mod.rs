@@ -206,13 +206,12 @@ pub(crate) fn try_routes(
     }
     let mut methods: Vec<&[u8]> = Vec::new();
     for (number, pattern, route) in site.routes.of(&path) {
-        match coming(route, request, client, has_missed) {
-            Coming::Here => {}
-            Coming::OtherMethod => {
-                methods.extend(route.methods());
-                continue;
-            }
-            Coming::FolderMissed | Coming::Unmet => continue,
+        let coming = coming(route, request, client, has_missed);
+        if coming == Coming::OtherMethod {
+            methods.extend(route.methods());
+        }
+        if coming != Coming::Here {
+            continue;
         }
         let asking = Asking { request, client, verdict };
         let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
