@@ -1,6 +1,6 @@
 //! The kernel: epoll, sockets, files, signals, clocks.
 //!
-//! The only crate that calls `libc`; everything above it is safe code.
+//! This is the only crate that calls `libc`; all crates that use it are safe code.
 
 pub mod board;
 pub mod clock;
