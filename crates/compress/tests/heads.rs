@@ -1,4 +1,4 @@
-//! Which answers are coded, and what their heads say then.
+//! Which answers are coded, and how their heads change.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -100,7 +100,7 @@ fn a_304_confirms_what_the_200_said() {
     assert_eq!((Coding::Identity, strong), recoded(&rules(), Coding::Identity, false, head));
 }
 
-/// A tag without a value swallowed the field behind it.
+/// An entity tag without a value once swallowed the field after it.
 #[test]
 fn an_empty_tag_stays() {
     let head = "304 Not Modified|ETag: ;Cache-Control: no-cache;";

@@ -8,8 +8,8 @@ use crate::limits::METHOD_BYTES_MAX;
 use crate::refusal::Stop;
 use crate::request_target::RequestTarget;
 
-/// Reads the line at `start` into `request` and returns where the next one starts. The host of `request` is
-/// then the target's.
+/// Reads the line at `start` into `request`, and returns where the next line starts. Afterwards the host of `request`
+/// is the host of the target.
 #[inline]
 pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Result<usize, Stop> {
     let method_end = read_method(input, start)?;
@@ -28,7 +28,7 @@ pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Res
     Ok(next)
 }
 
-/// Returns where the method ends; a space follows.
+/// Returns where the method ends; a space follows it.
 #[inline]
 fn read_method(input: &[u8], start: usize) -> Result<usize, Stop> {
     let name = input.get(start..).ok_or(Stop::Short)?;
@@ -40,8 +40,8 @@ fn read_method(input: &[u8], start: usize) -> Result<usize, Stop> {
     }
 }
 
-/// Reads the version at `start`, which ends the line that began at `line_start`; returns where the next line
-/// starts, too.
+/// Reads the version at `start`, which ends the line that began at `line_start`; returns the version and where the next
+/// line starts.
 #[inline]
 fn read_version(input: &[u8], line_start: usize, start: usize) -> Result<(Version, usize), Stop> {
     match &input[start..] {
@@ -53,7 +53,7 @@ fn read_version(input: &[u8], line_start: usize, start: usize) -> Result<(Versio
     }
 }
 
-/// Reads any version but a complete `HTTP/1.1`.
+/// Reads any version other than a complete `HTTP/1.1`.
 #[cold]
 fn odd_version(rest: &[u8]) -> Result<Version, Stop> {
     let version = rest.get(..8).ok_or_else(|| match memchr::memchr(b'\n', rest) {
@@ -78,7 +78,7 @@ fn odd_version(rest: &[u8]) -> Result<Version, Stop> {
     }
 }
 
-/// Returns the refusal of a method that ends in something else than a space, or does not begin.
+/// Returns the refusal of a method that is empty or does not end in a space.
 #[cold]
 fn not_a_method(name: &[u8], length: usize) -> Stop {
     let refusal = match name[length] {
@@ -91,7 +91,7 @@ fn not_a_method(name: &[u8], length: usize) -> Stop {
     refusal.into()
 }
 
-/// Returns the refusal of a target that is empty or ends in something else than a space.
+/// Returns the refusal of a target that is empty or does not end in a space.
 #[cold]
 fn not_a_target(input: &[u8], end: usize) -> Stop {
     let refusal = match &input[end..] {
