@@ -13,8 +13,8 @@ pub struct RequestHead {
     pub method_span: Span,
     /// The request-target as it was sent.
     pub target: Span,
-    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`. Empty for an absolute-form
-    /// without a path, where it means `/`, and for CONNECT.
+    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`. Empty for an
+    /// absolute-form without a path, where it means `/`, and for CONNECT.
     pub path: Span,
     /// The query, after the first `?` of the target; empty if there is none.
     pub query: Span,
