@@ -1,5 +1,5 @@
 /* Makes a disk hang. While the file $HANGS_WHILE exists, each call that opens or writes a file whose path contains
- * $HANGS waits. A waiting call makes a file named "$HANGS_WHILE-NAME", in which NAME is the name of the hanging file. */
+ * $HANGS waits. A waiting call makes a file "$HANGS_WHILE-NAME", in which NAME is the name of the hanging file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
