@@ -5,7 +5,7 @@ const SECONDS_MAX: u64 = 1 << 31;
 
 /// The directives of an answer's `Cache-Control`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a word that may be there or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each directive may be there or not")]
 pub struct Control {
     /// The answer must not be kept. Also set if the field cannot be understood.
     pub no_store: bool,

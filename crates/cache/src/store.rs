@@ -532,7 +532,7 @@ impl<W> Store<W> {
 }
 
 impl Fill {
-    /// The question of a request that waits for this fetch.
+    /// The question to ask again for a request that has waited for this fetch.
     pub fn ask<'a>(&'a self, request: Request<'a>) -> Ask<'a> {
         Ask { key: self.key(), form: self.form, request, audience: self.audience }
     }

@@ -2,7 +2,7 @@
 
 use crate::head::{BadHead, Head, shown};
 
-/// The answer of a script, as its head says.
+/// The kind of answer that a script's head asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'h> {
     /// A head for the client with this status and reason; the reason is empty if the script gives none. The body

@@ -8,7 +8,7 @@ fn rules() -> Rules {
     Rules { codings: vec![Coding::Br, Coding::Gzip], bytes_min: 100, with_cookies: false }
 }
 
-/// Returns the coding of an answer, and its head without the first line and the empty one.
+/// Returns the coding of an answer, and its head without its first and its empty line.
 fn recoded(rules: &Rules, accepted: Coding, to_head: bool, fields: &str) -> (Coding, String) {
     let (line, rest) = fields.split_once('|').unwrap_or(("200 OK", fields));
     let rest: Vec<String> = rest.split_terminator(';').map(|field| format!("{}\r\n", field.trim())).collect();

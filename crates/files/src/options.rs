@@ -34,7 +34,7 @@ pub struct Options {
     pub cache_control: Option<String>,
     /// File beneath the root to send with status 404 if the requested file is absent.
     pub not_found_page: Option<String>,
-    /// File beneath the root to send instead of a 404 when a browser navigates: the request takes HTML, and the last
+    /// File beneath the root to send instead of a 404 when a browser navigates: the request accepts HTML, and the last
     /// segment of its path has no extension. Has precedence over `fall_through`.
     pub spa_fallback: Option<String>,
     /// Whether a request for an absent file goes to the application.

@@ -169,7 +169,7 @@ fn is_meant_with(name: &[u8], end: Option<&[u8]>) -> bool {
         && !REFUSED_NAMES.iter().any(is_refused)
 }
 
-/// The extension of a name: the part behind its last dot.
+/// The extension of a name: the part after its last dot.
 fn end_of(name: &[u8]) -> Option<&[u8]> {
     memchr::memrchr(b'.', name).map(|dot| &name[dot + 1..])
 }

@@ -64,7 +64,7 @@ fn each_form_has_its_own_tag_and_all_vary() {
         assert_eq!((406, Some("Accept-Encoding")), (refused.status, refused.field("vary")));
         client.warm("/a.js");
     }
-    assert_eq!((200, "identity"), client.get("/a.js").brief(), "nothing said");
+    assert_eq!((200, "identity"), client.get("/a.js").brief(), "the request has no Accept-Encoding");
     let compressed = client.get("/a.js.gz");
     assert_eq!(Some("application/gzip"), compressed.field("content-type"), "the neighbour has its own type");
     assert_eq!((None, None), (compressed.field("content-encoding"), compressed.field("vary")));

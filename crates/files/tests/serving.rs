@@ -252,7 +252,7 @@ fn a_listing_says_when_it_is_empty_or_cut() {
     let reply = client.get("/many/");
 
     assert!(reply.text().contains("more names"));
-    assert_eq!(NAMES_MAX + 1, reply.text().matches("<tr><td>").count(), "and the row of the parent");
+    assert_eq!(NAMES_MAX + 1, reply.text().matches("<tr><td>").count(), "one row more is the parent's");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn what_is_opened_is_counted() {
     assert_eq!((200, "b"), client.get("/b.txt").brief());
     assert_eq!(opened, client.site.opened(), "from memory");
     assert_eq!(301, client.get("/a").status);
-    assert!(client.site.opened() > opened, "a folder is opened, too");
+    assert!(client.site.opened() > opened, "an answer with a folder opens the folder");
     let opened = client.site.opened();
     client.site.forget();
     assert_eq!((200, "b"), client.get("/b.txt").brief());

@@ -32,7 +32,7 @@ pub enum BodySize {
 /// With [`ResponseHead::pause`] and [`ResponseHead::resume`], a head is written when the application gives it and
 /// completed when its body is known.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what was seen, each apart from the others")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact about the head")]
 pub struct HeadFacts {
     status: u16,
     content_length: Option<u64>,

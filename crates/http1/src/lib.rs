@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `head` | the head of a request: parsed, or refused as too long or malformed |
 //! | `request_line`, `request_target`, `field_line` | the lines of such a head |
-//! | `limits`, `refusal` | limits of a head, and reasons to refuse one: values alone |
+//! | `limits`, `refusal` | limits of a head, and reasons to refuse a head, as plain values |
 //! | `framing`, `chunked` | where a body ends, and its chunks |
 //! | `response` | the head of a response, written |
 //! | `received` | the head of a response, as a client parses it |

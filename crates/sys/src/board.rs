@@ -67,7 +67,7 @@ impl Drop for Board {
     fn drop(&mut self) {
         // SAFETY: `open` mapped this memory with this size, and no reference to it is left.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
-        debug_assert!(unmapped.is_ok(), "what was mapped can be unmapped");
+        debug_assert!(unmapped.is_ok(), "the mapping can be unmapped");
     }
 }
 

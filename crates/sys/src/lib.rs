@@ -1,6 +1,6 @@
 //! The kernel: epoll, sockets, files, signals, clocks.
 //!
-//! This is the only crate that calls `libc`; all crates that use it are safe code.
+//! No other crate calls `libc`, and only the Python glue also has unsafe code.
 
 pub mod board;
 pub mod clock;

@@ -32,7 +32,7 @@ impl Wake {
         let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
     }
 
-    /// Takes back the pending wake-ups.
+    /// Removes the pending wake-ups.
     pub fn clear(&self) {
         let mut counter = [0; 8];
         // Reading fails only if the counter is zero, and then there is nothing to take back.

@@ -69,7 +69,7 @@ impl Argon2 {
         let mut made = [0; *HASH_BYTES.end()];
         let made = &mut made[..self.hash.len()];
         let result = argon2.hash_password_into_with_memory(password, &self.salt, made, &mut memory);
-        debug_assert!(result.is_ok(), "salt, hash and costs were looked at when it was read");
+        debug_assert!(result.is_ok(), "`read` has checked the salt, the hash and the costs");
         result.is_ok() && made.ct_eq(&self.hash).into()
     }
 

@@ -65,7 +65,7 @@ pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29
     }
 }
 
-/// Whether the request has any field that [`evaluate`] uses; a few bit tests.
+/// Whether the request has any field that [`evaluate`] uses; the check costs a few bit tests.
 pub fn is_conditional(request: Request<'_>) -> bool {
     const FIELDS: [Known; 5] =
         [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];

@@ -255,7 +255,7 @@ fn c_path(file: &[u8]) -> io::Result<CString> {
     CString::new(file).map_err(|_| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// Whether a path is that of a script that matches one of these patterns.
+/// Whether a path names a script and matches one of the patterns.
 fn is_named(path: &[u8], patterns: &[String]) -> bool {
     SCRIPT_ENDS.iter().any(|end| path.ends_with(end))
         && patterns.iter().any(|pattern| matches(pattern.as_bytes(), path))

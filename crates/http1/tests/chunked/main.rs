@@ -58,7 +58,7 @@ fn decode(pieces: &[&[u8]]) -> Outcome {
         return Outcome::Incomplete;
     }
     let more = chunked.decode(b"0\r\n").unwrap();
-    assert_eq!((0, true), (more.consumed, more.data.is_empty()), "nothing is taken behind the end");
+    assert_eq!((0, true), (more.consumed, more.data.is_empty()), "no byte is consumed after the end");
     Outcome::Body(body, consumed)
 }
 

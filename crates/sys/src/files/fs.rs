@@ -28,7 +28,7 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGIC
 /// Treatment of a symbolic link in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symlinks {
-    /// Follow it as long as it stays beneath the root, also when its target is written as an absolute path.
+    /// Follow the link if it stays beneath the root, even if its target is written as an absolute path.
     Follow,
     /// Refuse the path with `ELOOP`.
     Refuse,
@@ -69,7 +69,7 @@ pub struct Meta {
     pub is_executable: bool,
 }
 
-/// A folder, held open, whose files are reached without ever leaving it.
+/// A folder that is held open. Its files are opened without ever leaving the folder.
 ///
 /// The folder may be absent at first; until it appears, no file in it is found. With openat2(2) the kernel resolves a
 /// path beneath the folder in one call. If that call is missing (Linux before 5.6, or forbidden by a sandbox), the path
@@ -102,7 +102,7 @@ pub enum HeldRoot {
     Gone,
 }
 
-/// The path of a file beneath a root, relative to it and from the top.
+/// The path of a file beneath a root, both absolute and relative to the root.
 #[derive(Debug)]
 pub struct Location {
     absolute: CString,
@@ -267,7 +267,7 @@ impl Root {
         Ok((meta.kind, meta.is_executable))
     }
 
-    /// Whether another root holds the same folder, or both hold none.
+    /// Whether another root holds the same folder, or neither root holds a folder.
     pub fn holds_same(&self, other: &Root) -> bool {
         let held = |root: &Root| root.folder.as_ref().map(|folder| (folder.device, folder.inode));
         held(self) == held(other)
@@ -429,7 +429,7 @@ pub enum Fault {
     Racing,
     /// The process, or the machine, has no descriptor left.
     OutOfFiles,
-    /// Anything else: the disk, memory.
+    /// Any other fault, such as one of the disk, or lack of memory.
     Broken,
 }
 

@@ -178,7 +178,7 @@ pub fn adopt_orphans() -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// The kernel documents none for an existing signal.
+/// The kernel documents no error for an existing signal.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
@@ -300,7 +300,7 @@ mod tests {
         let flags = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
         let flags = flags.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
 
-        // The flags are octal; `O_CLOEXEC` stands for the descriptor's own flag there.
+        // The flags are octal; here `O_CLOEXEC` shows the descriptor's own flag.
         assert!(u32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & 0o2_000_000 != 0), "{flags}");
         Ok(())
     }

@@ -107,22 +107,22 @@ mod tests {
         let count: extern "C" fn(libc::c_int) = count;
         // SAFETY: the handler does nothing but count.
         unsafe { libc::signal(signal, count as libc::sighandler_t) };
-        let thread_signal = ThreadSignal::over(signal).expect("no other test takes one");
+        let thread_signal = ThreadSignal::over(signal).expect("no other test has made a `ThreadSignal`");
         let (ended, end) = mpsc::channel::<()>();
         let (said, says) = mpsc::channel();
         let waiting = thread::spawn(move || {
-            // SAFETY: it asks for a number.
-            said.send(unsafe { libc::pthread_self() }).expect("it is heard");
+            // SAFETY: the call only returns the thread's number.
+            said.send(unsafe { libc::pthread_self() }).expect("the test still receives");
             end.recv().is_err()
         });
-        let id = says.recv().expect("it says who it is");
+        let id = says.recv().expect("the thread sends its id");
         for number in 1..=100 {
             // SAFETY: the thread is joined below.
-            assert!(unsafe { thread_signal.send(id, Duration::from_secs(60)) }.expect("it lives"));
-            assert_eq!(number, COUNTED.load(Ordering::SeqCst), "what handled it before has run");
+            assert!(unsafe { thread_signal.send(id, Duration::from_secs(60)) }.expect("the thread lives"));
+            assert_eq!(number, COUNTED.load(Ordering::SeqCst), "the former handler has run");
         }
         drop(ended);
-        assert!(waiting.join().expect("it ends well"));
-        assert!(ThreadSignal::over(signal).is_err(), "there is one");
+        assert!(waiting.join().expect("the thread does not panic"));
+        assert!(ThreadSignal::over(signal).is_err(), "a process has at most one");
     }
 }

@@ -147,7 +147,7 @@ fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode))
 }
 
-/// Removes the socket of a server that was killed, at which no process listens.
+/// Removes the socket file of a killed server, if no process listens at it.
 ///
 /// # Errors
 ///
