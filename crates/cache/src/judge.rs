@@ -12,8 +12,8 @@ const VARY_MAX: usize = 8;
 pub struct Rules {
     /// How long an answer is kept if it does not itself say how long.
     pub fresh_ms: u64,
-    /// Whether answers that do not say so themselves are kept for clients with cookies, too. Whether they are the same
-    /// for all these clients is not known.
+    /// Whether answers that do not say how long they are fresh are kept for clients with cookies, too. The cache cannot
+    /// know whether such an answer is the same for all these clients.
     pub with_cookies: bool,
 }
 

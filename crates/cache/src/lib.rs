@@ -1,5 +1,4 @@
-//! A shared cache of answers (RFC 9111): which answers are kept, for how long and for whom, and the store that holds
-//! them.
+//! A shared cache of answers (RFC 9111): which answers are kept, for how long and for whom, and their store.
 //!
 //! [`judge()`] decides by the head of an answer, whose `Cache-Control` is read by [`Control`]. [`Store`] keeps answers
 //! within a number of bytes, and knows which answers are being fetched and which clients wait for them. [`status`]

@@ -1,5 +1,6 @@
-//! The store of answers: by address, then by the request fields on which they depend. The least recently used ones are
-//! evicted first.
+//! The store of answers: by address, then by the request fields on which they depend.
+//!
+//! The least recently used answers are evicted first.
 //!
 //! The store also knows which answers are being fetched. A client that asks for such an answer is told to wait
 //! ([`Found::Wait`]) and may join the waiting clients. A client that fetches an answer has a [`Fill`] and must end it

@@ -134,8 +134,8 @@ impl<'h> Head<'h> {
     }
 
     /// Returns the fields for a client that gets this status. Like Apache, removes the media type and the length from a
-    /// 204 and a 304, because `CGI.pm` prints a `Content-Type` with every status. In a 304, only such fields about the
-    /// representation are left as guide a cache, for example `ETag` and `Last-Modified` (RFC 9110 section 15.4.5).
+    /// 204 and a 304, because `CGI.pm` prints a `Content-Type` with every status. From a 304, also removes other fields
+    /// about the representation, unless they guide a cache, as `ETag` and `Last-Modified` do (RFC 9110 section 15.4.5).
     pub fn fields_for(&self, status: u16) -> impl Iterator<Item = FieldLine<'h>> {
         let absent: &[&str] = match status {
             204 => &["Content-Type", "Content-Length"],

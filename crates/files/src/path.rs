@@ -1,5 +1,4 @@
-//! Turns URL paths into names of files: decodes them once, brings them into normal form, and applies the rules for
-//! names.
+//! Turns URL paths into names of files: decoded once, in normal form, and checked by the rules for names.
 //!
 //! Only this module looks inside a path. The string that the rules have judged is the very string that the kernel gets:
 //! no later step decodes or joins again. (CVE-2021-41773 and the "confusion attacks" of 2024 came from differences

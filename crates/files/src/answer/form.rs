@@ -24,7 +24,7 @@ use crate::{Ask, FileAnswer, Part};
 
 /// Two ticks of the kernel's coarsest clock (100 Hz): a change after this time gets another ctime.
 const TICK_NS: i64 = 20_000_000;
-/// Two ticks on a file system whose times are whole seconds or every second one (FAT), or come from another machine.
+/// Two ticks of a coarser clock: times in steps of one second or two (FAT), or from another machine.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Rough cost of an entry besides its bytes: structs, map, allocator.
 const ENTRY_OVERHEAD_BYTES: usize = 512;
@@ -401,8 +401,8 @@ impl Form {
                 whole(&ask, form, 200, &mut reply)
             });
         if rendered.is_err() {
-            // Should not happen, because `Folder::open` has tried the fields. Without a stored head, it is rendered for
-            // each answer.
+            // Should not happen, because `Folder::open` has tried the fields. Without a stored head, a head is
+            // rendered for each answer.
             return;
         }
         reply.shrink_to_fit();

@@ -113,7 +113,7 @@ impl Programs {
     ///
     /// # Errors
     ///
-    /// [`NoProgram`]: a file that should be run may not be run, or which file the path means cannot be found out.
+    /// [`NoProgram`]: the file should be run but must not be, or it cannot be determined which file the path names.
     pub fn find_among(&self, path: &[u8], runs: &Runs) -> Result<Found, NoProgram> {
         let runner = |name: &[u8], executes: bool| match runs.way(name) {
             Way::Sent => Ok(Runner::Nothing),

@@ -52,8 +52,8 @@ pub enum Way<'r> {
 }
 
 impl Runs {
-    /// Adds the rules of an inner folder. Its endings are compared first. It does not make files sent that the outer
-    /// rules would run or refuse, unless it has a rule for all files.
+    /// Adds the rules of an inner folder. Its endings are compared first. Files that the outer rules would run or
+    /// refuse are still not sent, unless the inner folder says so for all files.
     #[must_use]
     pub fn with(&self, inner: &Runs) -> Runs {
         let ends = inner.ends.iter().chain(&self.ends).cloned().collect();

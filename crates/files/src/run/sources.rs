@@ -3,8 +3,8 @@
 //! A file is judged when it is opened, and not again while it is in the cache. Its absolute path is compared both as it
 //! was requested and with all links resolved, so that the file is recognised by whichever path it is found. A hard link
 //! with another name counts as another file: to recognise a file by its inode, the inodes of all scripts would have to
-//! be looked up for each file that has several names. A file costs no more than before if no source can have its name
-//! and mode.
+//! be looked up for each file that has several names. A file whose name and mode no source can have
+//! needs no such comparison.
 
 use std::ffi::OsStr;
 use std::fs;

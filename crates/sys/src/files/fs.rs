@@ -1,5 +1,4 @@
-//! Files beneath a folder: no path leads out of the folder when a file is opened, and one `stat` recognises a file
-//! again.
+//! Files beneath a folder: opened so that no path leads out of the folder, and recognised again by one `stat`.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;

@@ -1,5 +1,6 @@
-//! A supervisor's signals, as a queue with a descriptor: signalfd(2). A process that runs an application has handlers
-//! instead: `signal_handlers.rs`.
+//! A supervisor's signals, as a queue with a descriptor: signalfd(2).
+//!
+//! A process that runs an application has handlers instead: `signal_handlers.rs`.
 //!
 //! The signals are blocked in this thread, in threads that it starts, and in its children, so that a child gets no
 //! signal before it is ready: a worker unblocks them with `signal_handlers::let_pass` before any code of the
