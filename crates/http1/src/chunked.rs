@@ -57,7 +57,7 @@ pub struct Decoded {
     pub data: Range<usize>,
 }
 
-/// What the decoder expects as the next byte.
+/// The byte that the decoder expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// A digit of the size, or a byte that may follow the size; `size` was read from `digits` digits.

@@ -58,5 +58,5 @@ impl Options {
 
 const BAD_LENGTH: Refusal = Refusal::bad("Content-Length is not one number.");
 const BAD_CODING: Refusal =
-    Refusal::bad("Transfer-Encoding is not a list that has chunked once, at its end.");
+    Refusal::bad("Transfer-Encoding must be a list that has chunked once, at its end.");
 const UNKNOWN_CODING: Refusal = Refusal::new(501, "The only transfer coding known here is chunked.");

@@ -109,10 +109,10 @@ const HTTP2_PREFACE: Refusal = Refusal::bad("This is HTTP/2 without TLS, but the
 const EMPTY_LINES: Refusal = Refusal::bad("More than one empty line stands before the request.");
 const BAD_BLANK: Refusal = Refusal::bad("The request line must have exactly two single spaces.");
 const BAD_METHOD: Refusal = Refusal::bad("The method holds a byte that no method may hold.");
-const METHOD_TOO_LONG: Refusal = Refusal::new(501, "The method is longer than any that is known.");
+const METHOD_TOO_LONG: Refusal = Refusal::new(501, "The method is longer than any known method.");
 const BAD_TARGET: Refusal =
     Refusal::bad("The request-target holds a control, a fragment or a byte that is not ASCII.");
 const NO_VERSION: Refusal = Refusal::bad("The request line must end in HTTP/1.1 and one CRLF.");
-const OLD_VERSION: Refusal = Refusal::new(505, "HTTP before 1.0 is not spoken here.");
+const OLD_VERSION: Refusal = Refusal::new(505, "HTTP versions before 1.0 are not supported.");
 const NEW_VERSION: Refusal = Refusal::new(505, "This port speaks HTTP/1.1 and HTTP/1.0.");
 pub(crate) const BARE_LF: Refusal = Refusal::bad("A line ends in LF without CR.");

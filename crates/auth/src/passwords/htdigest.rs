@@ -63,7 +63,7 @@ impl DigestPasswords {
         let algorithm = algorithm.filter(|_| is_hex).ok_or("the hash has 32 or 64 hexadecimal digits")?;
         let hash = &mut self.users.entry(place.as_bytes().into()).or_default()[algorithm as usize];
         if let Some(before) = hash {
-            return Err(format!("the user {name} stands in line {}, too", before.line));
+            return Err(format!("the user {name} is already in line {}", before.line));
         }
         *hash = Some(Hash { hex: hex.to_ascii_lowercase().into_bytes().into(), line });
         Ok(())
@@ -236,7 +236,7 @@ mod tests {
             (format!("{line}ann:here:{MD5}0"), "line 2: the hash has 32 or 64 hexadecimal digits"),
             ("ann:here:".to_owned(), "line 1: the hash has 32 or 64 hexadecimal digits"),
             (format!("ann:here:{}g", &MD5[1..]), "line 1: the hash has 32 or 64 hexadecimal digits"),
-            (format!("{line}\n{line}"), "line 3: the user ann stands in line 1, too"),
+            (format!("{line}\n{line}"), "line 3: the user ann is already in line 1"),
         ] {
             let wrongs = DigestPasswords::read(&text).err().unwrap_or_default();
             let said: Vec<_> = wrongs.iter().map(ToString::to_string).collect();

@@ -78,7 +78,7 @@ fn add(users: &mut HashMap<Box<[u8]>, User>, line: usize, words: &str) -> Result
     let hash = rest.split(':').next().unwrap_or_default();
     let hash = PasswordHash::read(hash).map_err(|error| error.to_string())?;
     if let Some(before) = users.get(name.as_bytes()) {
-        return Err(format!("the user {name} stands in line {}, too", before.line));
+        return Err(format!("the user {name} is already in line {}", before.line));
     }
     users.insert(name.as_bytes().into(), User { hash, line });
     Ok(())
@@ -133,12 +133,12 @@ mod tests {
             ("ann".to_owned(), &["line 1: write user:hash, as htpasswd -B does"][..]),
             (format!("\n:{sha}\n"), &["line 2: the name of the user is missing"]),
             (format!("a\tb:{sha}\n"), &["line 1: there is a control character in the name of the user"]),
-            (format!("a:{sha}\nb:{sha}\na:{sha}\n"), &["line 3: the user a stands in line 1, too"]),
+            (format!("a:{sha}\nb:{sha}\na:{sha}\n"), &["line 3: the user a is already in line 1"]),
             (
                 "a:secret\nb:abJnggxhB/yWI\nc:\n".to_owned(),
                 &[
                     "line 1: this is no hash: passwords are not kept as plain text; make one with htpasswd -B",
-                    "line 2: this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B",
+                    "line 2: this is plain text or a DES hash, which protects no better; make one with htpasswd -B",
                     "line 3: this is no hash: passwords are not kept as plain text; make one with htpasswd -B",
                 ],
             ),

@@ -48,15 +48,15 @@ impl fmt::Display for HashError {
             HashError::Des => {
                 write!(
                     f,
-                    "this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B"
+                    "this is plain text or a DES hash, which protects no better; make one with htpasswd -B"
                 )
             }
             HashError::Unknown => {
-                write!(f, "hashes of this form are not known here; make one with htpasswd -B")
+                write!(f, "hashes of this form are not supported; make one with htpasswd -B")
             }
-            HashError::Malformed(form) => write!(f, "this is no whole hash of the form {form}"),
+            HashError::Malformed(form) => write!(f, "this is not a complete hash of the form {form}"),
             HashError::TooCostly(form, what, most) => {
-                write!(f, "this costs too much to verify: {form} is taken up to {what}{most}")
+                write!(f, "verifying this hash costs too much: {form} is accepted up to {what}{most}")
             }
         }
     }
@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let plain = "this is no hash: passwords are not kept as plain text; make one with htpasswd -B";
-        let des = "this is plain text or a DES hash, which is as good as plain; make one with htpasswd -B";
-        let unknown = "hashes of this form are not known here; make one with htpasswd -B";
+        let des = "this is plain text or a DES hash, which protects no better; make one with htpasswd -B";
+        let unknown = "hashes of this form are not supported; make one with htpasswd -B";
         for (hash, sentence) in [
             ("", plain),
             ("secret", plain),
@@ -264,31 +264,31 @@ mod tests {
             ("$2y$05$abcdefghijklmnopqrstuvWG29KuyeAicPCJODk1zjyGvyQUU2awu", MALFORMED_BCRYPT),
             (
                 "$2y$16$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
-                "this costs too much to verify: bcrypt is taken up to cost 15",
+                "verifying this hash costs too much: bcrypt is accepted up to cost 15",
             ),
             (
                 "$5$rounds=999$roundstoolow$MmLBUoX3IJgtFPlZ05Y1KPAPCRguj7NDZblXAusSj78",
-                "this is no whole hash of the form SHA-256 crypt",
+                "this is not a complete hash of the form SHA-256 crypt",
             ),
             (
                 "$5$rounds=99999999999$roundstoolow$MmLBUoX3IJgtFPlZ05Y1KPAPCRguj7NDZblXAusSj78",
-                "this costs too much to verify: SHA-256 crypt is taken up to rounds=2000000",
+                "verifying this hash costs too much: SHA-256 crypt is accepted up to rounds=2000000",
             ),
-            ("$6$saltstring$svn8UoSVapNt", "this is no whole hash of the form SHA-512 crypt"),
-            ("$apr1$saltsalts$yAAkm4libquA.ZWLHbSBq/", "this is no whole hash of the form APR1"),
-            ("$apr1$saltsalt$yAAkm4libquA.ZWLHbSBqz", "this is no whole hash of the form APR1"),
-            ("{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g", "this is no whole hash of the form {SHA}"),
+            ("$6$saltstring$svn8UoSVapNt", "this is not a complete hash of the form SHA-512 crypt"),
+            ("$apr1$saltsalts$yAAkm4libquA.ZWLHbSBq/", "this is not a complete hash of the form APR1"),
+            ("$apr1$saltsalt$yAAkm4libquA.ZWLHbSBqz", "this is not a complete hash of the form APR1"),
+            ("{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g", "this is not a complete hash of the form {SHA}"),
             (
                 "$argon2id$v=19$m=131073,t=1,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to m=131072",
+                "verifying this hash costs too much: Argon2 is accepted up to m=131072",
             ),
             (
                 "$argon2id$v=19$m=65536,t=17,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to m*t=1048576",
+                "verifying this hash costs too much: Argon2 is accepted up to m*t=1048576",
             ),
             (
                 "$argon2id$v=19$m=65536,t=1,p=65$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ",
-                "this costs too much to verify: Argon2 is taken up to p=64",
+                "verifying this hash costs too much: Argon2 is accepted up to p=64",
             ),
             ("$argon2id$v=18$m=64,t=1,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ", MALFORMED_ARGON2),
             ("$argon2id$v=19$m=64,t=0,p=1$c29tZXNhbHQ$L6gkiq9qScRCbviT+xTwzU83RJ9K8CAZ", MALFORMED_ARGON2),
@@ -303,6 +303,6 @@ mod tests {
         }
     }
 
-    const MALFORMED_BCRYPT: &str = "this is no whole hash of the form bcrypt";
-    const MALFORMED_ARGON2: &str = "this is no whole hash of the form Argon2";
+    const MALFORMED_BCRYPT: &str = "this is not a complete hash of the form bcrypt";
+    const MALFORMED_ARGON2: &str = "this is not a complete hash of the form Argon2";
 }

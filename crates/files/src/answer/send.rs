@@ -194,7 +194,7 @@ fn unsatisfiable(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) ->
     let vary = form.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"vary"));
     let mut fields: Vec<(&[u8], &[u8])> = vary.copied().collect();
     fields.push((b"Content-Range", content_range.as_bytes()));
-    error_page(out, ask.asked, &ask.identity, 416, "The file is shorter than that.", &fields)
+    error_page(out, ask.asked, &ask.identity, 416, "The file has none of the requested bytes.", &fields)
 }
 
 fn single(
