@@ -287,7 +287,7 @@ def test_own_program_refuses(crowd: Callable[..., Crowd], tmp_path: Path) -> Non
     folder.rename(tmp_path / "elsewhere")
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log(
-        "cannot take this one's place, which goes on: it ends with status 2; the reason stands above"
+        "cannot take over, and this one goes on: it ends with status 2; the reason stands above"
     )
 
     servers.server.wait_for_log(re.escape(f"there is no {target} in the current folder"))

@@ -40,7 +40,7 @@ struct Cpus {
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
-        // The number of the standard library has the quota in it already, rounded down.
+        // The standard library's own number (`available_parallelism`) includes the quota already, rounded down.
         let cpus = Cpus { allowed: process::cpus_allowed(), all: process::cpus_of_the_machine() };
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
@@ -90,11 +90,11 @@ impl Grant {
 /// Returns the folders of this process's group and of the groups above it, the nearest first.
 fn folders(root: &Path, group: &str) -> Vec<PathBuf> {
     let group = Path::new(group.trim_start_matches('/'));
-    // Inside a container the group's own path may not be there: then its root is mounted.
+    // Inside a container the group's path may not exist below the root: the group itself is mounted there.
     group.ancestors().map(|part| root.join(part)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns the path of the group in the hierarchy of a controller; in the second version all controllers share one,
+/// Returns the path of the group in the hierarchy of a controller; in version 2 all controllers share one hierarchy,
 /// which has no name.
 fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     groups.lines().find_map(|line| {
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// In the second version the narrowest limit of all groups above counts.
+    /// In version 2 of control groups, the least limit of the group and of all groups above it counts.
     #[test]
     fn second_version() -> std::io::Result<()> {
         let files = [
@@ -185,7 +185,7 @@ mod tests {
         Ok(())
     }
 
-    /// In the first version each controller has a tree of its own; -1 is no limit.
+    /// In version 1 of control groups, each controller has a tree of its own; -1 is no limit.
     #[test]
     fn first_version() -> std::io::Result<()> {
         let files = [

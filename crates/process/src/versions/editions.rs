@@ -39,7 +39,7 @@ pub struct Version {
 #[derive(Default)]
 pub(crate) struct Editions {
     read: Option<Box<dyn FnMut() -> Result<Version, String>>>,
-    /// The editions, by the generation from which on each counts.
+    /// The editions, by the first generation of each.
     since: BTreeMap<u32, OwnedFd>,
 }
 
@@ -78,7 +78,7 @@ impl Editions {
 pub struct Handed {
     /// The text of the file of sites.
     pub text: String,
-    /// The group that the process belongs to; `None` if it is the door's.
+    /// The group that the process belongs to; `None` if it belongs to the door.
     pub group: Option<String>,
 }
 
@@ -104,7 +104,7 @@ pub fn handed(arguments: &[String]) -> io::Result<Option<Handed>> {
     };
     let Some((number, group)) = found else { return Ok(None) };
     let file = File::from(child::inherit(number)?);
-    // All processes that have the file share its position, so it is not used.
+    // All processes that have the file share its position, so the position is not used.
     let mut text = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
     file.read_exact_at(&mut text, 0)?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;
