@@ -110,7 +110,7 @@ fn reloaded(value: &Value) -> String {
     let kept = match kept.collect::<Vec<_>>()[..] {
         [] => String::new(),
         ref names => format!(
-            "groups that are the same in the file keep their processes: {}\n(adyton reload NAME replaces those of a group)\n",
+            "groups that have not changed keep their processes: {}\n(adyton reload NAME replaces those of a group)\n",
             names.join(", ")
         ),
     };

@@ -52,7 +52,7 @@ impl GroupReloads {
         for waiting in self.0.extract_if(.., |waiting| waiting.number == Some(number)) {
             let answer = serde_json::from_value(answer.clone());
             waiting.tell(
-                answer.unwrap_or_else(|_| AdminAnswer(500, json!("the group has given no answer to this order"))),
+                answer.unwrap_or_else(|_| AdminAnswer(500, json!("the group has not answered this order"))),
             );
         }
     }

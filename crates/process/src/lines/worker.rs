@@ -229,7 +229,7 @@ fn run(mut channel: Channel, beat_ms: Option<u64>, orders: &Arc<dyn Orders>) -> 
         if channel.has_ended() {
             log::write(
                 &messages::SUPERVISOR_GONE,
-                format_args!("the supervisor is gone: finishing the running requests"),
+                format_args!("the supervisor is gone: finishing running requests"),
             );
             orders.drain(Ending::PROMPT);
             return channel;

@@ -411,7 +411,7 @@ impl Supervisor {
         if has_ended && !self.stopping.has_begun() {
             log::write(
                 &messages::SUPERVISOR_GONE,
-                format_args!("the server that has started this group is gone: finishing the running requests"),
+                format_args!("the server that has started this group is gone: finishing running requests"),
             );
             self.leave(false, now_ms);
         }
@@ -437,7 +437,7 @@ impl Supervisor {
         } else if timeout_ms.is_some_and(|timeout_ms| now_ms >= self.idle.1 + timeout_ms)
             && !self.stopping.has_begun()
         {
-            log::write(&messages::GROUP_IDLES, format_args!("no request has come for a long time: the group ends"));
+            log::write(&messages::GROUP_IDLES, format_args!("no request for a long time: the group ends"));
             self.tell_parent(&FromWorker::Leaving);
             self.leave(false, now_ms);
         }
