@@ -116,7 +116,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def handler(request: adyton.Request) -> str:
-    """Answer `/NAME` with what the function of that name returns."""
+    """Answer `/NAME` with the result of the function of that name."""
     return PAGES[request.path.removeprefix("/")]()
 
 

@@ -62,7 +62,7 @@ class Crowd:
         self.control = control
 
     def order(self, *words: str) -> str:
-        """Give an order; return what is printed."""
+        """Give an order; return the printed text."""
         done = run(*words, "--control", str(self.control))
         assert 0 == done.returncode, done.stderr
         return done.stdout

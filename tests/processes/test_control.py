@@ -597,7 +597,7 @@ def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> No
 
 
 class ManyWorkers(http.server.BaseHTTPRequestHandler):
-    """Answers what a server with thirty workers would, at its control socket."""
+    """Answers like a server with thirty workers, at its control socket."""
 
     protocol_version = "HTTP/1.1"
 

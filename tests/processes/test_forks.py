@@ -53,7 +53,7 @@ def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
             assert f"before {status}" == connection.get(f"/items/{how}").body.decode(), how
             assert b"closing soon" == connection.get(f"/closing/{how}").body
             assert status == connection.get("/closed").body.decode(), how
-    # A second answer, by a child, would have come before the next one.
+    # An answer of a child would have come before the answer to the next request.
     log = server.log()
 
     assert 3 == log.count("ValueError: the child fails"), log

@@ -241,7 +241,7 @@ def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group:
 
 
 def may_connect(path: Path, group: int) -> bool:
-    """Tell whether a process of the user nobody with this group alone can connect to a unix socket."""
+    """Tell whether a process of user `nobody`, with this group alone, can connect to a unix socket."""
     child = os.fork()
     if child == 0:
         refused = True
@@ -454,7 +454,7 @@ def test_without_workers(name: str) -> None:
 
 
 def test_first_process(serve: Servers, tmp_path: Path) -> None:
-    """As process 1 of a container, the server waits for orphans that end, and stops when it is told to."""
+    """As process 1 of a container, the server reaps orphaned processes, and stops when it is told to."""
     if os.geteuid() != 0:
         return  # only root can make a namespace
     program = tmp_path / "orphans.py"

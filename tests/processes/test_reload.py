@@ -80,7 +80,7 @@ def test_pace(crowd: Callable[..., Crowd], tmp_path: Path, pace: str, most: int)
 
 
 def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """SIGHUP serves what is in the file now; both workers have it when `adyton reload` comes back."""
+    """After SIGHUP the new file is served; when `adyton reload` returns, both workers serve it."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)
@@ -307,7 +307,7 @@ if "succeed" in sys.orig_argv and "trial" in sys.orig_argv:
 
 
 def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Return the file during whose life a trial waits, and the environment that makes it wait."""
+    """Return a file that holds up a trial while the file exists, and the environment for that."""
     hold = folder / "hold"
     hold.touch()
     (folder / "sitecustomize.py").write_text(HESITATE.format(hold), encoding="utf-8")

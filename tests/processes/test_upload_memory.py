@@ -44,7 +44,7 @@ class Upload:
     answer: bytearray = field(default_factory=bytearray)
 
     def go_on(self) -> int:
-        """Send or read what is possible; return what to wait for, or 0 at the end."""
+        """Send or read as much as possible; return the event to wait for, or 0 at the end."""
         if self.left > 0:
             self.left -= self.socket.send(PIECE[: self.left])
             return selectors.EVENT_WRITE if self.left else selectors.EVENT_READ

@@ -1,4 +1,4 @@
-"""A supervisor starts its workers, replaces those that end, says why, and stops them."""
+"""A supervisor starts its workers, replaces workers that end, says why they ended, and stops them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Inside:
     """Counts the threads that are in the application, and remembers them."""
 
     def __init__(self) -> None:
-        """Start with nobody."""
+        """Start with no thread."""
         self.now = 0
         self.most = 0
         self.threads: dict[str, list[bool]] = {}
@@ -422,7 +422,7 @@ def write_steps(environ: WSGIEnvironment, start_response: StartResponse, query: 
 
 @add("variables")
 def variables(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Set a context variable and a thread-local, and yield what they are at each item."""
+    """Set a context variable and a thread-local, and yield their values at each item."""
     del environ
     variable.set(query["id"])
     local.value = query["id"]
@@ -441,7 +441,7 @@ def variables_by_item(query: Query, thread: int) -> Iterator[bytes]:
 
 @add("context")
 def context(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Set a context variable, yield what it is at each item, change it, and note what it is at the end."""
+    """Set a context variable, yield its value at each item, change it, and note its value at the end."""
     del environ
     variable.set(f"{query['id']}.0")
     start_response("200 OK", [PLAIN])

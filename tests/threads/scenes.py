@@ -25,9 +25,9 @@ APPLICATION = Path(__file__).with_name("application.py")
 DEFAULT_THREADS = 16
 PATIENCE_S = 20.0
 """
-A time that no step of these tests takes on a busy machine: a longer step is stuck. It is shorter than the
-default graceful timeout, and than a request that hangs takes to go on by itself, so a test that has to wait
-for one of them fails.
+No step of these tests takes so long, even on a busy machine: a longer step is stuck. The time is shorter than
+the default graceful timeout, and shorter than the time after which a hanging request goes on by itself: a
+test that waits for either of them fails.
 """
 PATIENT = ("--write-idle-timeout=10m", "--write-rate-grace=10m")
 """The server waits long for clients that do not read: how long a test takes depends on the machine."""
@@ -67,7 +67,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Site:
-    """A server of the application, and what it counts."""
+    """A server of the application, and its counters."""
 
     server: Server
     threads: int

@@ -145,7 +145,7 @@ def test_sent_while_late(site: Site, flag: Flag) -> None:
 
 @how_it_is_late
 def test_uploads(site: Site, how: dict[str, object]) -> None:
-    """A late answer to a body, with a length or in chunks, leaves the connection in order."""
+    """A late answer to a request with a body leaves the connection in order."""
     chunks = request(
         target("/answer", kind="list", **how),
         method="POST",

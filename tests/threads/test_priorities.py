@@ -21,7 +21,7 @@ LONG_MS = 30
 ROUNDS = 12
 AT_ONCE = 3
 QUEUED_LEAST = 4 * AT_ONCE
-"""How many requests have at least waited in the queue by then; the first ones were handed over."""
+"""The least number of requests that have waited in the queue by then; the first ones were handed over."""
 
 
 def priorities(site: Site) -> dict[int, tuple[int, int]]:

@@ -248,8 +248,8 @@ def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, k
         receive_all(warm)
     before = site.server.rss()
     # The last answers may be on their way into a file. Without the interpreter's lock, a thread frees the
-    # objects that it has made only when it goes on: few lists are kept, but each thread that waits with a
-    # generator keeps its item.
+    # objects that it has made only when it goes on: that bounds the lists that are kept, but each thread that
+    # waits with a generator keeps its item.
     count, late = 60, 8
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         late = 40 if kind == "list" else count + 8

@@ -253,7 +253,7 @@ def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path,
 
 
 def test_one_stuck_after_another(impatient: Callable[[int], Site], tmp_path: Path) -> None:
-    """A lost thread does not disturb the connection that has the place of its own connection now."""
+    """A lost thread does not disturb a later connection in the place of its own."""
     site = impatient(4)
     fifos = [tmp_path / f"fifo{number}" for number in range(3)]
     for fifo in fifos:
@@ -364,7 +364,7 @@ def race(site: Site, turn: str, us: int) -> list[tuple[str, Response]]:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) -> None:
-    """However close an answer is to the end of its time, the exception never strikes the next.
+    """However close an answer is to its timeout, the exception never strikes in the next request.
 
     The log names each request that was answered 504 as one that took too long.
     """

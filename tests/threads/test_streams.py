@@ -90,7 +90,7 @@ def packets_of_one_send(size: int) -> int:
 def test_few_packets(serve: Servers, size: int, items: int, threads: int, *, promised: bool) -> None:
     """Items that are there at once are sent together: neither item nor chunk head has its own packet.
 
-    Each time that `GATHERED_BYTES` are sent, one packet is not full, and so is one at the end.
+    After each `GATHERED_BYTES` one packet may be less than full, and so may the last one.
     """
     server = serve(f"{APPLICATION}:pieces", f"--threads={threads}", "--hand-over=never", *PATIENT)
     asked = target("/", items=items, size=size, length=items * size if promised else "")

@@ -2,13 +2,13 @@
 //!
 //! # The theory
 //!
-//! A loop is a value that one thread drives. It is always in exactly one of these places, and moving it is
-//! taking it out of one and putting it into the next, so that no two threads ever have it:
+//! A loop is a value that one thread drives. It is always in exactly one of these places. To move it, a thread takes it
+//! out of one place and puts it into the next, so that two threads never have it at once:
 //!
 //! | the loop is | who may take it | where it goes |
 //! | --- | --- | --- |
 //! | *held* on a driver's stack | no other thread | *published*, *offered*, or finished |
-//! | *published* in its driver's seat for a call | the driver after it; the watch if the call takes long | *held*; *offered* |
+//! | *published* in its driver's seat for a call | the driver after it; the watch if it is long | *held*; *offered* |
 //! | *offered* to an idle thread, or to the roster | that thread; the next that comes free | *held* by its new driver |
 //!
 //! Driver and watch meet in one atomic swap: the one that finds the loop in the seat has it, and the other finds the
@@ -282,7 +282,7 @@ pub struct Crew<D: Duties> {
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
     starved: AtomicUsize,
-    /// Threads that wait for the interpreter, with a request from the queue or with one of a loop.
+    /// Threads that wait for the interpreter, with a request from the queue or of a loop.
     attaching: AtomicUsize,
     /// Threads that have the interpreter, and take along requests that queued while they waited for it.
     taking: AtomicUsize,
@@ -844,7 +844,7 @@ impl<D: Duties> Roster<D> {
         post.enters && (post.worked.load(Ordering::Relaxed) || self.fresh > self.reserve || self.is_short)
     }
 
-    /// The idle thread that takes the next request: one that has worked, if there is one.
+    /// The idle thread that takes the next request: if possible, a thread that has worked.
     fn worker(&self) -> Option<usize> {
         let worked = |post: &Arc<Post<D>>| post.enters && post.worked.load(Ordering::Relaxed);
         let at = self.idle.iter().rposition(worked);

@@ -301,7 +301,7 @@ pub(crate) fn take_lost() -> u64 {
 /// plain program, whose entries go to its standard error.
 fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
     if IS_CUT.load(Ordering::Relaxed) {
-        // A line feed keeps this entry apart from one that a full disk has cut.
+        // A line feed keeps this entry apart from an entry that a full disk has cut.
         line.insert(0, b'\n');
     }
     let written = match OWN.get() {

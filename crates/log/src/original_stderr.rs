@@ -27,7 +27,7 @@ pub(crate) fn keep(log: &File) {
     let file = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
     let former = File::from(former);
     if file(&former) != file(log) {
-        // The first standard error is the one that somebody looks at.
+        // Only the first standard error is kept, because somebody looks at it.
         let _ = FORMER.set(former);
     }
 }

@@ -12,7 +12,7 @@ pub(crate) const FRAME_BYTES: usize = 5;
 pub enum Heard {
     /// The program could not be started.
     NotStarted(io::Error),
-    /// The program has ended; others of its group may go on.
+    /// The program has ended; other processes of its group may go on.
     Exit(Exit),
     /// No process of its group is left.
     Gone,

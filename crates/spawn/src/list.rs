@@ -1,5 +1,5 @@
-//! The groups that the small process has started, in memory that the server sees, too: whichever of the two outlives
-//! the other ends them.
+//! The groups that the small process has started, in memory that the server sees, too: the process that outlives the
+//! other ends them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -94,7 +94,7 @@ impl Spawner {
                 sent => return sent,
             }
         }
-        // Somebody has ended the process.
+        // The small process was ended from outside.
         let socket = helper.insert(self.helper()?);
         pass::send_now(socket, bytes, descriptors)
     }

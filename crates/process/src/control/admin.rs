@@ -31,7 +31,7 @@ const CLOSING_MS: u64 = 2_000;
 /// How long a reload may take before the client that asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Questions that each of the two sockets answers at the same time.
+/// How many questions each of the two sockets answers at the same time.
 const THREADS: usize = 4;
 
 /// Requests that may wait for a reload at once: each keeps a thread, and other questions have to be answered meanwhile.

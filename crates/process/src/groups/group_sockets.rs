@@ -36,7 +36,7 @@ impl AsFd for GroupSocket {
 impl Drop for GroupSocket {
     fn drop(&mut self) {
         if let Some(file) = &self.file {
-            // A file that is gone already is as good as one that is removed.
+            // A file that is gone already need not be removed.
             let _ = std::fs::remove_file(file);
         }
     }

@@ -244,8 +244,8 @@ impl Ways {
         }
     }
 
-    /// Hands the connections of a branch that does not take them back to the door, which answers them. A connection
-    /// that finds no room on the way back stays.
+    /// Hands back to the door the connections that a branch does not take; the door answers them. A connection for
+    /// which the passage has no room stays.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The supervisor: hears what has happened, looks at what is due, and acts.
+//! The supervisor: takes note of events, looks which actions are due, and carries them out.
 //!
 //! Decisions are made elsewhere, without I/O: `workers/` decides which workers and which prototypes there should be;
 //! `versions/` decides which version serves, whether another program takes the place of this one, and how the server
@@ -265,7 +265,7 @@ impl Supervisor {
             && self.succession.trial().is_none()
     }
 
-    /// Returns the counts of all workers, including those that are gone.
+    /// Returns the counts of all workers, including workers that have ended.
     fn total(&self) -> Sample {
         let mut sum = self.ended_workers.total();
         self.links.add_to(&mut sum);
@@ -491,8 +491,8 @@ impl Supervisor {
         self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
-    /// Whether an old worker still takes connections, because it has not obeyed its order to end yet. The reload waits
-    /// for that, so that a client that connects after it meets the new version.
+    /// Whether an old worker still takes connections, because it has not obeyed its order to end yet. A reload ends
+    /// only when no old worker does, so that a client that connects afterwards meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
         old.any(|worker| self.listens(worker)) || self.is_old_branch_met()

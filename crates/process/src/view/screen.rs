@@ -2,7 +2,7 @@
 
 use adyton_sys::terminal::Size;
 
-/// A list with its titles, of which as many rows are shown as there is room for.
+/// A list with its titles; only as many of its rows are shown as there is room for.
 pub(crate) struct Section {
     titles: Vec<String>,
     rows: Vec<String>,

@@ -31,7 +31,7 @@ pub(crate) struct Status {
     pub(crate) starts: u64,
     /// Workers that have ended, by the words of the causes.
     pub(crate) deaths: BTreeMap<String, u64>,
-    /// The counts of all workers, including those that are gone.
+    /// The counts of all workers, including workers that have ended.
     pub(crate) total: Counts,
     /// Requests by the first segment of their path, the most frequent first.
     pub(crate) prefixes: Vec<PrefixStatus>,

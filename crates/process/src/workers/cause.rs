@@ -13,7 +13,7 @@ pub(crate) enum Cause {
     Limit,
     /// The worker was told to end, and did not.
     Overdue,
-    /// The worker could not load the application, or open what it needs.
+    /// The worker could not load the application, or open a resource that it needs.
     NotStarted,
     /// The worker left by itself.
     Left,

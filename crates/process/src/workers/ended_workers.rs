@@ -8,8 +8,8 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::workers::cause::Cause;
 
-/// The least memory for the lines of dead workers, in bytes for each log, even if fewer bytes may wait otherwise:
-/// several workers can leave 272 KiB each.
+/// Bytes of lines of dead workers that may at least wait for each log, even if its queue has a lower limit: several
+/// workers can leave 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// The counts and lines of all workers that have ended.

@@ -198,7 +198,8 @@ impl Fleet {
                 worker.retire(graceful_ms, now_ms, out);
             }
         }
-        // The last socket of a group that shares an address must go first, so that the other ones keep their numbers.
+        // The last socket of a group that shares an address must go first, so that the other sockets keep their
+        // numbers.
         let is_gone = |slot: &&Slot| slot.workers().is_empty() && slot.is_over(now_ms);
         let gone = self.slots.iter().rev().take_while(is_gone).count();
         self.slots.truncate(self.slots.len() - gone);
@@ -347,7 +348,7 @@ impl Fleet {
         }
     }
 
-    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns those of a worker.
+    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` returns the signs of one worker.
     pub(crate) fn hear_pulses(
         &mut self,
         heart: impl Fn(Id) -> Option<Heart>,
@@ -671,8 +672,8 @@ mod tests {
         ]);
     }
 
-    /// A reload replaces one worker after the other, or all at once when the first new one serves; old workers go when
-    /// their successors serve, in whatever order.
+    /// A reload replaces one worker after the other, or all at once when the first new worker serves; old workers go
+    /// when their successors serve, in whatever order.
     #[test]
     fn reloads() {
         let ready: &[(Event, &[&str])] = &[

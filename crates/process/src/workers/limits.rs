@@ -35,7 +35,7 @@ impl Limits {
         (timeout_ms > 0).then(|| (timeout_ms / BEATS).max(BEAT_MS_MIN))
     }
 
-    /// Returns after how long without a sign of life a worker is called silent.
+    /// Returns how long a worker gives no sign of life before it is called silent.
     pub(crate) fn silence_ms(&self) -> u64 {
         self.beat_ms().map_or(u64::MAX, |beat_ms| beat_ms * MISSED_MAX)
     }
