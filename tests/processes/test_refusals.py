@@ -82,13 +82,13 @@ def application(environ, start_response):
     "case", [case for case in CASES if "body" in case.cause], ids=lambda case: case.cause
 )
 def test_in_a_stream(crowd: Callable[..., Crowd], tmp_path: Path, case: Refused) -> None:
-    """A body that the application reads itself is counted like one that the server reads."""
+    """A body that the application reads itself is counted like a body that the server reads."""
     target = tmp_path / "reads.py"
     target.write_text(READS, encoding="utf-8")
     flags = ["--processes", "1", "--stream-body", "--body-bytes-max", "50", "--body-idle-timeout", "200ms"]
     servers = crowd(*flags, "--admin", "127.0.0.1:0", target=target)
     # A Content-Length that is too large is refused before the application is called; chunks are refused while
-    # it reads.
+    # the application reads them.
     data = POST + b"Transfer-Encoding: chunked\r\n\r\n40\r\n" if case.status == 413 else case.data
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(data)

@@ -125,7 +125,7 @@ except FileExistsError:
 
 
 def test_version_for_one_worker(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """If a version starts in one worker only, `reload` reports that, and goes on once the other can start."""
+    """If a version starts in one worker only, the reload reports that, and ends once the other can start."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)

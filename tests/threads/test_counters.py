@@ -137,7 +137,7 @@ def test_busy(site: Site, flag: Flag) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_learning(fresh: Site, method: str) -> None:
-    """An endpoint that is slow goes to the queue; others do not; when it is fast again it comes back.
+    """A slow endpoint goes to the queue, and others do not; once it is fast again, it comes back.
 
     An endpoint is a method and a path in which all segments with a digit are the same.
     """
@@ -150,7 +150,7 @@ def test_learning(fresh: Site, method: str) -> None:
 
 
 def learn(site: Site, method: str, slow: str, fast: str) -> None:
-    """Make one endpoint slow, and fast again, beside one that is always fast."""
+    """Make one endpoint slow, and fast again, beside an endpoint that is always fast."""
 
     def ask(count: int) -> dict[str, int]:
         before = site.counters()

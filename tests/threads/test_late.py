@@ -100,7 +100,7 @@ def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
 
 @how_it_is_late
 def test_pipelined(site: Site, how: dict[str, object]) -> None:
-    """A request sent behind a slow one is answered behind it, in the order of the requests."""
+    """Requests sent behind a slow one are answered after it, in the order of the requests."""
     sizes = [0, 100, 70_000, 5, 400_000]
     asked = [
         (kind, size, seed)

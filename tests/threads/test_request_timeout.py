@@ -187,7 +187,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )
-    # The thread that reports it is not the one that was interrupted.
+    # The thread that reports the timeout is not the thread that was interrupted.
     site.server.wait_for_log(told)
     site.wait_for(lambda counters: counters["timed_out"] == 1)
     site.wait_settled()
@@ -197,7 +197,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
 
 @THREADS
 def test_does_not_react_at_the_end(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
-    """A thread that does not come back from closing an answer is reported, and ends when it comes back."""
+    """A thread that hangs while it closes an answer is reported, and ends when it comes back."""
     site = impatient(threads)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

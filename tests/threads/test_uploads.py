@@ -118,7 +118,7 @@ def test_unread(streaming: Callable[..., Site], threads: int, framing: str, size
 @pytest.mark.parametrize("threads", [2, 16])
 @pytest.mark.parametrize("how", ["reset", "close"])
 def test_client_that_leaves(streaming: Callable[..., Site], threads: int, framing: str, how: str) -> None:
-    """A client that leaves midway ends the reading with an OSError, which is no failure in the log."""
+    """A client that leaves midway ends the reading with an OSError, which is not logged as a failure."""
     site = streaming(threads)
     with site.server.connect() as connection:
         connection.send(head("all", "left", framing, 1000) + part(b"x" * 500, framing))

@@ -123,7 +123,7 @@ impl Scene {
         }
     }
 
-    /// The watch: takes the loop from its driver whenever it finds it in a call.
+    /// The watch: takes the loop from its driver whenever the driver is in a call.
     fn watch(&self, looks: usize) {
         let mut last = Look::default();
         for _ in 0..looks {

@@ -25,7 +25,7 @@ const GONE_MAX: u32 = 4;
 const LEFT_MAX: u32 = 16;
 
 pub(crate) struct Queue<J> {
-    /// Requests, the oldest first, each with the time since when it waits.
+    /// Requests, the oldest first, each with the time since when it has waited.
     waiting: VecDeque<(u64, J)>,
     /// The rests of answers that have begun: they are never turned away, and take turns with the requests.
     begun: VecDeque<J>,

@@ -1,4 +1,4 @@
-//! Escapes for bytes that clients send: nothing in them ends a string or a line, or moves a terminal's cursor.
+//! Escapes for bytes that clients send, so that nothing in them ends a string or a line, or moves a terminal's cursor.
 
 /// Appends `bytes` as Apache's log does: quotes and backslashes behind a backslash, some control bytes by their letter,
 /// all other control bytes and all bytes that are not ASCII as `\xhh`.

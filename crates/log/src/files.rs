@@ -69,7 +69,7 @@ pub(crate) fn open_for_others() -> impl Iterator<Item = (&'static Path, io::Resu
 }
 
 /// Opens a log file to append to. Only its owner may write and only its group may read a new file: addresses of clients
-/// are personal data. A pipe is opened although it has no reader yet: its data waits in it for a reader.
+/// are personal data. A pipe is opened even if it has no reader yet: the data waits in the pipe for one.
 ///
 /// # Errors
 ///

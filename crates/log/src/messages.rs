@@ -1,4 +1,4 @@
-//! The server's messages: each has a code that never changes, whatever its words become.
+//! The server's messages: each has a code that never changes, even if its words do.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
 //! Keeps the original standard error after an error log in a file has replaced it, so that a failed start, and the loss
-//! of the log itself, are still told there.
+//! of the log itself, are still reported there.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The examples of W3C Trace Context are read, and values that it does not allow are not.
+    /// The examples of W3C Trace Context are read, and values that this standard does not allow are ignored.
     #[test]
     fn traces() {
         let (trace, parent) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");

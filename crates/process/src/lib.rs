@@ -13,8 +13,8 @@
 //! | any | it ends | gone: counted, logged with its cause |
 //!
 //! Each slot should have one serving worker of the present *generation*. A reload makes a new generation. Until one
-//! worker of it has served, no other is started, so that a version that does not start costs only the attempt: the
-//! generation is given up, and the old one serves on.
+//! worker of it has served, no other is started, so that a version that does not start costs only the attempt: the new
+//! generation is given up, and the old generation serves on.
 //!
 //! | folder | holds |
 //! | --- | --- |

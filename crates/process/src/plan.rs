@@ -70,7 +70,7 @@ pub struct Plan {
     pub drain_delay_ms: u64,
 }
 
-/// The pace at which workers are replaced, once one of the new ones has shown that it can serve.
+/// The pace at which workers are replaced, once one of the new workers has shown that it can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// One worker after the other.

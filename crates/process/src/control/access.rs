@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(None, access.denies_asked(None, None, true), "no browser leaves it away");
     }
 
-    /// A listener with a token asks for it, and without a token it tells a client on another machine nothing.
+    /// A listener with a token asks every client for it. A listener without a token tells clients on other machines
+    /// nothing.
     #[test]
     fn tokens() {
         let open = Access::default();

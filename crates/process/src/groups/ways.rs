@@ -245,7 +245,7 @@ impl Ways {
     }
 
     /// Hands back to the door the connections that a branch does not take; the door answers them. A connection for
-    /// which the passage has no room stays.
+    /// which the passage has no room stays where it is.
     ///
     /// # Errors
     ///

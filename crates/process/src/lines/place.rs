@@ -1,4 +1,4 @@
-//! A worker's place among the others, which the supervisor gives it.
+//! A worker's place among all workers, which the supervisor assigns.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::groups::branch::Entrance;
 use crate::lines::ports::{self, Sockets};
 
-/// A worker's place among the others, with descriptors by their numbers.
+/// A worker's place among all workers, with descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The worker's slot, from 1 on.
@@ -34,7 +34,7 @@ pub struct Place {
     /// The group that the worker belongs to, if any.
     #[serde(default)]
     pub group: Option<String>,
-    /// The door's listeners, for a worker of a group, which has no listeners itself.
+    /// The door's listeners, for a worker of a group, because such a worker has no listeners itself.
     #[serde(default)]
     pub entrances: Vec<Entrance>,
     /// The worker's ends of passages: first those of the groups that its file names, in their order, and then others. A

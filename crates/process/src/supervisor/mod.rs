@@ -71,14 +71,14 @@ use crate::workers::worker_process::WorkerProcess;
 /// How often the supervisor looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
 
-/// How often it looks in development, where a person waits for it.
+/// How often the supervisor looks in development: a person waits for the result.
 const DEVELOPING_TICK_MS: u64 = 300;
 
-/// How often it looks while a worker is between two states.
+/// How often the supervisor looks while a worker is between two states.
 const QUICK_TICK_MS: u64 = 50;
 
-/// How often it looks while a reload waits only for old workers to stop taking connections, or a change of programs
-/// waits only for the last questions to be answered.
+/// How often the supervisor looks while a reload waits only for old workers to stop taking connections, or a change of
+/// programs waits only for the last questions to be answered.
 const CLOSING_TICK_MS: u64 = 2;
 
 /// The way in which a supervisor has ended.

@@ -33,7 +33,7 @@ pub const TRIAL: &str = "trial";
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Note {
     pub(crate) slots: Vec<NotedSlot>,
-    /// Bounds between which the number of workers changes by itself, whatever it is now.
+    /// Bounds between which the number of workers changes by itself, whatever the number is now.
     pub(crate) bounds: Option<Bounds>,
     pub(crate) generation: u32,
     pub(crate) proven: u32,
@@ -243,7 +243,8 @@ impl NotedWorker {
         Self { record, channel, board }
     }
 
-    /// Takes a worker over. The counts of a worker on a board of another version cannot be read, so it is replaced.
+    /// Takes a worker over. The counts of a worker on a board of another version cannot be read, so that worker is
+    /// replaced.
     fn take(&self, is_readable: bool) -> io::Result<(Record, Link)> {
         let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
         let mut record = self.record.clone();

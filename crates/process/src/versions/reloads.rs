@@ -1,4 +1,5 @@
-//! Versions of the application: which one is wanted, which has served, and the consequences when one does not start.
+//! Versions of the application: which version is wanted, which has served, and what follows when a version does not
+//! start.
 //!
 //! This module does no I/O: it takes events with their times, and returns verdicts.
 //!
@@ -105,7 +106,7 @@ impl Reloads {
         self.generation
     }
 
-    /// Notes that a worker of this generation serves; returns whether it is the first of all.
+    /// Notes that a worker of this generation serves; returns whether it is the first worker of all that serves.
     pub(crate) fn note_served(&mut self, generation: u32) -> bool {
         let is_first = self.proven == 0;
         self.proven = self.proven.max(generation);
@@ -201,7 +202,8 @@ mod tests {
         }
     }
 
-    /// Plays a table: the event, its consequence, and then the newest generation and the newest that has served.
+    /// Plays a table: the event, its consequence, and then the newest generation and the newest generation that has
+    /// served.
     fn plays(table: &[(Event, &str, (u32, u32))]) -> Reloads {
         let mut reloads = Reloads::new();
         for (at, (event, expected, generations)) in table.iter().enumerate() {

@@ -77,7 +77,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_log_lines_lost_total",
         "counter",
-        "Lines of the access log, and entries of the error log, that the log did not take.",
+        "Lines of the access log, and entries of the error log, that could not be written.",
         &[("log=\"access\"", Cell::LinesLost), ("log=\"error\"", Cell::EntriesLost)],
     ),
     ("adyton_requests_timed_out_total", "counter", "Calls that were interrupted.", &[("", Cell::TimedOut)]),
@@ -118,7 +118,7 @@ const FAMILIES: &[Family] = &[
             ("state=\"closing\"", Cell::Closing),
         ],
     ),
-    ("adyton_body_bytes_total", "counter", "Bytes of bodies that were answered.", &[("", Cell::BodyBytes)]),
+    ("adyton_body_bytes_total", "counter", "Bytes of the bodies of answers.", &[("", Cell::BodyBytes)]),
     ("adyton_received_bytes_total", "counter", "Bytes that clients have sent.", &[("", Cell::ReceivedBytes)]),
     ("adyton_threads", "gauge", "Threads that run the application or could.", &[("", Cell::Threads)]),
     (
@@ -138,7 +138,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_static_evictions_total",
         "counter",
-        "Static files given up for other files.",
+        "Static files dropped from the cache to make room for others.",
         &[("", Cell::StaticEvictions)],
     ),
     ("adyton_static_entries", "gauge", "Static files in the cache.", &[("", Cell::StaticEntries)]),
@@ -166,7 +166,7 @@ const FAMILIES: &[Family] = &[
 const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     (
         "adyton_request_duration_seconds",
-        "From a request's arrival until its answer was whole.",
+        "Time from a request's arrival until its answer was complete.",
         Histogram::Duration,
     ),
     ("adyton_queue_wait_seconds", "How long requests have waited for a thread.", Histogram::QueueWait),

@@ -69,8 +69,8 @@ pub(crate) fn rss_bytes(pid: u32) -> u64 {
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * process::page_bytes()
 }
 
-/// Returns the memory of a process in bytes, of which shared pages count in part (PSS): slow, because the kernel walks
-/// the page tables.
+/// Returns the memory of a process in bytes, in which shared pages count in part (PSS). This is slow, because the
+/// kernel walks the page tables.
 pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;

@@ -37,7 +37,7 @@ pub(crate) enum Action {
     Signal(Recipient, Kick),
     /// Give up the prototype of this generation, which has not followed an order.
     DoomPrototype(u32),
-    /// Close the line to the prototype that is this process: it ends by itself.
+    /// Close the line to the prototype that is this process; the prototype then ends by itself.
     Release(u32),
 }
 

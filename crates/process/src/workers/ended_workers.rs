@@ -8,8 +8,8 @@ use adyton_server::tally::{Cell, Sample, Tally};
 
 use crate::workers::cause::Cause;
 
-/// Bytes of lines of dead workers that may at least wait for each log, even if its queue has a lower limit: several
-/// workers can leave 272 KiB each.
+/// The lowest limit of the bytes of dead workers' lines that wait for a log, even if other queues have a lower one:
+/// several workers can leave 272 KiB each.
 const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// The counts and lines of all workers that have ended.

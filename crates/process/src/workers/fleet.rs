@@ -758,8 +758,8 @@ mod tests {
         ]);
     }
 
-    /// While a worker is being forked, the process that exists at that moment gets its signals: none, the prototype, or
-    /// the worker; a prototype that does not follow orders is given up.
+    /// While a worker is being forked, the process that exists at that moment gets the worker's signals: no process,
+    /// the process that forks, or the worker itself; a prototype that does not follow orders is given up.
     #[test]
     fn forks() {
         let late = "log: worker 1 (not forked yet) was not ready after 60 s; this is where it is:";
