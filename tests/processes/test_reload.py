@@ -316,7 +316,7 @@ def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
 
 @pytest.mark.parametrize("event", ["reload", "crash"])
 def test_own_program_waits(crowd: Callable[..., Crowd], tmp_path: Path, event: str) -> None:
-    """A reload or replacement that begins during the trial of a new program ends before that takes over."""
+    """A reload or replacement that begins during a program's trial ends before the program takes over."""
     hold, environment = hesitating(tmp_path)
     slow = tmp_path / "slow.py"
     slow.write_text(TEXT + "\ntime.sleep(1)\n", encoding="utf-8")

@@ -40,7 +40,7 @@ threading.Thread.start = refuse
 """
 
 
-#: Ignores the end of children, and becomes another program.
+#: Ignores SIGCHLD, and becomes another program.
 IGNORES_CHILDREN = """
 import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

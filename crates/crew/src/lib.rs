@@ -607,7 +607,8 @@ impl<D: Duties> Crew<D> {
         job
     }
 
-    /// Notes that a request has left the queue because its client had gone: the other clients may be as impatient.
+    /// Notes that a request has left the queue because its client had gone. Other clients may be as impatient, so
+    /// several such requests press the queue.
     pub fn note_departed(&self) {
         self.lock().queue.note_left(true);
     }

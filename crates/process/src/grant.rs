@@ -108,8 +108,8 @@ fn number(path: &Path) -> Option<f64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Returns the least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` of the first
-/// version.
+/// Returns the least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` in version 1 of
+/// control groups.
 fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let of_second = second.iter().filter_map(|folder| {
@@ -125,7 +125,8 @@ fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
     of_second.chain(of_first).filter(|cpus| *cpus > 0.0).reduce(f64::min)
 }
 
-/// Returns the least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` of the first version.
+/// Returns the least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` in version 1 of control
+/// groups.
 fn memory_limit(root: &Path, groups: &str) -> Option<u64> {
     let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
     let first =

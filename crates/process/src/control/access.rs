@@ -64,8 +64,8 @@ impl Access {
         }
     }
 
-    /// Whether `host` is a name of this listener: a browser that names another site was led here by that site (DNS
-    /// rebinding). Such an attack needs a name, so every address is accepted.
+    /// Whether `host` is a name of this listener. A browser that names another site was led here by that site (DNS
+    /// rebinding); such an attack needs a name, so every address is accepted.
     fn knows(&self, host: &[u8]) -> bool {
         let Ok(host) = str::from_utf8(host) else { return false };
         let name = match host.strip_prefix('[') {

@@ -115,7 +115,7 @@ impl Rounds {
         }
     }
 
-    /// Ends the questions that all processes have answered or that are out of time. The answers to questions of the
+    /// Ends the questions that all processes have answered, or whose time is over. The answers to questions of the
     /// door's supervisor are returned, with their numbers.
     pub(crate) fn end(&mut self, now_ms: u64) -> Vec<(u64, Value)> {
         let mut for_door = Vec::new();

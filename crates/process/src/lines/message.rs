@@ -26,7 +26,7 @@ pub enum ToWorker {
     Running(u64),
     /// Say which files the application was imported from.
     Sources,
-    /// To the supervisor of a group: have new workers in the place of all; the answer carries this number.
+    /// To the supervisor of a group: replace all workers by new ones; the answer carries this number.
     Reload(u64),
     /// Log from this level on: `debug`, `info`, `warning` or `error`.
     LogLevel(String),

@@ -50,7 +50,8 @@ impl PrototypeOrders {
     /// Says which files the application is made of, although it could not be imported.
     pub fn blame(&self, files: Vec<Source>) {
         for file in files {
-            // One at a time, because a message has a longest length. A supervisor that is gone needs to know nothing.
+            // One file at a time, because the length of a message is limited. A supervisor that is gone needs to know
+            // nothing.
             let said = serde_json::to_vec(&FromWorker::Sources(vec![file]));
             let _ = said.map(|said| pass::send(&self.line, &said, &[]));
         }

@@ -179,8 +179,8 @@ impl Fleet {
         }
     }
 
-    /// Ends the slots that are given up, once no client waits at their sockets: `is_waited_at` says whether one waits
-    /// at the slot at a position. Returns how many slots were removed, from the end.
+    /// Ends the slots that are given up, once no client waits at their sockets: `is_waited_at` says whether a client
+    /// waits at the slot at a position. Returns how many slots were removed, from the end.
     pub(crate) fn retire(
         &mut self,
         is_waited_at: impl Fn(usize) -> bool,

@@ -294,7 +294,7 @@ mod tests {
         }
     }
 
-    /// Each generation that is needed has one prototype; an older one goes when the newer generation has served.
+    /// Each generation that is needed has one prototype; an older prototype goes when the newer generation has served.
     #[test]
     fn generations() {
         plays(&[
