@@ -339,7 +339,7 @@ def pids_of_groups(place: Place, control: Path) -> dict[str, set[int]]:
 
 
 def reload(place: Place, arguments: argparse.Namespace) -> None:
-    """Print how many requests a reload of one of 20 groups loses, and how many groups keep their processes."""
+    """Print how many requests a reload of one of 20 groups loses, and how many groups keep processes."""
     port = 18489
     text = place.of_groups(port, MANY)
     with place.serve("reload", port, text):
@@ -368,7 +368,7 @@ def reload(place: Place, arguments: argparse.Namespace) -> None:
 
 
 def load(port: int, ended: threading.Event, counts: list[tuple[int, int]]) -> None:
-    """Send requests to all applications in turn, until told to end; add how many were sent and how many failed."""
+    """Send requests to all applications in turn, until told to end; add the number of all and of failures."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = wrong = 0
     while not ended.is_set():
