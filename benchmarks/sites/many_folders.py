@@ -3,8 +3,8 @@
 `many_folders.py --adyton ADYTON [-o FILE.md] [--folders N] [--rounds N]` prints a table. It needs root. The
 large folder, the large folder without its settings, and an empty folder are served in turns, by a server
 each. A file of each folder is requested, and each answer is compared: its field, which the folder's own
-settings add, and its body. The server runs on CPU 0, and the client on CPU 1. Memory is that of all processes;
-memory that several share counts once. The folders are in memory, in /dev/shm.
+settings add, and its body. The server runs on CPU 0, and the client on CPU 1. Memory is that of all
+processes; memory that several share counts once. The folders are in memory, in /dev/shm.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def until_banner(server: Server, said: Path) -> float:
 
 
 def ask_all(port: int, folders: int, *, said: bool) -> None:
-    """Request a file of each folder, and check the answers, and whether the folders' settings apply to them."""
+    """Request a file of each folder, and check the answers, and whether the folders' settings apply."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
     for number in range(folders):
         file = number % FILES_EACH

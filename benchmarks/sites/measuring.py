@@ -212,7 +212,7 @@ def bench(adyton: str, server: Server, path: str, *options: str) -> tuple[float,
     except ValueError:
         raise RuntimeError(done.stderr) from None
     counts = report["counts"]
-    # The CPU time includes the warm-up, whose answers nobody counts: the rate and its length give their number.
+    # The CPU time includes the warm-up, whose answers nobody counts: rate and duration give their number.
     answers = report["rate"] * (report["seconds"] + report["asked"]["warm_up_ms"] / 1000)
     return used / answers, counts["sent"] - counts["right"] - counts["in_flight"]
 
