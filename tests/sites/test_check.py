@@ -69,7 +69,7 @@ SAID = [
     "site.toml:22:11: there is no none.py in ",
     "site.toml:28:8: auth: none.htdigest cannot be read: No such file or directory (os error 2)",
     "site.toml:29:1: pth is no key of a route; did you mean path?",
-    "site.toml:33:7: what is named here cannot be loaded:",
+    "site.toml:33:7: the application named here cannot be loaded:",
     "site.toml:36:7: shop has no nothing_here",
 ]
 
@@ -177,7 +177,7 @@ def test_applications_that_are_not_there(project: Path) -> None:
     checked = run("check", "site.toml", cwd=project)
 
     assert 3 == checked.returncode
-    assert "adyton: site.toml:4:7: what is named here cannot be loaded:" in checked.stderr
+    assert "adyton: site.toml:4:7: the application named here cannot be loaded:" in checked.stderr
     assert "ModuleNotFoundError: No module named 'no_such_module_of_ours'" in checked.stderr
     assert "adyton: site.toml:7:7: shop has no nothing_here" in checked.stderr
 
