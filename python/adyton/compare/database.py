@@ -150,7 +150,7 @@ def asked(command: list[str], folder: Path, *statements: str) -> None:
     done = subprocess.run(  # noqa: S603 - of the system
         command, input=told, cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    # A server that is alone tells errors, and ends well.
+    # In single-user mode the server prints errors of SQL, and ends with status 0 all the same.
     if done.returncode or "ERROR:" in done.stderr:
         said = done.stderr.strip().splitlines()
         raise PeerError(f"PostgreSQL cannot be set up: {' / '.join(said[-3:])}")
