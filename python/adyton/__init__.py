@@ -68,7 +68,7 @@ def abort(status: int, message: str | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """Imports ``__version__``, ``hooks`` and ``logs`` at their first use (PEP 562): most programs need none."""
+    """Imports ``__version__``, ``hooks`` and ``logs`` at first use (PEP 562): most programs need none."""
     if name in ("hooks", "logs"):
         from importlib import import_module  # noqa: PLC0415
 

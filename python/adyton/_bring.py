@@ -1,8 +1,8 @@
 """Runs the server in the Python of a group of applications, which may be another Python than the server's.
 
 The supervisor has the group's Python run this file as a script. The script makes this package importable, but
-nothing else that is installed in the server's Python. If this package was built for another version of Python,
-the ``adyton`` that is installed in the group's Python is taken instead.
+nothing else that is installed in the server's Python. If this package was built for another version of
+Python, the ``adyton`` that is installed in the group's Python is taken instead.
 """
 
 import importlib.util

@@ -50,7 +50,7 @@ def dumped(report: object) -> str:
 
 
 def has_shown(text: str, program: str) -> bool:
-    """Writes to standard output, and says why if that fails, except when the reader has closed (``| head``)."""
+    """Writes to standard output; says why if that fails, unless the reader has closed (``| head``)."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -77,7 +77,7 @@ def has_written(path: Path, report: object, markdown: str, program: str) -> bool
 
 
 def interrupt_when_ended() -> None:
-    """Lets signals from outside interrupt this program as Ctrl-C does, so that it ends the programs it started."""
+    """Lets signals interrupt this program as Ctrl-C does, so that it ends the programs it started."""
     for number in ENDS:
         # A program under `nohup` goes on ignoring this signal.
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -107,7 +107,7 @@ def status_of(interruption: KeyboardInterrupt) -> int:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delays an interruption until the end of the block, so that every program started in it is known by then.
+    """Delays an interruption to the end of the block, so that every program started in it is known.
 
     Blocking the signals would do, too, but a program that is started would inherit the blocked signals.
     """
@@ -126,7 +126,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def progress() -> Callable[[str], None]:
-    """Returns a function that shows the current step on one line of a terminal; without a terminal, nothing."""
+    """Returns a function that shows the current step on one line of a terminal, if there is one."""
     shows = sys.stderr.isatty()
 
     def tell(text: str) -> None:

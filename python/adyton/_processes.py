@@ -37,7 +37,8 @@ def stat_of(pid: int) -> Stat | None:
     """Reads one process; ``None`` when it has ended meanwhile."""
     with contextlib.suppress(OSError):
         text = (PROC / str(pid) / "stat").read_text("utf-8", "replace")
-        # The name may hold any character. Behind it: state, parent, group, session, and later children's times.
+        # The name may hold any character. Behind it: state, parent, group, session, and later children's
+        # times.
         fields = text.rpartition(")")[2].split()
         return Stat(pid, int(fields[1]), int(fields[3]), (int(fields[13]) + int(fields[14])) / CLOCK_TICKS)
     return None

@@ -66,7 +66,7 @@ def parse_cookies(field: str) -> dict[str, str]:
 
 
 def decode(body: bytes, content_type: str) -> str:
-    """Returns ``body`` as text in the charset that ``content_type`` names (RFC 9110 section 8.3.2), else UTF-8.
+    """Returns ``body`` as text in the charset of ``content_type`` (RFC 9110 section 8.3.2), else UTF-8.
 
     Invalid bytes become U+FFFD. A charset that Python does not know counts as UTF-8.
     """

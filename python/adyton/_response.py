@@ -21,8 +21,8 @@ _CLIENT_ERROR, _LAST_STATUS = 400, 599
 class RequestTimeout(BaseException):
     """Raised inside a request that takes longer than `--request-timeout` or `--request-total-timeout` allows.
 
-    Not a subclass of `Exception`, so that `except Exception` does not catch it: `finally` and `with` clean up,
-    and the client gets a 504. A request may catch it and answer by itself.
+    Not a subclass of `Exception`, so that `except Exception` does not catch it: `finally` and `with` clean
+    up, and the client gets a 504. A request may catch it and answer by itself.
     """
 
 
@@ -105,7 +105,7 @@ class Response:
 
     @staticmethod
     def json(data: Any, status: int = 200) -> Response:  # noqa: ANN401
-        """Returns ``data`` as JSON (RFC 8259) in UTF-8; raises ``TypeError`` or ``ValueError`` as ``json`` does."""
+        """Returns ``data`` as JSON (RFC 8259) in UTF-8; raises the errors of ``json.dumps``."""
         import json  # noqa: PLC0415
 
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -120,9 +120,10 @@ class Response:
     ) -> Response:
         """Returns a file, sent by the kernel; conditional requests and ranges are answered as HTTP asks.
 
-        The type is found by the file's name unless ``content_type`` is given; ``download_name`` makes browsers
-        save the file under that name (RFC 6266). The path is used as it is: never build it from data of a
-        client without checking the data. If the file is missing when the answer is sent, the client gets a 500.
+        The type is found by the file's name unless ``content_type`` is given; ``download_name`` makes
+        browsers save the file under that name (RFC 6266). The path is used as it is: never build it from data
+        of a client without checking the data. If the file is missing when the answer is sent, the client gets
+        a 500.
         """
         response = Response(content_type=content_type)
         response._file = os.fspath(path)

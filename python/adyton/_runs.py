@@ -21,7 +21,7 @@ ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whichever ``adyton`` is first on the path."""
 
 PORTS = range(20_000, 30_000)
-"""Ports below the range that the kernel itself assigns, to clients and to port 0 (``ip_local_port_range``)."""
+"""Ports below the range that the kernel assigns, to clients and to port 0 (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Variable that names the file to which a job on GitHub adds the report of each run."""
@@ -49,7 +49,7 @@ def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
 
 
 def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
-    """Runs several ``adyton bench`` at the same time, each with its URL and its options; see :func:`bench`."""
+    """Runs several ``adyton bench`` at once, each with its URL and its options; see :func:`bench`."""
     pipe = subprocess.PIPE
     # The report of such a run is a part of another report, not a result of the job on GitHub.
     variables = {name: value for name, value in os.environ.items() if name != SUMMARY}
@@ -80,7 +80,7 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
 
 
 def reasons(report: dict[str, Any], but: Collection[str] = ()) -> dict[str, str]:
-    """Returns why a report is invalid: a reason for each gate that has failed, except the gates in ``but``."""
+    """Returns why a report is invalid: a reason for each failed gate, except the gates in ``but``."""
     return {reason["gate"]: reason["why"] for reason in report["invalid"] if reason["gate"] not in but}
 
 

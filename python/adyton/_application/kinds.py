@@ -1,6 +1,7 @@
 """Says what kind of application an object is, and refuses objects that could answer no request.
 
-The module looks at the code of functions instead of importing ``inspect``, which would delay the first answer.
+The module looks at the code of functions instead of importing ``inspect``, which would delay the first
+answer.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
 
 
 def _bind(call: _Call, count: int, keywords: tuple[str, ...]) -> _Call:
-    """Returns the call that is left after the first ``count`` arguments and those in ``keywords`` are given."""
+    """Returns the call that is left when the first ``count`` arguments and ``keywords`` are given."""
     missing = [name for name in call.missing if name not in keywords]
     most = None if call.most is None else max(call.most - count, 0)
     least, names = max(call.least - count, 0), call.names[count:]

@@ -32,7 +32,7 @@ def reasons(application: object) -> list[str]:
 
 
 def hint(error: BaseException) -> str:
-    """Returns a hint if the import failed because another process holds a lock or an address; else nothing."""
+    """Returns a hint if the import failed because another process holds a lock or an address; else empty."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:
@@ -66,7 +66,7 @@ def _layers(application: object) -> Iterator[Any]:
 
 
 def _wrapped(layer: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yields the objects inside a layer: ``__self__`` of a method, ``__wrapped__`` of a function, or an attribute."""
+    """Yields the objects inside a layer: a method's object, a wrapped function, a wrapped application."""
     found = [getattr(layer, name, None) for name in ("__self__", "__wrapped__")]
     own = getattr(layer, "__dict__", {})
     found += [own.get(name) for name in _WRAPPED]

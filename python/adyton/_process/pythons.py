@@ -14,7 +14,7 @@ from adyton._application import HERE
 
 
 def lacks(python: str | os.PathLike[str]) -> str | None:
-    """Returns the version of a Python, if this server was not built for it and ``adyton`` is not installed in it.
+    """Returns a Python's version if this server was not built for it and it has no ``adyton``.
 
     Returns ``None`` if ``adyton`` can be imported there, or if that is unknown, as it always is for a Python
     outside of a virtual environment.
@@ -32,7 +32,7 @@ def lacks(python: str | os.PathLike[str]) -> str | None:
 
 
 def _is_built_for(version: str) -> bool:
-    """Whether this package has a core for a version such as ``3.13t``; true if no core's name has a version."""
+    """Whether this package has a core for a version such as ``3.13t``; true if no core names a version."""
     cores = [core.name for core in Path(HERE).glob("_core.*.so")]
     wanted = f"_core.cpython-{version.replace('.', '')}-"
     return not any("cpython-" in core for core in cores) or any(core.startswith(wanted) for core in cores)

@@ -30,11 +30,11 @@ def keep(
     hear: Callable[[], int],
     tell: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Keeps the server's signals, and lets handlers of all other signals run; returns a function to undo that.
+    """Keeps the server's signals, and lets handlers of other signals run; returns a function to undo that.
 
     ``may_be_set``: the main thread serves requests, so the application may set handlers in them. ``hear``
-    begins to listen for signals, and returns the descriptor to which their numbers are written; ``tell`` takes
-    a sentence for the log.
+    begins to listen for signals, and returns the descriptor to which their numbers are written; ``tell``
+    takes a sentence for the log.
     """
     keeper = Keeper(is_worker, hear, tell)
     keeper.look()
@@ -139,7 +139,7 @@ class Keeper:
 
 
 def _is_of_application(handler: object) -> bool:
-    """Whether a handler is the application's own function: not the interpreter's, and not set by ``asyncio``."""
+    """Whether a handler is the application's own: neither the interpreter's nor set by ``asyncio``."""
     function = handler.func if isinstance(handler, functools.partial) else handler
     module = getattr(function, "__module__", None) or ""
     return (

@@ -34,7 +34,7 @@ def write_stacks_at_signal(file: int) -> int:
 
 
 def write_stack_at_signal(file: int) -> int:
-    """Has faulthandler write the stack of a thread that gets a signal to the open `file`; returns the signal."""
+    """Has faulthandler write a thread's stack to `file`, which is open, at a signal; returns the signal."""
     import faulthandler
     import signal
 

@@ -132,7 +132,7 @@ def compare_all(
 
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
-    """Says what is wrong with the command line, if the comparison would notice it late or never; else empty."""
+    """Says what is wrong with the command line, if it would be noticed late or never; else empty."""
     known = programs_of(peers)
     unknown = [name for name, _ in options.program if name not in known]
     if unknown:
@@ -157,8 +157,8 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--peers",
         metavar="NAME,...",
-        help="compare only these peers, by the names that --list shows (default: the peers that --list marks with "
-        "*; with --time all except older vintages; with --publish all)",
+        help="compare only these peers, by the names that --list shows (default: the peers that --list marks "
+        "with *; with --time all except older vintages; with --publish all)",
     )
     grammar.add_argument(
         "--publish",
@@ -206,7 +206,7 @@ def named(word: str) -> tuple[str, str]:
 
 
 def keys_of_ways(scenario: Scenario, peers: list[Peer]) -> frozenset[str]:
-    """Returns keys of peers for the scenario's table of ways: of each way and server the first that can run."""
+    """Returns keys of peers for the table of ways: for each way and server the first that can run."""
     here = {peer.key for peer in peers if not peer.missing} if scenario.ways else frozenset()
     sides = [side for way in scenario.ways for side in (way.ours, way.theirs)]
     return frozenset(key for side in sides for key in [key for key in side if key in here][:1])

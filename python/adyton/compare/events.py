@@ -28,7 +28,7 @@ REST_S = 0.3
 
 @contextlib.contextmanager
 def going_on(event: str, server: Server) -> Iterator[list[float]]:
-    """Causes events, one after the other, while the block runs; gives a list of the seconds that each took."""
+    """Causes events, one after the other, while the block runs; gives a list of their seconds."""
     took_s: list[float] = []
     over = threading.Event()
     act = {RELOAD: reload, KILL: kill}.get(event)

@@ -25,7 +25,7 @@ class Kept:
     """The rounds of one comparison, in a file of its own."""
 
     def __init__(self, scenario: str, asked: object, folder: Path | None = None) -> None:
-        """Takes in ``asked`` all that figures depend on: kept rounds are only used if it is equal to theirs."""
+        """Takes in ``asked`` all that figures depend on: kept rounds are used only if theirs is equal."""
         said = json.dumps(asked, sort_keys=True, default=str)
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         self.path = (folder or Path(FOLDER)) / f"{scenario}-{digest}.json"
@@ -69,7 +69,7 @@ def told(row: Row) -> dict[str, Any]:
 
 
 def fill(row: Row, data: dict[str, Any]) -> None:
-    """Gives a row its kept rounds. JSON has turned the numbers of the rounds, which are keys, into strings."""
+    """Gives a row its kept rounds. JSON has turned their numbers, which are keys, into strings."""
     row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
     row.problems = data["problems"]
     row.absent |= data["absent"]

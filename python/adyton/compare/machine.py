@@ -32,5 +32,5 @@ def cpu_model() -> str:
 
 
 def core_digest() -> str:
-    """Returns the first digits of the SHA-256 of our compiled part: they differ between builds of a version."""
+    """Returns the first digits of our compiled part's SHA-256: they differ between builds of a version."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:12]

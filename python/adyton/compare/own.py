@@ -75,7 +75,7 @@ MESSAGE, COMPACT = b'{"message": "Hello World!"}', b'{"message":"Hello World!"}\
 
 
 def of_frameworks() -> dict[str, Own]:
-    """Returns the pages of all frameworks: all alike, except where their templates and JSON writers differ."""
+    """Returns the pages of all frameworks: alike, except where their templates and JSON writers differ."""
     page = rendered(ARTICLES)
     found: dict[str, Own] = {}
     for name in FRAMEWORKS:

@@ -96,7 +96,7 @@ class Peer:
         return [self.beside, self.start] if self.beside else [self.start]
 
     def shown(self, sizes: Mapping[str, object]) -> str:
-        """The command lines as the page shows them: with the peer's sizes, but without paths of this machine."""
+        """The command lines as the page shows them: with the peer's sizes, without paths of this machine."""
         usual = {"port": 8000, "work": ".", "files": "files", "closing": ""}
         text = replaced(" & ".join(self.lines()), {**usual, **self.words, **sizes})
         return text.replace("{python}", "python").replace("{app}/", "").replace("{app}", ".")
@@ -140,7 +140,8 @@ def read(file: Path) -> dict[str, Any]:
     if model is None:
         return table
     other = read(file.with_stem(model))
-    # `quick` is not inherited: each mode of a server says for itself whether it takes part in quick comparisons.
+    # `quick` is not inherited: each mode of a server says for itself whether it takes part in quick
+    # comparisons.
     other.pop("quick", None)
     merged = {name: other.get(name, {}) | table.get(name, {}) for name in MERGED}
     return other | table | merged
@@ -165,7 +166,7 @@ def programs_of(peers: Iterable[Peer]) -> set[str]:
 
 @contextlib.contextmanager
 def told_if_lost(command: list[str]) -> Iterator[None]:
-    """Raises :class:`PeerError` if a program cannot be executed, for example because its interpreter is missing."""
+    """Raises :class:`PeerError` if a program cannot be executed, as when its interpreter is missing."""
     try:
         yield
     except OSError as error:

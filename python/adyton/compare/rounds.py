@@ -50,7 +50,7 @@ STEADY = 0.05
 HALVED_MIN = 2
 """Fewest requests due in a measurement at half of the rate; with fewer, half of the rate is not offered."""
 KNOWN = frozenset({"foreign-load", GENERATOR})
-"""Gates that may fail: other processes of a peer are not foreign here, and a load's own limit is on the page."""
+"""Gates that may fail: a peer's other processes are not foreign here; the page tells a load's own limit."""
 FOREIGN_CPUS_MAX = 0.1
 """How many of the CPUs for peer and load other programs may use."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
@@ -73,7 +73,7 @@ class Pace:
     lead_s: float = LEAD_S
     """Load before each measurement, while connections are made and the first answers come."""
     total_s: float = math.inf
-    """Time of the comparison: a round that would end later is not begun, except the first ``least`` rounds."""
+    """Time of the comparison: after ``least`` rounds, no round is begun that would end later."""
     least: int = 1
     """How many rounds are made, however long they take."""
     known_within: float | None = None
@@ -95,7 +95,7 @@ class Pace:
 
     @classmethod
     def publish(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
-        """Returns a pace for figures that can be published; with little time, its measurements are shorter."""
+        """Returns a pace for figures to be published; with little time, its measurements are shorter."""
         least = max(PUBLISHED_MIN_S, scenario.seconds_min)
         for halves in (10, VALUES_MIN, HALVED_FEW):
             # A third of a measurement is the load before it.
@@ -129,7 +129,7 @@ class Pace:
 
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
-    """Returns how long a measurement may be if ``rounds``, of which ``halves`` offer half, take ``total_s``."""
+    """Returns the length of a measurement if ``rounds``, of which ``halves`` offer half, take ``total_s``."""
     # Each kind of page is warmed up, and every other time it takes one more try until two measurements agree.
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
@@ -180,8 +180,8 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
 ) -> Pace:
     """Fills the rows, round by round, and returns the pace with the rounds for which there was time.
 
-    ``tell`` is called with the current step. Rounds that were ``kept`` before are not repeated, and each round
-    is kept when it ends.
+    ``tell`` is called with the current step. Rounds that were ``kept`` before are not repeated, and each
+    round is kept when it ends.
     """
     with database_of(scenario, seats.load) as database:
         if database.why_not:
@@ -279,8 +279,8 @@ def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load
 def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
     """Returns loads in random order, with two exceptions.
 
-    Loads at a multiple of the measuring load's rate come after it; last are loads in which a worker is killed,
-    because the server may end with the worker.
+    Loads at a multiple of the measuring load's rate come after it; last are loads in which a worker is
+    killed, because the server may end with the worker.
     """
     order = random.Random(seed)  # noqa: S311 - the same for the same seed
     return sorted(loads, key=lambda load: (load.event == events.KILL, load.times > 0, order.random()))
@@ -403,7 +403,8 @@ class Bench:
         # The lead's share of the CPU time is taken off by its length, since the peer was equally busy in it.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
-        # The peer may still work on requests whose clients have gone: that work must not count for the next load.
+        # The peer may still work on requests whose clients have gone: that work must not count for the next
+        # load.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],
@@ -427,7 +428,8 @@ class Run:
     def right(self, server: Server, file: Path) -> tuple[str, str]:
         """Returns the option that says which answers are right; writes the file that it names.
 
-        With several pages, the first answer of each counts as right: all were right when the peer was started.
+        With several pages, the first answer of each counts as right: all were right when the peer was
+        started.
         """
         if len(self.pages) == 1:
             file.write_bytes(pages.body(self.pages[0]))

@@ -91,7 +91,7 @@ class Seats:
 
 
 def siblings_of(cpu: int) -> frozenset[int]:
-    """Returns the CPUs that are hyper-threads of the core of ``cpu``, itself included; only itself if unknown."""
+    """Returns all hyper-threads of the core of ``cpu``, itself included; only itself if unknown."""
     try:
         text = (TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text("ascii")
     except OSError:
@@ -149,7 +149,7 @@ class Server:
     wrong: Mapping[str, str] = field(default_factory=dict)
     """Reasons why the answers for other pages are not right, by the names of the pages."""
     how_it_ended: Callable[[], str] = str
-    """Says how a program of the peer has ended, and what it said last; empty while all of its programs run."""
+    """Says how a program of the peer has ended, and what it said last; empty while all programs run."""
 
 
 @contextlib.contextmanager
@@ -175,8 +175,9 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
 ) -> Iterator[Server]:
     """Starts a peer, tries all pages that are asked for and that it has, gives the peer, and ends it.
 
-    One application must have all of these pages. With ``closing``, each request comes over its own connection,
-    which the floor has to be told. ``database`` is the folder of the socket of a database for the peer.
+    One application must have all of these pages. With ``closing``, each request comes over its own
+    connection, which the floor has to be told. ``database`` is the folder of the socket of a database for the
+    peer.
 
     Raises :class:`PeerError`, with the peer's last output, if the peer does not answer in time.
     """
@@ -262,7 +263,7 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
 ) -> tuple[float, dict[str, str], dict[str, str]]:
-    """Waits until the answer for every page is right; raises :class:`PeerError` if none becomes right in time.
+    """Waits until the answers for all pages are right; raises :class:`PeerError` if none is in time.
 
     Returns the monotonic time of the first right answer; advice on packages that pages lack; and reasons why
     other pages are not right. Advice and reasons are by the names of the pages.

@@ -99,7 +99,7 @@ class Scenario:
     classics: Mapping[str, int] = field(default_factory=dict)
     """The figures of the classic table, by the keys of peers."""
     ways: tuple[Way, ...] = ()
-    """Rows of the table in which the rate of each server's own static files is 1000; the last row is static files."""
+    """Rows of the table in which each server's static files are 1000; the last row is static files."""
 
     @property
     def asked(self) -> set[str]:
@@ -245,10 +245,10 @@ SLOW = Scenario(
     ),
     figures=(*TIMES, "requests/s", "answered %", "errors", "beside/s", "CPU us", "MiB", "beside ours"),
     classic=(
-        "Classic tables have one page, and it is quick. Here 200 requests a second are due for a quick page, "
-        "whatever the server does, and the times are from when each was due. Meanwhile 64 connections request "
-        "a page that waits 100 ms, or 8 a page that computes some milliseconds; `beside/s` is the rate of "
-        "their answers, which are counted in `CPU us`, too."
+        "Classic tables have one page, and it is quick. Here 200 requests a second are due for a quick "
+        "page, whatever the server does, and the times are from when each was due. Meanwhile 64 connections "
+        "request a page that waits 100 ms, or 8 a page that computes some milliseconds; `beside/s` is the "
+        "rate of their answers, which are counted in `CPU us`, too."
     ),
     allowed=ERRORS,
     seconds_min=2.0,
@@ -298,11 +298,11 @@ THREADS = Scenario(
     ),
     figures=("requests/s", "beside/s", *TIMES, "CPU us", *LAST),
     classic=(
-        "Classic tables have one page. Here quick pages and files are requested as fast as they are answered, "
-        "alone and beside pages that wait 10 ms or compute some milliseconds; compare the columns to see what "
-        "each keeps of its rate. 64 threads that wait 10 ms each can give 6,400 answers a second in each "
-        "process; each of 512 connections then waits 80 ms, if all wait equally long. Times are from a closed "
-        "loop."
+        "Classic tables have one page. Here quick pages and files are requested as fast as they are "
+        "answered, alone and beside pages that wait 10 ms or compute some milliseconds; compare the columns "
+        "to see what each keeps of its rate. 64 threads that wait 10 ms each can give 6,400 answers a "
+        "second in each process; each of 512 connections then waits 80 ms, if all wait equally long. Times "
+        "are from a closed loop."
     ),
     allowed=ERRORS,
     sizes=((1, 64),),
@@ -337,10 +337,10 @@ CONNECTIONS = Scenario(
     classic=(
         "Classic tables have as many connections as requests at once. Here half of the rate that 64 "
         "connections get is offered over 64 and over 10,000, which take turns: the difference of `MiB "
-        "held`, divided by 9,936, is the memory that an idle connection needs. Pipelined means that 16 requests "
-        "are sent in one piece. Beside 64 connections a thousand slow clients read a file of 350 KB at 10 KB a "
-        "second, or send a body of 600 bytes at one byte a second; a server that gives up slow clients protects "
-        "the others, and `cut off` is the number of their requests."
+        "held`, divided by 9,936, is the memory that an idle connection needs. Pipelined means that 16 "
+        "requests are sent in one piece. Beside 64 connections a thousand slow clients read a file of 350 "
+        "KB at 10 KB a second, or send a body of 600 bytes at one byte a second; a server that gives up "
+        "slow clients protects the others, and `cut off` is the number of requests that it gave up."
     ),
     allowed=ERRORS,
     seconds_min=1.0,
@@ -381,12 +381,13 @@ UPLOADS = Scenario(
     loads=tuple(upload(size, way) for size in own.SIZES for way in own.WAYS),
     figures=COSTS_OF_PAGES,
     classic=(
-        "Classic tables have no such test. Here bodies of 64 KiB and 1 MB come over 16 connections, and bodies "
-        "of 20 MB over 4, each with its length in the head, or in chunks of 16 KiB (chunked). The application "
-        "reads a body at once (whole), in pieces of 64 KiB, by lines of 250 bytes, or not at all (unread), and "
-        "a chunked body in pieces; it keeps no data, and answers with the number of bytes. Some servers read a "
-        "body before they call the application, others when the application reads it. If a server closes the "
-        "connection instead of reading the rest of a body, its answer may be lost: such requests are errors."
+        "Classic tables have no such test. Here bodies of 64 KiB and 1 MB come over 16 connections, and "
+        "bodies of 20 MB over 4, each with its length in the head, or in chunks of 16 KiB (chunked). The "
+        "application reads a body at once (whole), in pieces of 64 KiB, by lines of 250 bytes, or not at "
+        "all (unread), and a chunked body in pieces; it keeps no data, and answers with the number of "
+        "bytes. Some servers read a body before they call the application, others when the application "
+        "reads it. If a server closes the connection instead of reading the rest of a body, its answer may "
+        "be lost: such requests are errors."
     ),
     allowed=ERRORS,
     seconds_min=0.5,
@@ -404,8 +405,9 @@ FRAMEWORKS = Scenario(
         "Classic tables have an application without a framework. Here each framework has four pages: twelve "
         "bytes; 7 KB from a template with 42 rows, which is its own (Django, Bottle) or Jinja2's (Flask, "
         "Falcon, Pyramid); JSON; and the answer to a form of two fields. Django has the middleware of a new "
-        "project, except sessions, users and messages, which need a database. Each server is started anew for "
-        "each framework. The difference between two servers is the servers' cost; the rest is the framework's."
+        "project, except sessions, users and messages, which need a database. Each server is started anew "
+        "for each framework. The difference between two servers is the servers' cost; the rest is the "
+        "framework's."
     ),
 )
 STREAMS = Scenario(
@@ -414,10 +416,11 @@ STREAMS = Scenario(
     loads=tuple(Load(FEW, name, (name,)) for name in own.STREAMS),
     figures=("requests/s", "MB/s", "CPU us", "errors", "MiB", "beside ours"),
     classic=(
-        "Classic tables have no such test. Here a generator yields 1 MB (1 MiB) in pieces of 16 KiB, with its "
-        "length in the head or without it; or a thousand pieces of 100 bytes; or ten server-sent events, "
-        "waiting 5 ms before each, so that a thread can give 20 such answers a second. The file of 1 MB is "
-        "sent by `wsgi.file_wrapper` if the server has one. It is only checked that all pieces come, not when."
+        "Classic tables have no such test. Here a generator yields 1 MB (1 MiB) in pieces of 16 KiB, with "
+        "its length in the head or without it; or a thousand pieces of 100 bytes; or ten server-sent "
+        "events, waiting 5 ms before each, so that a thread can give 20 such answers a second. The file of "
+        "1 MB is sent by `wsgi.file_wrapper` if the server has one. It is only checked that all pieces "
+        "come, not when."
     ),
     seconds_min=0.5,
 )
@@ -432,10 +435,10 @@ DATABASE = Scenario(
     figures=COSTS_OF_PAGES,
     classic=(
         "Classic tables have no database. Here PostgreSQL is started for the scenario, on the CPUs of the "
-        "load. Each page queries it over a unix socket for a row by its key, once, or five times in turn; each "
-        "query is answered at once, or after 1 ms (pg_sleep). psycopg is version 3, with its pool of up to 16 "
-        "connections in each process; with psycopg2 each thread keeps a connection. CPU time and memory are "
-        "those of the server, without the database."
+        "load. Each page queries it over a unix socket for a row by its key, once, or five times in turn; "
+        "each query is answered at once, or after 1 ms (pg_sleep). psycopg is version 3, with its pool of "
+        "up to 16 connections in each process; with psycopg2 each thread keeps a connection. CPU time and "
+        "memory are those of the server, without the database."
     ),
     seconds_min=0.5,
 )

@@ -32,9 +32,9 @@ def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     """Returns bounds between which the median lies with 95 % confidence.
 
-    The wider of two intervals counts for each bound: that of the bootstrap, which is too narrow with few values,
-    and the pair of values that has the median between it with this confidence in any distribution (sign test).
-    With fewer than ``VALUES_MIN`` values, the bounds are the smallest and the largest value.
+    The wider of two intervals counts for each bound: that of the bootstrap, which is too narrow with few
+    values, and the pair of values that has the median between it with this confidence in any distribution
+    (sign test). With fewer than ``VALUES_MIN`` values, the bounds are the smallest and the largest value.
     """
     low, high = sure(values)
     if len(values) < VALUES_MIN:
@@ -45,7 +45,7 @@ def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
 
 
 def sure(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the innermost pair of values that encloses the median with 95 % confidence, or the outermost."""
+    """Returns the innermost pair of values around the median with 95 % confidence, or the outermost."""
     ordered, count = sorted(values), len(values)
     outside = 0.0
     for place in range((count + 1) // 2):

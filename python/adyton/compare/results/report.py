@@ -62,11 +62,11 @@ class Line:
     classic: int | None = None
     """The peer's figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
-    """The ratio to the peer that takes part twice, with its interval, in the figure that the scenario judges."""
+    """The ratio to the peer that takes part twice, with its interval, in the scenario's ``judged`` figure."""
     to_ours_bound: str = ""
     """``>`` or ``<`` if the ratio is only a lower or an upper bound, because one of the times is a bound."""
     verdict: str = ""
-    """More, less, or no difference, compared with that peer; or why too few rounds, or bounds, do not tell."""
+    """More, less, or no difference, compared with that peer; or that rounds or bounds do not tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
@@ -311,7 +311,7 @@ class Beside:
         )
 
     def ratio(self, row: Row, to: Row | None, figure: Callable[[Shot], float]) -> float | None:
-        """Returns the median ratio to another row, over the rounds that both have; ``None`` without such rounds."""
+        """Returns the median ratio to another row, over rounds that both have; ``None`` without any."""
         values = ratios(row.by_round(self.load, figure), to.by_round(self.load, figure)) if to else []
         return median(values) if values else None
 
@@ -524,7 +524,7 @@ def tables_of_ways(ways: Sequence[Sides]) -> list[Table]:
 
 
 def cells_of_sides(each: Sides) -> list[str]:
-    """Returns the figures of both servers, in turn: INVALID if they are wrong, empty if a server took no part."""
+    """Returns the figures of both servers, in turn: INVALID if wrong, empty if a server took no part."""
     found = []
     for place, figure in enumerate(WAYS.values()):
         for side in (each.ours, each.theirs):
@@ -584,9 +584,9 @@ def notes(page: Page) -> list[str]:
     """Returns the text below the tables."""
     out = []
     if page.interrupted:
-        out.append("The comparison was interrupted: the figures are from the rounds so far; the last is incomplete.")
+        out.append("It was interrupted: the figures are from the rounds until then; the last is incomplete.")
     if any(load.half for load in page.scenario.loads):
-        out.append("Times are measured at half of the rate, and counted from the moment when a request was due.")
+        out.append("Times are measured at half of the rate, from the moment when a request was due.")
     if page.scenario.judged != "requests/s":
         out.append(f"`beside ours` is the ratio of `{page.scenario.judged}`.")
     if "x floor" in page.scenario.figures and all(each.of_floor is None for each in page.lines):
@@ -597,12 +597,12 @@ def notes(page: Page) -> list[str]:
     unseen = dict.fromkeys(each.name for each in page.lines if each.is_of_cpus)
     if unseen and "CPU us" in page.scenario.figures:
         out.append(
-            f"CPU us of {'; '.join(unseen)} is the time for which the server's CPUs were busy, because the CPU "
-            "time of processes that have ended is unknown there. It is too little if the load has the same CPUs."
+            f"CPU us of {'; '.join(unseen)} is the time for which the server's CPUs were busy, because the time "
+            "of processes that have ended is unknown there. It is too little if the load has the same CPUs."
         )
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
     if unsteady:
-        out.append(f"Measured although the rates of two loads in a row differed by over 5 %: {'; '.join(unsteady)}.")
+        out.append(f"Measured although two rates in a row differed by over 5 %: {'; '.join(unsteady)}.")
     out += notes_of_absence(page.lines)
     out += [
         f"{label(each)}: {problem}" for each in page.lines if not each.is_absent for problem in each.problems
@@ -629,7 +629,7 @@ def notes_of_bounds(lines: Sequence[Line]) -> list[str]:
     if any(each.is_least for each in lines):
         out.append("A rate with > is a lower bound: the load was at its own limit, and the peer was not.")
     if any(each.p50_is_least or each.p99_is_least for each in lines):
-        out.append("A time with > is a lower bound: the requests that decide it had no answer yet at the end.")
+        out.append("A time with > is a lower bound: requests that decide it had no answer yet at the end.")
     return out
 
 

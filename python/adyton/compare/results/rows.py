@@ -87,7 +87,7 @@ class Shot:
 
     @property
     def slow(self) -> tuple[int, int] | None:
-        """Failed requests of slow clients (cut off, refused or wrong), and all; ``None`` without slow clients."""
+        """Slow clients' requests that failed (cut off, refused, wrong), and all; ``None`` without any."""
         sides = self.beside["slow"] if self.beside else []
         lost = sum(side["counts"]["begun"] - kept(side["counts"]) for side in sides)
         return (lost, sum(side["counts"]["begun"] for side in sides)) if sides else None
@@ -116,7 +116,7 @@ class Shot:
 
     @property
     def answered_percent(self) -> float:
-        """Percentage of the requests due that were answered right; requests under way at the end count as not."""
+        """Percentage of the requests due that were answered right; a request under way was not."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
 
@@ -166,7 +166,7 @@ class Row:
     shots: dict[str, dict[int, Shot]] = field(default_factory=dict)
     """Measurements by the name of the load, and the number of the round."""
     problems: dict[str, list[str]] = field(default_factory=dict)
-    """Faults of the server, or of this program, by the name of the load. A load with faults has no figures."""
+    """Faults of the server, or of this program, by the load's name. A load with faults has no figures."""
     spoilt: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     """Reasons why a measurement does not count, by the name of the load, and the number of the round."""
     discarded: dict[str, list[Discarded]] = field(default_factory=dict)
@@ -225,7 +225,7 @@ class Row:
         return median(figure(shot) for shot in self.shots[load.name].values())
 
     def is_good(self, load: Load, number: int, why: Mapping[str, str], shot: Shot | None = None) -> bool:
-        """Tells whether a measurement counts; if not, notes the reasons in ``why``, which are keyed by gate."""
+        """Tells whether a measurement counts; if not, notes the reasons in ``why``, by gate."""
         self.problems.setdefault(load.name, []).extend(
             text for gate, text in why.items() if gate not in SPOILS
         )
