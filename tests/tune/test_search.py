@@ -536,7 +536,7 @@ def test_edge_is_told(machine: Machine) -> None:
     found = Search(task(), lambda _: None).run()
 
     assert [
-        "8 processes x 1 thread has reached a limit: more processes (--processes-max) may serve more"
+        "8 processes x 1 thread has reached the limit: more processes (--processes-max) may serve more"
     ] == found.doubts
 
 

@@ -199,7 +199,7 @@ class Search:
         points, (confirmed, *lower) = self.confirm(winner, goal_s, clients)
         if more := wider(cost, limits, winner.choice):
             self.doubts["limits"] = (
-                f"{winner.choice} has reached a limit: {' or '.join(more)} may serve more"
+                f"{winner.choice} has reached the limit: {' or '.join(more)} may serve more"
             )
         return Found(
             self.task,

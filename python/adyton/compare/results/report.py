@@ -597,7 +597,7 @@ def notes(page: Page) -> list[str]:
     unseen = dict.fromkeys(each.name for each in page.lines if each.is_of_cpus)
     if unseen and "CPU us" in page.scenario.figures:
         out.append(
-            f"CPU us of {'; '.join(unseen)} is the time for which the server's CPUs were busy, because the time "
+            f"CPU us of {'; '.join(unseen)} is the time for which the CPUs of the server were busy: the time "
             "of processes that have ended is unknown there. It is too little if the load has the same CPUs."
         )
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
