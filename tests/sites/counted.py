@@ -34,9 +34,9 @@ def broken(first: bytes) -> Iterator[bytes]:
 def application(environ: dict[str, Any], start_response: Any) -> Any:
     """Answer with the number of the call for this path, in the way that the query says.
 
-    `f` are fields and `s` is the status of the answer; `size` is the length of its padding, and `in` its number
-    of pieces; `see` names variables to show. From call number `wait` on, calls wait until the gate is open; from
-    call number `broken` on, calls fail. `fail` says whether the call fails before or inside its answer.
+    `f` are fields and `s` is the status of the answer; `size` is the length of its padding, and `in` its
+    number of pieces; `see` names variables to show. From call number `wait` on, calls wait until the gate is
+    open; from call number `broken` on, calls fail. `fail` says whether to fail before or inside the answer.
     """
     query = parse_qs(environ["QUERY_STRING"])
     path = environ["PATH_INFO"]

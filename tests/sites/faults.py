@@ -111,7 +111,7 @@ def pause(_environ: dict[str, Any]) -> list[bytes]:
 
 
 def hoard(environ: dict[str, Any]) -> list[bytes]:
-    """Open all descriptors that the process may have, make a folder as a sign, and wait for the file `gate`."""
+    """Open all descriptors that the process may have, make a folder as a sign, and wait for `gate`."""
     taken: list[int] = []
     with contextlib.suppress(OSError):
         while True:

@@ -1,4 +1,4 @@
-"""Pages that note each of their loads, or wait while they are loaded; and clients that ask without a pause."""
+"""Pages that note each of their loads, or wait while they are loaded; clients that ask without a pause."""
 
 from __future__ import annotations
 

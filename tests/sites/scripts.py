@@ -114,7 +114,7 @@ def ask(server: Server, project: Path) -> Connection:
 
 
 def running(project: Path) -> set[int]:
-    """Return the processes whose working folder is that of the scripts: scripts, and processes they started."""
+    """Return the processes that work in the scripts' folder: scripts, and processes that they started."""
     folder = (project / "public/cgi-bin").resolve()
     found = set()
     for process in processes():

@@ -1,4 +1,4 @@
-"""Routes that ask for a name and a password: who is let in, in all spellings of the path, and what is logged."""
+"""Routes that ask for a name and a password: who is let in, however the path is spelled, and what is logged."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_wrong_fields(server: Server, field: str) -> None:
 
 
 def test_bodies(server: Server) -> None:
-    """The body of a request that is let in reaches the application; other requests are not asked for their body."""
+    """The body of an admitted request reaches the application; a refused one is not asked for its body."""
     body = b"x" * 300_000
     with server.connect(lint_answers=False) as connection:
         for _ in range(2):
@@ -223,7 +223,7 @@ def test_bodies(server: Server) -> None:
 
 
 def test_many_at_once(server: Server) -> None:
-    """Clients that come while passwords are verified are answered; pipelined requests are answered in order."""
+    """Clients that come while passwords are verified are answered; pipelined requests keep their order."""
     with ThreadPoolExecutor(16) as pool:
         wanted = [(user, PASSWORD, 200) for user in HASHES] + [("apr1", "no", 401), ("", "", 401)]
         asked = [
@@ -248,7 +248,7 @@ def test_many_at_once(server: Server) -> None:
 
 
 def test_throttle(server: Server) -> None:
-    """An address that has sent many wrong passwords must wait, whatever it sends then; this is logged once."""
+    """An address that has sent many wrong passwords must wait, whatever it sends; this is logged once."""
     assert 200 == get(server, "/admin/", "bcrypt").status
 
     statuses = [get(server, "/admin/", "apr1", f"guess {number}").status for number in range(40)]

@@ -1,4 +1,4 @@
-"""Python functions that check passwords and access, as in mod_wsgi: they are called, and their answer counts."""
+"""Python functions that check passwords and access, as in mod_wsgi: when they are called, and what counts."""
 
 from __future__ import annotations
 
@@ -361,7 +361,7 @@ def test_access(server: Server) -> None:
 
 
 def test_access_of_bodies(server: Server) -> None:
-    """The body of an admitted request arrives; that of a refused request does not disturb the next request."""
+    """The body of an admitted request arrives; a refused request's body does not disturb the next one."""
     with server.connect(lint_answers=False) as connection:
         for size in (10, 300_000):
             answer = connection.get("/some/x", method="POST", body=b"x" * size)
@@ -439,7 +439,7 @@ def test_slow(server: Server) -> None:
 
 
 def test_holds_nobody_up(serve: Servers, known: Path) -> None:
-    """While a function waits, other requests are answered: files at once, and applications by other threads."""
+    """While a function waits, other requests are answered: files at once, applications by other threads."""
     server = serve(write(known, FILE.replace("request-timeout = 1", "")), "--threads=4", cwd=known)
     with ThreadPoolExecutor(2) as pool:
         waits = pool.submit(get, server, "/admin/", "slow")
@@ -451,7 +451,7 @@ def test_holds_nobody_up(serve: Servers, known: Path) -> None:
 
 
 def test_log(server: Server, known: Path) -> None:
-    """The access log has the user; lines that the function prints have the request's name, as its answer has."""
+    """The access log has the user; lines that the function prints have the request's name."""
     get(server, "/admin/a", "alias")
     get(server, "/admin/b", "ann", "wrong")
     get(server, "/admin/c", "raises")
@@ -478,7 +478,7 @@ def test_methods(server: Server) -> None:
 
 
 def test_server_as_a_whole(serve: Servers, known: Path) -> None:
-    """Requests that reach no application, or ask for other protocols, are guarded, and then answered as usual."""
+    """Requests that reach no application, or ask for other protocols, get their usual answers if let in."""
     line = 'auth = "basic-python:site_auth.py"\nallow-python = "site_auth.py"'
     server = serve(write(known, f'[[sites]]\n[[sites.routes]]\napp = "shop:user"\n{line}\n'), cwd=known)
     web_socket = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x")]
@@ -528,7 +528,7 @@ auth-remember = "REMEMBER"
 
 
 def test_remembered(serve: Servers, known: Path) -> None:
-    """A user who was let in is remembered if a route says so, for this route's rule and for the time it sets."""
+    """A user who was let in is remembered if a route says so, for its own rule and for the time it sets."""
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1h")), "--threads=4", cwd=known)
     for _ in range(3):
         assert [b"bob Basic None", b"ann Basic None"] == [
@@ -625,7 +625,7 @@ auth = "basic-python:site_auth.py"
 
 
 def test_group(serve: Servers, known: Path) -> None:
-    """A function runs in the process that answers: for an application of a group, in a process of the group."""
+    """A function runs in the process that answers: for a group's application, in a process of the group."""
     server = serve(write(known, GROUP), cwd=known, env={"ADYTON_PROCESSES": "1"})
     for _ in range(2):
         assert [401, 401, 401, 200] == [

@@ -478,7 +478,7 @@ def test_stale_while_revalidate(server: Server) -> None:
 
 
 def test_stale_answers_are_asked_for_whole(server: Server) -> None:
-    """A condition of a client with an older version is not passed on, so that the new answer is a whole one."""
+    """A condition of a client with an older version is not passed on, so that the new answer is whole."""
     address = target("/a", f=['ETag: "one"', "Cache-Control: max-age=1"], see="HTTP_IF_NONE_MATCH")
     assert 1 == number(server.fetch(address))
     condition = [("If-None-Match", '"zero"')]

@@ -328,7 +328,7 @@ def test_much_output(serve: Servers, project: Path) -> None:
 
 
 def test_standard_error(serve: Servers, project: Path) -> None:
-    """Standard error of a script is in the error log, line by line, with its name; so is a bad exit status."""
+    """A script's standard error is in the error log, line by line, with its name; so is a bad exit status."""
     command = "echo 'Content-Type: a/b'; echo; echo 'first' >&2; printf 'second\\nthird' >&2; exit 3"
     script(project, "a.sh", SHELL.format(command))
     server = start(serve, project)

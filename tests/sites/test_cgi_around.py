@@ -130,7 +130,7 @@ def test_sending_on(serve: Servers, project: Path) -> None:
 
 
 def test_groups(serve: Servers, project: Path) -> None:
-    """Scripts run outside of groups, and can send a request on to a group's application, as a client could."""
+    """Scripts run outside of groups, and can send a request on to a group's application."""
     script(project, "say.sh", SAY_ALL)
     script(project, "to.sh", SHELL.format("echo 'Location: /grouped/a?b'; echo"))
     script(project, "own.sh", SHELL.format("echo 'Location: /grouped/own/a'; echo"))

@@ -117,7 +117,7 @@ QUERIES = ["-s", "-d+allow_url_include%3d1", "--version", "a+b+c", "%00", "x;id"
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_is_no_argument(server: Server, query: str) -> None:
-    """A query becomes a variable exactly as sent; none of its words becomes an argument, and no shell sees it."""
+    """A query becomes a variable as it was sent; no word of it becomes an argument, and no shell sees it."""
     found = variables(server.fetch(f"/cgi-bin/ok.sh?{query}"))
 
     assert query == found["QUERY_STRING"]

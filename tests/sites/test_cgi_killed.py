@@ -64,7 +64,7 @@ def good(server: Server, project: Path) -> None:
 
 @pytest.mark.parametrize("printed", PRINTED, ids=["nothing", "body"])
 def test_the_helper(serve: Servers, project: Path, printed: str) -> None:
-    """When the helper that starts scripts is killed, clients get an error, and a new helper starts the next script."""
+    """If the helper that starts scripts is killed, clients get an error, and a new helper is started."""
     script(project, "a.sh", SHELL.format(printed + RUNS + "wait"))
     server = start(serve, project)
     good(server, project)
@@ -129,7 +129,7 @@ def test_a_worker(serve: Servers, project: Path) -> None:
 
 
 def test_the_supervisor(serve: Servers, project: Path) -> None:
-    """After the supervisor is killed, workers finish what they can, and end with all scripts; a new server can start."""
+    """If the supervisor is killed, workers finish what they can, and end with all scripts."""
     script(project, "a.sh", STAYS)
     flags = ["--processes=2", "--graceful-timeout=300ms"]
     server = start(serve, project, *flags)

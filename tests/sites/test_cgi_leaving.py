@@ -1,4 +1,4 @@
-"""A thousand clients of scripts leave before they have their answers, and no process or descriptor is left."""
+"""A thousand clients of scripts leave before they have their answers; no process or descriptor is left."""
 
 from __future__ import annotations
 

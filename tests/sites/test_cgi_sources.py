@@ -163,7 +163,7 @@ def test_no_route_sends_a_source(serve: Servers, folder: Path, place: tuple[str,
 
 
 def test_other_files_are_sent(serve: Servers, folder: Path) -> None:
-    """A file that no route runs is sent, even from a folder of scripts; another site may send the same files."""
+    """A file that no route runs is sent, even from a folder of scripts; another site may send the scripts."""
     server = start(serve, folder)
     with server.connect() as connection:
         for _ in range(2):
@@ -289,7 +289,7 @@ LINKS = [
 
 @pytest.mark.parametrize(("link", "to", "target"), LINKS, ids=[link for link, _, _ in LINKS])
 def test_links(serve: Servers, folder: Path, link: str, to: str, target: str) -> None:
-    """If links are followed, a link to a source is not sent."""
+    """Even if links are followed, a link to a source, or with the name of one, is not sent."""
     (folder / "public" / link).symlink_to(to)
     server = start(serve, folder, more="static-symlinks = true")
     for _ in range(2):

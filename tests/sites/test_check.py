@@ -75,7 +75,7 @@ SAID = [
 
 
 def test_all_at_once(project: Path) -> None:
-    """Mistakes in keys, other files, users, logs and applications are reported in one run, each with its place."""
+    """One run reports mistakes in keys, other files, users, logs and applications, each with its place."""
     write(project, WRONG)
     (project / "wrong.htpasswd").write_text("# Staff.\nann:secret\n\nbob\n", encoding="utf-8")
     (project / "wrong.groups").write_text("staff\n", encoding="utf-8")
@@ -170,7 +170,7 @@ def test_what_follows_from_a_mistake(project: Path) -> None:
 
 
 def test_applications_that_are_not_there(project: Path) -> None:
-    """All missing applications are reported; the exit status is that of an application that cannot be loaded."""
+    """All missing applications are reported; the exit status says that one cannot be loaded."""
     write(
         project, WRONG[WRONG.index('[[sites.routes]]\npath = "/absent/"') :].replace("[[", "[[sites]]\n[[", 1)
     )
@@ -211,7 +211,7 @@ mount = true
 
 
 def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
-    """A doubtful line causes a warning with its place, from `check` and in the log; and the warning is true."""
+    """A doubtful line causes a warning with its place, from `check` and in the log; the warning is true."""
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
         "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
@@ -297,7 +297,7 @@ files = "public"
 
 
 def test_what_nobody_is_to_read(project: Path) -> None:
-    """Password files in a served folder are mistakes, and logs there cause warnings; hidden files are allowed."""
+    """Password files in a served folder are mistakes, logs there cause warnings, hidden files are allowed."""
     checked = run("check", write(project, PUBLISHED).name, cwd=project)
 
     assert 0 == checked.returncode, checked.stderr

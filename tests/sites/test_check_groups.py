@@ -1,4 +1,4 @@
-"""`adyton check` of groups: the user, the Python and the folder of each, and which files this user can read."""
+"""`adyton check` of groups: the user, the Python and the folder of each, and what this user can read."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_told(folder: Path) -> None:
 
 
 def test_who_is_in_which(folder: Path) -> None:
-    """A route's own group counts, then its site's group, then the default group; other groups run no application."""
+    """A route's own group counts, then its site's, then the default group; other groups run no application."""
     file = write(
         folder,
         """
@@ -198,7 +198,7 @@ def test_what_is_read(folder: Path) -> None:
     ],
 )
 def test_what_is_closed(folder: Path, closed: str, mode: int, place: str, says: str) -> None:
-    """A path closed to the user is reported once, with its place, the closed folder on the way, and a remedy."""
+    """A path closed to the user is reported once, with its place, the closed folder, and a remedy."""
     (folder / closed).chmod(mode)
     status, said, mistakes = check(folder, 'user = "nobody"')
 
@@ -228,7 +228,7 @@ def test_links_are_followed(folder: Path) -> None:
 
 
 def test_python_without_the_server(folder: Path) -> None:
-    """A virtual environment with another Python version than the server's, and without `adyton`, is reported."""
+    """A virtual environment with another Python than the server's, and without `adyton`, is reported."""
     venv = folder / "venv"
     packages = venv / "lib/python3.99/site-packages"
     packages.mkdir(parents=True)

@@ -298,7 +298,7 @@ def test_mistakes(project: Path, value: str, why: str) -> None:
 
 
 def test_files(serve: Servers, project: Path) -> None:
-    """A file is compressed once and kept; a `.gz` file beside it is preferred; ranges are of the plain file."""
+    """A file is compressed once and kept; a `.gz` file beside it is sent; ranges are of the plain file."""
     folder = project / "public/static"
     (folder / "long.css").write_bytes(LINES)
     (folder / "large.css").write_bytes(LINES * 10)

@@ -192,7 +192,7 @@ def application(environ, start_response):
 
 
 def test_daemon_mode(serve: Servers, place: Path) -> None:
-    """The example for users of mod_wsgi's daemons serves: each group has its folder, Python and application."""
+    """The example for mod_wsgi's daemons serves: each group has its own folder, Python and application."""
     for name in ("shop/static", "blog/lib"):
         (place / name).mkdir(parents=True)
     (place / "shop/static/site.css").write_text("p {}\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Answers of programs and pages that folders run are compressed and kept like those of routes; files are not."""
+"""Answers of programs and pages that folders run are compressed and kept like those of routes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_kept(serve: Servers, project: Path, tools: Path, target: str) -> None:
 def test_kept_from_those_whom_the_folder_refuses(
     serve: Servers, project: Path, tools: Path, target: str
 ) -> None:
-    """A client that a folder refuses gets no kept answer; an answer to a client with a password is not kept."""
+    """A client that a folder refuses gets no kept answer; an answer for a password is not kept."""
     (tools / ".people").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(tools, 'cgi = true\nscripts = true\nauth = "basic:.people"\n')
     server = start(serve, project)

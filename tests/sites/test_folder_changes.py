@@ -335,7 +335,7 @@ FOLDERS = 3_000
 
 
 def test_thousands_of_folders(server: Server, public: Path) -> None:
-    """Thousands of closed folders that appear at once are never served, whether they are made there or moved in."""
+    """Thousands of closed folders that appear at once are never served, whether made there or moved in."""
     outside = public.parent / "outside" / "many"
     for number in range(FOLDERS):
         make(outside / f"{number}", DENY)

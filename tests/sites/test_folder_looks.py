@@ -69,7 +69,7 @@ def calls(log: Path) -> Counter[str]:
 
 
 def test_no_call_per_request(serve: Servers, project: Path) -> None:
-    """A file beneath three folders with settings costs the calls of any other file, except checks of folders."""
+    """A file beneath folders with settings costs the calls of any other file, except checks of folders."""
     for top in ("plain", "folders"):
         folder = project / "public" / top
         for name in (".", "a", "b", "c"):
@@ -109,7 +109,7 @@ FOLDERS = 10_000
 
 
 def test_each_folder_is_read_once(serve: Servers, project: Path) -> None:
-    """Ten thousand folders that get one request each are read once each, and so are the folders around them."""
+    """Ten thousand folders that get one request each are read once each, and so are their parents."""
     top = project / "public/folders"
     for number in range(FOLDERS):
         folder = top / f"{number // 100}" / f"{number}"

@@ -105,7 +105,7 @@ def shown(server: Server, target: str) -> str:
 
 
 def test_what_a_program_is_told(serve: Servers, project: Path, public: Path) -> None:
-    """A program gets the variables that a route's program gets, with the site's folder as its document root."""
+    """A program gets the variables of a route's program, with the site's folder as its document root."""
     say(public / "tools", "cgi = true\n")
     server = start(serve, project)
     body = b"name=value"
@@ -159,7 +159,7 @@ RULES = [
 
 @pytest.mark.parametrize("may", [MAY, '["cgi"]'])
 def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: str) -> None:
-    """Names decide which files are run; a path behind a program's name goes to it, and other files are sent."""
+    """Names decide which files are run; a path behind a program's name goes to it; other files are sent."""
     server = start(serve, project, may)
     for rule in dict.fromkeys(rule for rule, *_ in RULES):
         say(public / "tools", rule)
@@ -330,7 +330,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
 def test_mistakes_close_a_folder(
     serve: Servers, project: Path, public: Path, rule: str, may: str, mistake: str
 ) -> None:
-    """A folder that sets something without permission is closed, with a line in the log; others are served."""
+    """A folder that sets something without permission is closed, with a line in the log; others serve."""
     say(public / "tools", rule)
     server = start(serve, project, may)
     for target in ("/tools/say.cgi", "/tools/page.html", "/tools/in/say.cgi"):
@@ -342,7 +342,7 @@ def test_mistakes_close_a_folder(
 
 
 def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: Path) -> None:
-    """A change counts within a second; a folder that is closed before it stops running files shows no source."""
+    """A change counts within a second; a folder that is closed before it stops to run shows no source."""
     server = start(serve, project)
     folder = public / "plain"
     for _ in range(3):
@@ -583,7 +583,7 @@ def test_pages_begin_and_stop(serve: Servers, project: Path, pages: Path) -> Non
 
 
 def test_pages_and_groups(project: Path, public: Path) -> None:
-    """Pages run in the processes that serve files; it is a mistake if the site's applications run elsewhere."""
+    """Pages run where files are served; it is a mistake if the site's applications run in a group."""
     assert public.is_dir()
     group = '[groups.shop]\nprocesses = 1\n[[sites.routes]]\npath = "/app/"\napp = "shop:application"\n'
     text = FILE.format(may='["scripts"]', more="").replace("[[sites]]", '[[sites]]\ngroup = "shop"')

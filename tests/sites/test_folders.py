@@ -316,7 +316,7 @@ def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner:
 
 
 def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path) -> None:
-    """A link to another folder, with a file of the same name or the same file, makes none of its files public."""
+    """A link to another folder, with a file of the same name or the same file, opens none of its files."""
     protect(public / "secret")
     twin = public / "secret/twin.txt"
     twin.write_text("twin\n", encoding="utf-8")
@@ -640,7 +640,7 @@ Require valid-user
 
 
 def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, public: Path) -> None:
-    """If folders on the way ask for one digest, a client needs only one, which is valid for one request only."""
+    """If folders on the way ask for the same digest, one is enough, and it is valid for one request only."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (project / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     for name in ("a", "a/b"):
@@ -735,7 +735,7 @@ def test_example(serve: Servers, project: Path) -> None:
 
 
 def test_wrong_sites(project: Path, public: Path) -> None:
-    """Links with settings of folders are a mistake, and so are unknown words; `route` mentions the folders."""
+    """Settings of folders with links are a mistake, and so are unknown words; `route` names folders."""
     head = '[[sites]]\nroot = "public"\n[[sites.routes]]\nfiles = "."\n'
     for text, mistake in [
         ('may-set = ["auth"]\nstatic-symlinks = true\n', "site.toml:4:9: files: static-symlinks is on"),
@@ -755,7 +755,7 @@ def test_wrong_sites(project: Path, public: Path) -> None:
 
 
 def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
-    """Settings of folders count on routes with files, with or without scripts; `route` says whether they do."""
+    """Settings of folders count on routes with files, with or without scripts; `route` says if they do."""
     (public / "a" / "page.py").write_text("def handler(request): return 'page'\n", encoding="utf-8")
     head = '[[sites]]\nroot = "public"\nmay-set = ["auth"]\n[[sites.routes]]\npath = "/files/"\nfiles = "."\n'
     head += "[[sites.routes]]\n"
