@@ -1,4 +1,4 @@
-"""Routes that ask for a name and a password: who is let in, however the path is spelled, and what is logged."""
+"""Routes that ask for a name and a password: who is let in, in all spellings of paths; what is logged."""
 
 from __future__ import annotations
 

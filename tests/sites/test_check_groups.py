@@ -122,7 +122,7 @@ def test_told(folder: Path) -> None:
 
 
 def test_who_is_in_which(folder: Path) -> None:
-    """A route's own group counts, then its site's, then the default group; other groups run no application."""
+    """A route's own group counts, then its site's, then the default; other groups run no application."""
     file = write(
         folder,
         """

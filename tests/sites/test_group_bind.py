@@ -201,7 +201,7 @@ def test_all_workers_accept(serve: Servers, folder: Path) -> None:
 
 @pytest.mark.parametrize("keeps", [False, True])
 def test_reload(serve: Servers, folder: Path, keeps: bool) -> None:  # noqa: FBT001
-    """A reload after a change of the group, and of its code, keeps the address open; no client gets an error."""
+    """When a reload replaces the group, or only its code, the address stays open; no client gets an error."""
     server = start(serve, folder)
     shop = server.addresses[1]
     before = supervisor(folder / CONTROL, "shop")
@@ -316,7 +316,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """Clients of a group that does not start get a 503, from no other site; after a repair the group serves."""
+    """Clients of a group that does not start get a 503, from no other site; repaired, the group serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT, listeners=2)

@@ -75,7 +75,7 @@ def begin_uploads(clients: list[Connection], path: str) -> None:
 
 @pytest.mark.parametrize("how", ["", "stream-body = true"])
 def test_slow_uploads(serve: Servers, folder: Path, how: str) -> None:
-    """Uploads that pause hold no thread of the group: other requests are answered, then the uploads (#592)."""
+    """Uploads that pause hold no thread of the group: other requests are answered meanwhile (#592)."""
     server = start(serve, folder, f"processes = 1\nthreads = 2\n{how}")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, SLOW)
@@ -104,7 +104,7 @@ def test_uploads_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_slow_readers(serve: Servers, folder: Path) -> None:
-    """Clients that do not read hold no thread of the group; once they read, they get the whole answer (#181)."""
+    """Clients that do not read hold no thread of the group; once they read, they get all of it (#181)."""
     server = start(serve, folder, "processes = 1\nthreads = 2")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, READERS, receive_buffer_bytes=4096)
@@ -121,7 +121,7 @@ def test_slow_readers(serve: Servers, folder: Path) -> None:
 
 
 def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Clients that stop reading are cut off after a timeout, and the group's log says so at its level (#181)."""
+    """Clients that stop reading are cut off after a timeout; the group's log says so at its level (#181)."""
     shop = 'processes = 1\nthreads = 2\nlog-level = "debug"'
     server = start(serve, folder, shop, site='write-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -136,7 +136,7 @@ def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_flood(serve: Servers, folder: Path) -> None:
-    """If a slow page gets more requests than the group takes, the rest get a 503; other groups go on (#777)."""
+    """If a slow page gets more requests than the group takes, the rest get a 503; others go on (#777)."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nqueue-limit = 16\nqueue-timeout = "10m"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
         clients = open_clients(server, stack, 60)
@@ -156,7 +156,7 @@ def test_flood(serve: Servers, folder: Path) -> None:
 
 
 def test_flood_by_one_client(serve: Servers, folder: Path) -> None:
-    """One client gets the slowest page as often as its route allows; other clients get the page, too (#878)."""
+    """One client gets the slowest page as often as its route allows; other clients get it, too (#878)."""
     server = start(serve, folder, "processes = 1\nthreads = 4", route='rate-limit = "1/h"\nrate-burst = 5')
     (folder / "gate").touch()
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -192,7 +192,7 @@ def inside(folder: Path) -> int:
 
 @pytest.mark.parametrize("how", RESTARTS)
 def test_in_flight_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
-    """At a restart of the group, the old process answers the requests it has begun, the new one new requests."""
+    """At a restart, the group's old process answers requests it has begun, its new process all others."""
     server = start(serve, folder, OLD)
     old = process_of(server, "/shop/x")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -244,7 +244,7 @@ def restart(server: Server, folder: Path, how: str, old: int) -> None:
 
 
 def test_full_backlog(serve: Servers, folder: Path) -> None:
-    """A request that a frozen group cannot take gets a 503 within its timeout; the log names the group (#228)."""
+    """A request that a frozen group cannot take gets a 503 in time; the log names the group (#228)."""
     server = start(
         serve, folder, 'processes = 1\nthreads = 2\nqueue-timeout = "10m"', "--queue-timeout", "1s"
     )
@@ -276,7 +276,7 @@ def descriptors() -> Iterator[int]:
 
 @pytest.mark.parametrize("number", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
 def test_crowd_wakes_a_sleeper(serve: Servers, folder: Path, descriptors: int, number: int) -> None:
-    """If many clients come to a sleeping group at once, the group is started once, and answers all of them."""
+    """If many clients come to a sleeping group at once, the group is started once, and answers all."""
     number = min(number, descriptors - 200)
     server = start(serve, folder, "processes = 1\nthreads = 2\nmin-processes = 0\nqueue-limit = 100000")
     assert ("asleep", 0) == (states(folder / CONTROL)["shop"], group(folder / CONTROL, "shop")["starts"])

@@ -106,7 +106,7 @@ def test_killed_supervisor(serve: Servers, folder: Path) -> None:
 
 
 def test_killed_server(serve: Servers, folder: Path) -> None:
-    """When the server's own supervisor is killed, all answers under way are finished; then all processes end."""
+    """When the server's own supervisor is killed, answers under way are finished; then all processes end."""
     server = start(serve, folder, "processes = 2\nthreads = 16")
     pids = {supervisor(folder / CONTROL, name) for name in ("shop", "blog")}
     with contextlib.ExitStack() as stack:
@@ -313,7 +313,7 @@ def test_descriptors_used_up(serve: Servers, folder: Path, by: str) -> None:
 
 @pytest.mark.parametrize("by", ["connections", "the application"])
 def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) -> None:
-    """When the server's own worker has no free descriptors, groups go on answering the connections they have."""
+    """When the server's own worker has no free descriptors, groups still answer on their connections."""
     server = start(serve, folder, "processes = 1\nthreads = 2", door=1, fault="files")
     with contextlib.ExitStack() as stack:
         in_shop, in_blog, comes_back = clients_of(server, stack, 3)

@@ -162,7 +162,7 @@ def test_folders(serve: Servers, folder: Path, *, preload: bool) -> None:
 
 
 def test_first_of_all(serve: Servers, folder: Path) -> None:
-    """Modules are looked for in the group's folder first, even if a variable puts another folder before it."""
+    """Modules are looked for in the group's folder first, even if a variable names another folder."""
     path = f"{folder / 'of-blog'}:{folder / 'of-shop'}"
     server = start(serve, file_of(folder).name, folder, PYTHONPATH=path)
 
@@ -197,7 +197,7 @@ def test_reload(serve: Servers, folder: Path) -> None:
     ],
 )
 def test_mistakes(folder: Path, said: dict[str, str], mistakes: list[str]) -> None:
-    """A missing folder is reported once, with its place; applications are looked for in the group's folder."""
+    """A missing folder is reported once, with its place; an application is looked for in the folder."""
     checked = run("check", file_of(folder, **said).name, cwd=folder, env=ENVIRONMENT)
     lines = AS_ROOT.sub("", checked.stderr).replace(f"{folder}/", "").splitlines()
 

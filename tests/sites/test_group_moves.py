@@ -286,7 +286,7 @@ def told_seed() -> str:
     ("moves", "faults"), [(2_000, 8), pytest.param(100_000, 200, marks=pytest.mark.long)]
 )
 def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
-    """Every request is answered, except those inside a killed worker, and no descriptor or memory is leaked."""
+    """Every request is answered, except those inside a killed worker; no descriptor or memory is leaked."""
     seed = told_seed()
     folder = fill(project)
     server = start(serve, folder, "processes = 2\nthreads = 4")

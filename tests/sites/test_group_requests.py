@@ -93,7 +93,7 @@ ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
 STAFF = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
 
 SMALL, LARGE, TOO_LARGE = 10, 100_000, 300_000
-"""Bytes of bodies; the last does not fit a worker's buffer, which must hold a body that was read and moves."""
+"""Bytes of bodies; the last does not fit a worker's buffer, which must hold a body that moves once read."""
 
 REFUSED = "ADY108 debug: refused with 503: the request body cannot move to the process that answers"
 

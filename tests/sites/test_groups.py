@@ -168,7 +168,7 @@ def words(server: Server, path: str, **said: Any) -> list[str]:
 
 
 def test_one_connection_for_all(serve: Servers, folder: Path) -> None:
-    """One connection asks the server itself, its files and both groups in turn; each knows client and body."""
+    """One connection asks the server, its files and both groups in turn; each knows client and body."""
     server = start(serve, folder)
     with server.connect() as connection:
         port = str(connection.socket.getsockname()[1])
@@ -303,7 +303,7 @@ def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """Clients of a group that does not start get a 503; other groups are not affected; repaired, it serves."""
+    """Clients of a group that does not start get a 503; others are not affected; repaired, it serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT)
@@ -378,7 +378,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_full_passage(serve: Servers, folder: Path, way: str) -> None:
-    """If one side is stopped, as many connections wait as the socket between both takes; the rest get a 503."""
+    """If one side is stopped, its socket takes some connections, which wait; the rest get a 503."""
     path, begin, (of_group, of_door) = WAYS[way]
     file = file_of(folder, blog=f'queue-timeout = "{of_group}"')
     server = serve(file.name, "--queue-timeout", of_door, cwd=folder, env=ENVIRONMENT)
@@ -423,7 +423,7 @@ def moved_away(folder: Path, *, of_group: bool) -> int:
 
 
 def test_one_that_never_answers(serve: Servers, folder: Path) -> None:
-    """A worker whose interpreter is blocked for ever is replaced; only requests that it had taken are lost."""
+    """A worker whose interpreter is blocked for ever is replaced; only requests inside it are lost."""
     server = start(serve, folder, blog='heartbeat-timeout = "3s"\ngraceful-timeout = "1s"')
     server.may_crash = True
     pid = int(words(server, "/blog/")[1])
@@ -580,7 +580,7 @@ def everyones() -> Iterator[Path]:
 
 
 def test_python_of_its_own(serve: Servers, folder: Path) -> None:
-    """A group with its own virtual environment has its packages, and of the server's packages only `adyton`."""
+    """A group with its own virtual environment has its packages, and of the server's only `adyton`."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     (packages,) = (folder / "venv/lib").glob("python3*/site-packages")
     (packages / "of_the_venv.py").write_text("NAME = 'of the venv'\n", encoding="utf-8")

@@ -29,7 +29,7 @@ HT, OWN = ".htaccess", ".adyton.toml"
 
 
 def site_of_words() -> str:
-    """Return a site: a folder with all permissions, one without each of them, and some that a route closes."""
+    """Return a site: a folder that may set all, one that lacks each permission, some that a route closes."""
     lines = ['[[sites]]\nroot = "public"\n']
     for name, words in [("all", ALL), *((f"no-{word}", tuple(w for w in ALL if w != word)) for word in ALL)]:
         lines.append(f'[[sites.routes]]\npath = "/{name}/"\nfiles = "{name}"\n')

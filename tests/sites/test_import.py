@@ -241,7 +241,7 @@ server {{
 
 
 def test_folders(serve: Servers, project: Path) -> None:
-    """Rules of folders count at any depth, under the configured file names, and only where they are allowed."""
+    """Rules of folders count at any depth, under the configured names, and only where they are allowed."""
     text = """
 Listen 127.0.0.1:0
 AccessFileName .rules .htaccess
@@ -506,7 +506,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "text"), EXAMPLES, ids=[name for name, _ in EXAMPLES])
 def test_guide(project: Path, name: str, text: str) -> None:
-    """Each configuration in the guide is imported without a lost restriction, and the result has no mistakes."""
+    """Each configuration in the guide is imported without a lost restriction; the result has no mistakes."""
     (project / name).write_text(text.replace("/srv/shop", str(project)), encoding="utf-8")
     made = run("import", name, "--output", "site.toml", cwd=project)
     checked = run("check", "site.toml", cwd=project)
@@ -525,7 +525,7 @@ def test_guide(project: Path, name: str, text: str) -> None:
     ],
 )
 def test_coming_from(serve: Servers, project: Path, server: str, answers: dict[str, int]) -> None:
-    """The file of sites on a page is what the page's configuration is imported to, and it serves unchanged."""
+    """The file of sites on a page is the import of the page's configuration, and it serves unchanged."""
     page = (DOCS / f"coming-from-{server}.md").read_text(encoding="utf-8")
     _, name, text = EXAMPLE.findall(page)[0]
     shown = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]

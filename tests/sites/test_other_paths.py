@@ -202,7 +202,7 @@ SCRIPT_ANSWERS = [
 
 
 def test_scripts(serve: Servers, project: Path) -> None:
-    """A path behind a script's name, or the folder of an index, is no way around rules of the script or index."""
+    """The rules of a script count for paths behind its name, and the rules of an index for its folder."""
     for name in ("index", "a", "b", "gone", "none", "sub/index"):
         file = project / f"public/pages/{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -92,7 +92,7 @@ def test_trusted(serve: Servers, project: Path) -> None:
 
 
 def test_not_trusted(serve: Servers, project: Path) -> None:
-    """From other clients, no field of proxies reaches the application, neither the trusted one nor its like."""
+    """From untrusted clients, no field that a proxy could send about a client reaches the application."""
     server = serve(write(project, FILE.replace('"127.0.0.1", ', "")), cwd=project)
     told = server.fetch("/", fields=SAID, lint_answers=False).json()
 

@@ -75,7 +75,7 @@ def get(server: Server, target: str) -> Response:
 @pytest.mark.parametrize("page", ["cgi-bin/missing", "missing.sh", "MISSING.SH", "cgi-bin/sub/missing.html"])
 @pytest.mark.parametrize("key", ["error-pages", "static-404"])
 def test_programs_of_routes(serve: Servers, project: Path, page: str, key: str) -> None:
-    """A program that a route runs is not used as an error page; `check` and the start say so, with the line."""
+    """A program that a route runs is no error page; `check` and the start say so, with the line."""
     put(project, page)
     put(project, "plain.html", "a page\n", mode=0o644)
     own = f'error-pages = {{ 404 = "public/{page}", 403 = "public/plain.html" }}'

@@ -182,7 +182,7 @@ def test_another_index(serve: Servers, folder: Path) -> None:
 
 
 def test_bodies_and_streams(serve: Servers, project: Path) -> None:
-    """A page is an application like any other: it reads bodies, streams answers, and its errors stay its own."""
+    """A page is an application like any other: it reads bodies, streams answers, and may fail alone."""
     page(project, "all.py", SAY_ALL)
     page(project, "stream.py", "def handler(request):\n    return (bytes([65 + n]) for n in range(3))\n")
     page(project, "fail.py", "def handler(request):\n    raise ValueError('on purpose')\n")
@@ -352,7 +352,7 @@ def test_two_at_once_load_it_once(serve: Servers, project: Path) -> None:
 
 
 def test_a_load_that_lasts_too_long(serve: Servers, project: Path) -> None:
-    """A page that hangs at its import is interrupted at the request's timeout, and so are waiting requests."""
+    """A page that hangs at its import is interrupted at the timeout, and so are requests that wait."""
     page(project, "a.py", "import time\nwhile True:\n    time.sleep(0.01)\n")
     server = start(serve, project, *THREADS, "--request-timeout", "500ms")
     statuses: list[int] = []
@@ -425,7 +425,7 @@ def handler(request):
 
 
 def test_a_page_that_goes(serve: Servers, project: Path) -> None:
-    """If its file is removed, a page is gone, and its module is forgotten; if the file returns, it is loaded."""
+    """If its file is removed, a page and its module are gone; if the file returns, it is loaded anew."""
     file = page(project, "a.py", COUNTS)
     page(project, "modules.py", MODULES)
     server = start(serve, project)

@@ -176,7 +176,7 @@ def test_links_where_they_are_allowed(serve: Servers, project: Path) -> None:
 
 
 def test_a_page_that_becomes_a_link(serve: Servers, project: Path) -> None:
-    """When a link out of the folder replaces a loaded page, the path is 404, and the link's target is not loaded."""
+    """When a link out of the folder replaces a loaded page, the answer is 404; its target is not loaded."""
     file = page(project, "a.py", HANDLER.format("inside"))
     inner = page(project, "sub/b.py", HANDLER.format("inner"))
     outside = page(project, "../other/b.py", FLAG)

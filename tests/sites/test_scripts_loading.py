@@ -81,7 +81,7 @@ THREADS = ("--processes", "0", "--threads", "4")
 
 
 def test_a_first_version_that_fails_while_others_wait(serve: Servers, project: Path) -> None:
-    """All requests that have waited for a page that fails get a 500; the page is not loaded for each of them."""
+    """All requests that wait for a page that fails get a 500; the page is not loaded for each of them."""
     pipe = waiting(project, "a.py", "first", "raise ValueError('on purpose')\n")
     server = start(serve, project, *THREADS)
     asked = [Asked(server, "/pages/a.py")]

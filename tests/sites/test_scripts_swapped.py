@@ -144,7 +144,7 @@ def test_what_is_no_source(serve: Servers, pages: Path) -> None:
 
 @pytest.mark.parametrize("first", [404, 200])
 def test_the_folder_of_all_pages(serve: Servers, pages: Path, first: int) -> None:
-    """If the folder of all pages is replaced while a page is loaded, the pages of the new folder answer next."""
+    """If the folder of all pages is replaced while one is loaded, the new folder's pages answer next."""
     server = start(serve, pages, *THREADS)
     pipe = waiting(pages, "a.py", "loaded")
     asked = Asked(server, "/pages/a.py")
