@@ -163,7 +163,7 @@ def test_locked(serve: Servers, tmp_path: Path, name: str) -> None:
     path.write_text(f"{HELD[name]}\ndef application(environ, start_response):\n    return []\n")
     server = serve(path, "--processes", "2", cwd=tmp_path)
 
-    server.wait_for_log("another process has locked it; if that is another worker of this server")
+    server.wait_for_log("another process has locked it; if that process is another worker of this server")
 
 
 def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
