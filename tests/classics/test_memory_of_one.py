@@ -176,7 +176,7 @@ def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
 
     server = serve(path, "--processes", "2")
 
-    server.wait_for_log("another process listens at this address; if that is another worker")
+    server.wait_for_log("another process listens at this address; if that process is another worker")
 
 
 def test_nothing_is_imported(tmp_path: Path) -> None:
