@@ -48,14 +48,14 @@ class Spent:
         )
 
     def of_peer(self, seats: Seats, *, forks: bool) -> float:
-        """Returns the CPU time of the peer; if its processes end unseen, of all programs on its CPUs."""
+        """Returns the CPU time of the peer; if it ``forks``, that of all programs on its CPUs."""
         return max(self.peer_s, self.server.all_s) if forks and seats.are_apart else self.peer_s
 
     def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:
         """Returns how many CPUs other programs kept busy, of the peer's or the load's: the larger number.
 
         Time in interrupts is left out, because the kernel does not tell which program caused them. On the
-        CPUs of a peer whose processes end unseen, the time of other programs cannot be known.
+        CPUs of a peer that ``forks``, the time of other programs cannot be known.
         """
         if not seats.are_apart:
             known_s = self.peer_s + self.load_s

@@ -60,7 +60,7 @@ KNOWN = {"foreign-load"}
 AT_LEAST = {"generator", "own-limits"}
 """Gates that fail when the load was at its own limit: then the rate is a lower bound."""
 COUNTED = {"answers", "late"}
-"""Gates that the confirmation ignores, because it judges every request that was due itself."""
+"""Gates that the confirmation ignores, because it counts wrong and missing answers itself."""
 
 
 class InvalidError(Exception):

@@ -99,7 +99,7 @@ class Line:
     turn_s: float | None = None
     """Time that one event took."""
     is_of_cpus: bool = False
-    """Whether the CPU time is that of all programs on the server's CPUs: processes of the peer end unseen."""
+    """Whether the CPU time is that of all programs on the server's CPUs, because the peer ``forks``."""
     unsteady: int = 0
     """Rounds in which the peer was measured although it was not yet as fast as in the load before."""
     spoilt: list[str] = field(default_factory=list)

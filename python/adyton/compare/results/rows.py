@@ -35,7 +35,7 @@ class Shot:
 
     reports: list[dict[str, Any]]
     cpu_s: float
-    """CPU time of all processes of the peer; if its processes end unseen, of all programs on its CPUs."""
+    """CPU time of all processes of the peer; if the peer ``forks``, of all programs on its CPUs."""
     memory_bytes: int | None
     half: list[dict[str, Any]] = field(default_factory=list)
     """Reports at half of the rate."""
@@ -116,7 +116,7 @@ class Shot:
 
     @property
     def answered_percent(self) -> float:
-        """Percentage of the requests due that were answered right; a request under way was not."""
+        """Percentage of the requests due that were answered right; one under way counts as unanswered."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
 
