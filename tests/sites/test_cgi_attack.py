@@ -136,7 +136,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("name", "value"), FIELDS)
 def test_fields_that_mislead(server: Server, name: str, value: str) -> None:
-    """A field is not passed on if its variable is one that programs obey, or could be taken for another's."""
+    """A field is not passed on if programs obey its variable, or if that is the variable of another field."""
     found = variables(server.fetch("/cgi-bin/ok.sh", fields=[(name, value)]))
 
     assert value not in found.values()

@@ -342,7 +342,7 @@ def test_mistakes_close_a_folder(
 
 
 def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: Path) -> None:
-    """A change counts within a second; a folder that is closed before it stops to run shows no source."""
+    """A change counts within a second; a folder closed before it stops running files shows no source."""
     server = start(serve, project)
     folder = public / "plain"
     for _ in range(3):

@@ -70,7 +70,7 @@ LIMITS = [
     ('max-rss = "100m"', "grow", 2, r"it has \d\d\d MiB of memory"),
     ('cpu-limit = "1s"', "spin", 5, r"it has used [1-9]\d* s of CPU time"),
 ]
-"""Limits of a group, each with a page that reaches it after so many requests, and a line in the log."""
+"""Limits of a group, each with a page that reaches it, the number of requests, and a line in the log."""
 
 
 @pytest.mark.parametrize(("said", "page", "times", "why"), LIMITS, ids=[said for said, *_ in LIMITS])

@@ -150,7 +150,8 @@ def _add_route(made: Plan, path: str, chance: random.Random) -> bool:
         ]
     )
     made.routes[line] = str(number)
-    # If a redirect for an index refused a client, the error page would have the fields of another route.
+    # A redirect gets no guard: if it answered for an index, the guard's error page would have the fields of
+    # another route.
     is_guarded = guard and "redirect" not in action
     made.add(*lines, *[guard] * bool(is_guarded), *action.split("\n"))
     return not is_for_some and "files" not in action

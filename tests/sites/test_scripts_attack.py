@@ -151,7 +151,7 @@ def test_no_method_shows_a_source(server: Server, method: str) -> None:
 
 
 def test_a_source_is_not_sent_by_ranges_or_conditions(server: Server) -> None:
-    """The server applies ranges and conditions in a request to no page: the page answers itself."""
+    """The server does not apply a request's ranges and conditions to a page: the page sees them itself."""
     for field in [
         ("Range", "bytes=0-10"),
         ("If-Modified-Since", "Mon, 01 Jan 2035 00:00:00 GMT"),
@@ -176,7 +176,7 @@ def test_links_where_they_are_allowed(serve: Servers, project: Path) -> None:
 
 
 def test_a_page_that_becomes_a_link(serve: Servers, project: Path) -> None:
-    """When a link out of the folder replaces a loaded page, the answer is 404; its target is not loaded."""
+    """A page that a link out of the folder has replaced is not found, and the link's target is not loaded."""
     file = page(project, "a.py", HANDLER.format("inside"))
     inner = page(project, "sub/b.py", HANDLER.format("inner"))
     outside = page(project, "../other/b.py", FLAG)
