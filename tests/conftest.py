@@ -20,16 +20,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have failures listed if somebody wants to know them."""
+    """Register the list of failures if `--failures` is given."""
     if file := config.getoption("failures"):
         config.pluginmanager.register(Failures(file))
 
 
 class Failures:
-    """Lists what failed in a file, from which `tests/gate` has it run once more."""
+    """Lists failed tests in a file, from which `tests/gate` runs them once more."""
 
     def __init__(self, file: Path) -> None:
-        """List failures in `file`, which a run before may have begun."""
+        """List failures in `file`, which may have lines of an earlier run."""
         self.file = file
         file.parent.mkdir(parents=True, exist_ok=True)
 

@@ -5,7 +5,7 @@ A handler is a function of a request::
     def handler(request: adyton.Request) -> str:
         return "Hello World!"
 
-``adyton serve hello.py`` serves it, and :func:`serve` does so from a program.
+``adyton serve hello.py`` serves this handler; a program does so by calling :func:`serve`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Worker(NamedTuple):
     of: int
     #: 1 at first, and one more after each reload.
     generation: int
-    #: The group of a file of sites whose process this is; ``None`` in a worker of the server's own.
+    #: The group, in a file of sites, that this process belongs to; ``None`` in a worker of the server itself.
     group: str | None = None
 
 
 def worker() -> Worker | None:
-    """The place of this process; ``None`` when it serves without a supervisor."""
+    """The place of this process among the workers; ``None`` when it serves without a supervisor."""
     found = place()
     return Worker(*found) if found else None
 
@@ -68,7 +68,7 @@ def abort(status: int, message: str | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """``__version__``, ``hooks`` and ``logs`` (PEP 562), when they are asked for: most do without."""
+    """Imports ``__version__``, ``hooks`` and ``logs`` at first use (PEP 562): most programs need none."""
     if name in ("hooks", "logs"):
         from importlib import import_module  # noqa: PLC0415
 

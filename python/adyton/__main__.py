@@ -17,11 +17,11 @@ def main() -> int:
 def _open_streams() -> None:
     """Opens closed standard streams (``2>&-``), because a socket or a log would get their numbers.
 
-    Workers inherit them, as they do any others.
+    Workers inherit the opened streams, as they inherit all others.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            # The lowest number that is free, which is this one: those before it are open.
+            # open(2) returns the lowest free descriptor, which is `number`: all lower ones are open by now.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 

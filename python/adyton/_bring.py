@@ -1,8 +1,8 @@
-"""Runs the server in a Python of its own, as a group of applications has it.
+"""Runs the server in the Python of a group of applications, which may be another Python than the server's.
 
-The supervisor starts it as a script, and it brings along this package alone. Nothing else of the Python
-that the server is installed in can be imported: only ``adyton`` itself, and where that was built for another
-version of Python, what this one has installed under that name.
+The supervisor has the group's Python run this file as a script. The script makes this package importable, but
+nothing else that is installed in the server's Python. If this package was built for another version of
+Python, the ``adyton`` that is installed in the group's Python is taken instead.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ def bring() -> None:
 
 
 if __name__ == "__main__":
-    # The folder of this script is not the application's: its modules would hide others.
+    # Python has put the folder of this script on the path: modules in it would hide the application's.
     sys.path[:] = [place for place in sys.path if Path(place) != HERE]
     bring()
     # All other processes of the server have this name, too.

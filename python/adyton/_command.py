@@ -1,4 +1,4 @@
-"""Parts that the commands written in Python share: times as people write, progress, and an early end."""
+"""Parts that the commands written in Python share: times as people write them, progress, and an early end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end the program: of the system, and of a terminal that is closed."""
+"""Signals that end the program: SIGTERM from the system, SIGHUP from a terminal that is closed."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def seconds(text: str) -> float:
     """Reads a time such as ``100ms``, ``2s``, ``3m`` or ``1h``, in seconds.
 
-    Raises :class:`argparse.ArgumentTypeError` when it is not one.
+    Raises :class:`argparse.ArgumentTypeError` when the text is no time.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
     if found is None or float(found[1]) <= 0:
@@ -33,9 +33,9 @@ def seconds(text: str) -> float:
 
 
 def writable(text: str) -> Path:
-    """Reads the name of a file that can be written, without leaving one: no measurement is in vain.
+    """Reads the name of a file, and checks that it can be written before anything is measured.
 
-    Raises :class:`argparse.ArgumentTypeError` when it cannot be.
+    Leaves no file behind. Raises :class:`argparse.ArgumentTypeError` when the file cannot be written.
     """
     path = Path(text)
     exists = path.exists()
@@ -50,12 +50,12 @@ def dumped(report: object) -> str:
 
 
 def has_shown(text: str, program: str) -> bool:
-    """Writes to standard output, or says why that failed: not where a reader has seen enough (``| head``)."""
+    """Writes to standard output; says why if that fails, unless the reader has closed (``| head``)."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # Python would write the rest when it ends, and fail again.
+        # Python would try to write the buffered rest at its exit, and fail again.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
         os.close(nothing)
@@ -67,7 +67,7 @@ def has_shown(text: str, program: str) -> bool:
 
 
 def has_written(path: Path, report: object, markdown: str, program: str) -> bool:
-    """Writes a report in the form that the name says, or says why that failed."""
+    """Writes a report in the form that the name of the file asks for, or says why that failed."""
     try:
         path.write_text(dumped(report) if path.suffix == ".json" else markdown, "utf-8")
     except OSError as error:
@@ -77,7 +77,7 @@ def has_written(path: Path, report: object, markdown: str, program: str) -> bool
 
 
 def interrupt_when_ended() -> None:
-    """Lets signals from outside interrupt this program, as Ctrl-C does: it ends what it has started."""
+    """Lets signals interrupt this program as Ctrl-C does, so that it ends the programs it started."""
     for number in ENDS:
         # A program under `nohup` goes on ignoring this signal.
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -94,22 +94,22 @@ class Ended(KeyboardInterrupt):
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:
-    """Interrupts once: a closed terminal sends several signals, and the second must not disturb the end."""
+    """Interrupts once: a closed terminal sends several signals, and only the first must interrupt."""
     for each in ENDS:
         signal.signal(each, signal.SIG_IGN)
     raise Ended(number)
 
 
 def status_of(interruption: KeyboardInterrupt) -> int:
-    """Returns the exit status of a program that was interrupted, as shells tell it: 130 after Ctrl-C."""
+    """Returns the exit status of an interrupted program, in the form that shells use: 130 after Ctrl-C."""
     return 128 + (interruption.number if isinstance(interruption, Ended) else signal.SIGINT)
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Has an interruption wait until the block is over, so that what is started in it is known when it comes.
+    """Delays an interruption to the end of the block, so that every program started in it is known.
 
-    Blocked signals would do, too, but those are blocked in what is started as well.
+    Blocking the signals would do, too, but a program that is started would inherit the blocked signals.
     """
     came: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDS)}
@@ -126,7 +126,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def progress() -> Callable[[str], None]:
-    """Returns a function that tells the user what is done now: on one line of a terminal, else nowhere."""
+    """Returns a function that shows the current step on one line of a terminal, if there is one."""
     shows = sys.stderr.isatty()
 
     def tell(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The processes of a server, wherever they stand: CPU time, memory, and how all of it is ended."""
+"""The processes of a server, found by their sessions: their CPU time, their memory, and their end."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 PROC = Path("/proc")
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 CPU_CLOCK = 2
-"""The lowest bits of the clock of a process (clock_getcpuclockid(3)); the others are its number, inverted."""
+"""Lowest bits in the number of a process's clock (clock_getcpuclockid(3)); above them is the inverted pid."""
 STOP_S = 10.0
-"""Time from SIGTERM to the end; then SIGKILL."""
+"""Time that a program gets after SIGTERM to end; then it is sent SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,15 @@ class Stat:
     parent: int
     session: int
     reaped_s: float
-    """CPU time of its children that have ended and been waited for."""
+    """CPU time of children that have ended, and that this process has waited for."""
 
 
 def stat_of(pid: int) -> Stat | None:
     """Reads one process; ``None`` when it has ended meanwhile."""
     with contextlib.suppress(OSError):
         text = (PROC / str(pid) / "stat").read_text("utf-8", "replace")
-        # The name may hold anything. Behind it: state, parent, group, session, and later children's times.
+        # The name may hold any character. Behind it: state, parent, group, session, and later children's
+        # times.
         fields = text.rpartition(")")[2].split()
         return Stat(pid, int(fields[1]), int(fields[3]), (int(fields[13]) + int(fields[14])) / CLOCK_TICKS)
     return None
@@ -53,7 +54,7 @@ def of_sessions(leaders: set[int]) -> list[Stat]:
 
 
 def cpu_s(leaders: set[int]) -> float:
-    """Returns the CPU time that these sessions have used, with the children that they have waited for."""
+    """Returns the CPU time of the processes of these sessions, and of ended children that were waited for."""
     total = 0.0
     for stat in of_sessions(leaders):
         used_s = cpu_s_of(stat.pid)
@@ -62,7 +63,7 @@ def cpu_s(leaders: set[int]) -> float:
 
 
 def cpu_s_of(pid: int) -> float:
-    """Returns the CPU time that a process has used, with threads that have ended; nothing when it is gone."""
+    """Returns the CPU time of a process, ended threads included; 0 when the process is gone."""
     with contextlib.suppress(OSError):
         # The clock counts nanoseconds; /proc counts hundredths of a second.
         return time.clock_gettime(~pid << 3 | CPU_CLOCK)
@@ -73,21 +74,21 @@ def cpu_s_of(pid: int) -> float:
 class Busy:
     """Seconds for which CPUs were busy (proc_stat(5)); the kernel counts them in hundredths.
 
-    Time that a hypervisor gave to other machines is in neither.
+    Time that a hypervisor gave to other machines is in neither figure.
     """
 
     programs_s: float
     """User, nice and system time."""
     interrupts_s: float
-    """Interrupts, in the network's part of which packets are delivered, for all programs."""
+    """Interrupts, among them those of the network, in which packets of all programs are delivered."""
 
     @property
     def all_s(self) -> float:
-        """Both."""
+        """The sum of both."""
         return self.programs_s + self.interrupts_s
 
     def __sub__(self, before: Busy) -> Busy:
-        """Returns what was added."""
+        """Returns the time that was added since ``before``."""
         return Busy(self.programs_s - before.programs_s, self.interrupts_s - before.interrupts_s)
 
 
@@ -106,7 +107,7 @@ class Memory:
     """Memory of a process, in bytes (proc_pid_smaps(5))."""
 
     proportional: int
-    """PSS of the process, in which shared memory counts by its part."""
+    """PSS of the process: each shared page counts as a fraction, divided by the processes that share it."""
     private: int
     """Memory that the process shares with no other."""
 
@@ -114,7 +115,8 @@ class Memory:
     def of(cls, pid: int) -> Memory:
         """Reads the memory of a process.
 
-        Raises :class:`PermissionError` when it may not be looked at, else :class:`OSError` when it has ended.
+        Raises :class:`PermissionError` when this user may not look at the process, and another
+        :class:`OSError` when the process has ended.
         """
         rows = (PROC / str(pid) / "smaps_rollup").read_text("ascii").splitlines()[1:]
         kib = {name: int(value.split()[0]) for name, value in (row.split(":", 1) for row in rows)}
@@ -123,7 +125,7 @@ class Memory:
 
 
 def memory_bytes(leaders: set[int]) -> int | None:
-    """Returns the proportional memory (PSS) of these sessions; ``None`` when it may not be looked at."""
+    """Returns the proportional memory (PSS) of these sessions; ``None`` when this user may not look at it."""
     total = 0
     for stat in of_sessions(leaders):
         try:
@@ -136,7 +138,7 @@ def memory_bytes(leaders: set[int]) -> int | None:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program, and all that it has started."""
+    """Ends a program, and all programs that it has started."""
     members = of_sessions({process.pid})
     if process.poll() is None:
         process.terminate()

@@ -1,4 +1,4 @@
-"""The parts of a request that are mappings; the server makes them when they are asked for."""
+"""The parts of a request that are mappings; the server makes each when a program first reads it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 
 class _Pairs(Mapping[str, str]):
-    """Names and values in order; a name may stand several times, and looking it up gives its first value."""
+    """Names and values in order; a name may occur several times, and indexing returns its first value."""
 
     __slots__ = ("_pairs",)
 
@@ -56,7 +56,7 @@ class Headers(_Pairs):
 
 
 def parse_cookies(field: str) -> dict[str, str]:
-    """The cookies of a ``Cookie`` field (RFC 6265 section 5.4); the first of a name counts."""
+    """Returns the cookies of a ``Cookie`` field (RFC 6265 section 5.4); of equal names the first counts."""
     cookies: dict[str, str] = {}
     for pair in field.split(";"):
         name, equals, value = pair.strip().partition("=")
@@ -66,9 +66,9 @@ def parse_cookies(field: str) -> dict[str, str]:
 
 
 def decode(body: bytes, content_type: str) -> str:
-    """``body`` as text in the charset that ``content_type`` names (RFC 9110 section 8.3.2), else UTF-8.
+    """Returns ``body`` as text in the charset of ``content_type`` (RFC 9110 section 8.3.2), else UTF-8.
 
-    What is not valid becomes U+FFFD. A charset that Python does not know counts as UTF-8.
+    Invalid bytes become U+FFFD. A charset that Python does not know counts as UTF-8.
     """
     for parameter in content_type.split(";")[1:]:
         name, _, value = parameter.strip().partition("=")

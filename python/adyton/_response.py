@@ -1,4 +1,4 @@
-"""Responses that a handler may return beside ``str`` and ``bytes``."""
+"""Responses that a handler may return instead of ``str`` or ``bytes``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from datetime import datetime
 
-#: Letters that a cookie's name may not have: what no token has (RFC 6265 section 4.1.1).
+#: Characters that a cookie's name must not contain, because no token does (RFC 6265 section 4.1.1).
 _NO_NAME = frozenset('()<>@,;:\\"/[]?={} \t')
 
-#: Letters that a cookie's value may not have (RFC 6265 section 4.1.1).
+#: Characters that a cookie's value must not contain (RFC 6265 section 4.1.1).
 _NO_VALUE = frozenset(' ",;\\')
 
 _CLIENT_ERROR, _LAST_STATUS = 400, 599
@@ -21,8 +21,8 @@ _CLIENT_ERROR, _LAST_STATUS = 400, 599
 class RequestTimeout(BaseException):
     """Raised inside a request that takes longer than `--request-timeout` or `--request-total-timeout` allows.
 
-    No `Exception`, so that a handler of errors does not take it for one: `finally` and `with` clean up,
-    and the client gets a 504. A request may catch it and answer by itself.
+    Not a subclass of `Exception`, so that `except Exception` does not catch it: `finally` and `with` clean
+    up, and the client gets a 504. A request may catch it and answer by itself.
     """
 
 
@@ -40,7 +40,8 @@ class Abort(Exception):  # noqa: N818
 class Response:
     """An answer: its status, its headers and its body.
 
-    ``body`` is ``str`` (sent as UTF-8), ``bytes``, or an iterable of ``bytes`` that is sent as it is made.
+    ``body`` is ``str`` (sent as UTF-8), ``bytes``, or an iterable of ``bytes``, each item of which is sent at
+    once.
     ``headers`` is a mapping or a list of pairs; names may repeat in a list. Without a ``Content-Type``
     a ``str`` is ``text/html; charset=utf-8`` and anything else ``application/octet-stream``.
     """
@@ -77,8 +78,8 @@ class Response:
     ) -> None:
         """Adds a ``Set-Cookie`` field (RFC 6265 section 4.1).
 
-        ``max_age`` is in seconds; ``expires`` must know its time zone. Raises ``ValueError`` when a part
-        cannot stand in a cookie.
+        ``max_age`` is in seconds; ``expires`` must have a time zone. Raises ``ValueError`` when a part has a
+        character that a cookie must not contain.
         """
         if not name or any(letter in _NO_NAME or not " " < letter < "\x7f" for letter in name):
             raise ValueError(f"{name!r} is no name for a cookie (RFC 6265 section 4.1.1)")
@@ -104,7 +105,7 @@ class Response:
 
     @staticmethod
     def json(data: Any, status: int = 200) -> Response:  # noqa: ANN401
-        """``data`` as JSON (RFC 8259), in UTF-8. Raises ``TypeError`` or ``ValueError`` if it cannot."""
+        """Returns ``data`` as JSON (RFC 8259) in UTF-8; raises the errors of ``json.dumps``."""
         import json  # noqa: PLC0415
 
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -117,11 +118,12 @@ class Response:
         content_type: str | None = None,
         download_name: str | None = None,
     ) -> Response:
-        """A file, sent by the kernel; conditional requests and ranges are answered as HTTP asks.
+        """Returns a file, sent by the kernel; conditional requests and ranges are answered as HTTP asks.
 
-        The type is found by the name unless ``content_type`` is given; ``download_name`` makes browsers
-        save the file under that name (RFC 6266). The path is used as it is: never build it from what a
-        client sent without checking it. A file that is missing when the answer is sent is a 500.
+        The type is found by the file's name unless ``content_type`` is given; ``download_name`` makes
+        browsers save the file under that name (RFC 6266). The path is used as it is: never build it from data
+        of a client without checking the data. If the file is missing when the answer is sent, the client gets
+        a 500.
         """
         response = Response(content_type=content_type)
         response._file = os.fspath(path)
@@ -163,7 +165,7 @@ def _attachment(name: str) -> str:
 
 
 def _url(location: str) -> str:
-    """Escapes what may not stand in a field: a client may have sent part of it."""
+    """Escapes characters that a field must not contain: a client may have sent part of the location."""
     from urllib.parse import quote  # noqa: PLC0415
 
     return quote(location, safe="!#$%&'()*+,/:;=?@[]~")

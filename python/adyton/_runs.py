@@ -1,4 +1,4 @@
-"""Runs of our own commands from Python: loads and their reports, and what a server that is started needs."""
+"""Runs our own commands from Python: loads with their reports; and finds a port and variables for servers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 ADYTON = (sys.executable, "-m", "adyton")
-"""Our command line, whatever is on the path."""
+"""Our command line, whichever ``adyton`` is first on the path."""
 
 PORTS = range(20_000, 30_000)
-"""Below those that the kernel gives to clients, and to servers without one (``ip_local_port_range``)."""
+"""Ports below the range that the kernel assigns, to clients and to port 0 (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The file to which a job of GitHub's adds the report of each run."""
+"""Variable that names the file to which a job on GitHub adds the report of each run."""
 
 
 class BenchError(Exception):
-    """``adyton bench`` has no report: it says why."""
+    """Raised when ``adyton bench`` has no report; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Done:
 
     report: dict[str, Any]
     said: str
-    """Text beside the report: conditions of ``--fail-if`` that hold."""
+    """Text on standard error: conditions of ``--fail-if`` that hold."""
 
 
 def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
 
 
 def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
-    """Runs several at the same time, each with its URL and its options; as :func:`bench`."""
+    """Runs several ``adyton bench`` at once, each with its URL and its options; see :func:`bench`."""
     pipe = subprocess.PIPE
-    # The report of such a run is a part of another one, and no result of the job's.
+    # The report of such a run is a part of another report, not a result of the job on GitHub.
     variables = {name: value for name, value in os.environ.items() if name != SUMMARY}
     started: list[subprocess.Popen[str]] = []
     try:
@@ -80,12 +80,12 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
 
 
 def reasons(report: dict[str, Any], but: Collection[str] = ()) -> dict[str, str]:
-    """Returns why a report is no figure, by the gates that have failed, but for those that are named."""
+    """Returns why a report is invalid: a reason for each failed gate, except the gates in ``but``."""
     return {reason["gate"]: reason["why"] for reason in report["invalid"] if reason["gate"] not in but}
 
 
 def free_port() -> int:
-    """Returns a port of the loopback at which nothing listens, and that the kernel gives to no client."""
+    """Returns a port of the loopback at which nothing listens, and which the kernel assigns to no client."""
     for port in random.sample(PORTS, len(PORTS)):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
@@ -94,6 +94,6 @@ def free_port() -> int:
 
 
 def environment() -> dict[str, str]:
-    """Returns the variables for a server: nothing that the user has set for another server."""
+    """Returns the environment for a server, without the variables that configure Adyton or its workers."""
     own = ("ADYTON_", "WEB_CONCURRENCY")
     return {name: value for name, value in os.environ.items() if not name.startswith(own)}

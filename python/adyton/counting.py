@@ -1,19 +1,19 @@
 """Middleware that counts the requests that Python sees, for ``adyton bench --count-hits``.
 
-Around the application, on any server::
+It wraps the application, on any server::
 
     import adyton.counting
 
     application = adyton.counting.wsgi(application)    # or adyton.counting.asgi(application)
 
 A request for ``/.adyton-hits`` is answered with the count of all processes of the server, as JSON.
-``adyton bench`` asks before and after a load: if there are fewer hits than answers, some came out of a cache,
-and if there are more than requests, something asks twice.
+``adyton bench`` reads the count before and after a load: if there are fewer hits than answers, some answers
+came from a cache; if there are more hits than requests, something repeats requests.
 
-Each process counts in a file of its own, mapped into its memory, so that nothing is lost when it ends and
-none waits for another. The files of one server are known by the parent of its processes and by its port:
-that is what workers have in common whether they were forked before the application was loaded or after.
-So this is for measuring, one server at a time with the same parent and the same port.
+Each process counts in a file of its own, mapped into its memory, so that no count is lost when a process
+ends, and no process waits for another. The files of one server are named for the parent of its processes and
+for its port, which all workers share, whether they were forked before or after the application was loaded. So
+use this only to measure, and run one server at a time with the same parent and port.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _FIELDS = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
 
 
 class _Hits:
-    """A count in this process, and the sum of those of its server."""
+    """The count of this process, and the sum of the counts of all processes of its server."""
 
     _folder: Path
     _server: str
@@ -95,7 +95,7 @@ class _Hits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._count = 0
-        # The process that `_own` belongs to; after a fork this process is another one.
+        # The process that `_own` belongs to: after a fork, the child needs a file of its own.
         self._process = 0
 
     def add(self, port: str) -> None:
@@ -120,7 +120,7 @@ class _Hits:
         if self._process == process:
             return
         self._folder, self._server = _folder(), f"{os.getppid()}-{port if port.isdigit() else 0}"
-        # One process may have several: in sub-interpreters, or for several applications.
+        # One process may have several files: for sub-interpreters, or for several applications.
         name = self._folder / f"{self._server}-{process}-{os.urandom(8).hex()}"
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -132,7 +132,7 @@ class _Hits:
 
 
 def _folder() -> Path:
-    """Returns the folder of this user, without the files of servers that have ended."""
+    """Returns the folder of this user; removes files of servers that have ended."""
     folder = Path(tempfile.gettempdir()) / f"adyton-hits-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

@@ -1,4 +1,4 @@
-"""Hooks for what an application wants to do when its workers come and go.
+"""Hooks: functions that an application wants to run when its workers start or stop.
 
 Each decorator takes a function of a :class:`adyton.Worker`, and may be used several times::
 
@@ -6,8 +6,8 @@ Each decorator takes a function of a :class:`adyton.Worker`, and may be used sev
     def connect(worker: adyton.Worker) -> None:
         pool.open()
 
-They run on the worker's main thread. One that raises in a worker that starts keeps it from serving, as an
-import that fails does; one that raises in a worker that stops is logged.
+Hooks run on the worker's main thread. If a hook raises while a worker starts, the worker does not serve, as
+after a failed import; if a hook raises while a worker stops, the error is logged.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ _hooks: dict[str, list[Hook]] = {}
 
 
 def on_fork(hook: _H) -> _H:
-    """Runs ``hook`` in a worker that was forked from one that had imported the application (``--preload``).
+    """Runs ``hook`` in a worker that was forked from a process with the imported application (``--preload``).
 
-    It is the first to run: for what must not be shared with that process, as connections and random states.
+    Such hooks run before all others. They are for state that must not be shared with that process, such as
+    connections and random states.
     """
     return _add("on_fork", hook)
 
 
 def on_reload(hook: _H) -> _H:
-    """Runs ``hook`` in a worker that serves a version which a reload has brought, before it serves.
+    """Runs ``hook`` before a worker serves, if it serves a version that came with a reload.
 
-    Those that replace one of them later, as after a crash, serve that version, too.
+    Workers that later replace such a worker, as after a crash, run it, too: they serve the same version.
     """
     return _add("on_reload", hook)
 
@@ -58,9 +59,9 @@ def _add(event: str, hook: _H) -> _H:
 
 
 def run(event: str, worker: tuple[int, int, int, str | None]) -> list[Exception]:
-    """Runs the hooks of one kind in the order in which they were given; the server does that.
+    """Runs the hooks of one kind in the order in which they were given; only the server calls this.
 
-    Raises what a hook raises; hooks of ``on_worker_stop`` all run, and what they raise is returned.
+    Raises what a hook raises. Hooks of ``on_worker_stop`` all run, and their exceptions are returned.
     """
     from adyton import Worker  # noqa: PLC0415
 

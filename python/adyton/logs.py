@@ -1,8 +1,9 @@
 """The server's log, for the application's own messages.
 
-What the application prints, and what it writes to ``sys.stderr`` and ``wsgi.errors``, is in the error log
-line by line, with the worker and the request that it comes from (``--capture-output``). So are messages of
-:mod:`logging` for which no handler is set up. :class:`Handler` takes all of them, with their levels::
+Text that the application prints, or writes to ``sys.stderr`` or ``wsgi.errors``, is in the error log line by
+line, with the worker and the request that it comes from (``--capture-output``); so are messages of
+:mod:`logging` for which no handler is set up. :class:`Handler` writes all messages of :mod:`logging` to the
+error log, with their levels::
 
     LOGGING = {
         "version": 1,
@@ -31,11 +32,11 @@ __all__ = ["Handler"]
 class Handler(logging.Handler):
     """Writes records to the error log of the server, with their level and the name of their logger.
 
-    What ``--log-level`` leaves out is left out here, too.
+    Records below ``--log-level`` are left out here, too.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one record; what is wrong with it is told as :mod:`logging` does."""
+        """Writes one record; an error in the record is reported as :mod:`logging` does it."""
         try:
             relay(record.levelno, record.name, self.format(record))
         except Exception:  # noqa: BLE001
@@ -81,7 +82,7 @@ class _Stream(io.TextIOBase):
         """Changes nothing: the log has its own encoding and its own lines."""
 
     def detach(self) -> _Bytes:  # type: ignore[override]
-        """Returns the stream of bytes; this stream goes on all the same."""
+        """Returns the stream of bytes; this stream stays usable, unlike other detached streams."""
         return self.buffer
 
     def fileno(self) -> int:
@@ -91,7 +92,7 @@ class _Stream(io.TextIOBase):
         return False
 
     def close(self) -> None:
-        """Does nothing: the log stays open, whatever the application thinks."""
+        """Does nothing: the log stays open even if the application closes the stream."""
 
 
 class _Bytes(io.RawIOBase):
@@ -126,7 +127,7 @@ class _Bytes(io.RawIOBase):
 
 
 def capture() -> None:
-    """Has what the application writes arrive in the error log; the server does that before it imports it."""
+    """Sends the application's output to the error log; called before the application is imported."""
     begin_capture()
     sys.stdout, sys.stderr = _Stream(sys.stdout, 1), _Stream(sys.stderr, 2)
     if logging.lastResort is not None:
@@ -136,7 +137,7 @@ def capture() -> None:
 
 
 def _say_what_threads_fail_of() -> None:
-    """Has the traceback of a thread that has failed arrive as one entry, which is an error."""
+    """Logs the traceback of a thread that has failed as one entry, with the level error."""
     import threading  # noqa: PLC0415
 
     usual: Callable[[threading.ExceptHookArgs], object] = threading.excepthook
@@ -156,7 +157,7 @@ def _say_what_threads_fail_of() -> None:
 
 
 def _say_warnings() -> None:
-    """Has warnings arrive with their level, under the name that ``logging.captureWarnings`` gives them."""
+    """Logs warnings with their level, under the logger's name that ``logging.captureWarnings`` gives them."""
     import warnings  # noqa: PLC0415
 
     usual: Callable[..., object] = warnings.showwarning
@@ -170,7 +171,7 @@ def _say_warnings() -> None:
         line: str | None = None,
     ) -> None:
         if file is not None or not isinstance(sys.stderr, _Stream):
-            # The caller wants the warning elsewhere.
+            # The caller wants the warning in another file.
             usual(message, category, filename, lineno, file, line)
             return
         text = warnings.formatwarning(message, category, filename, lineno, line)

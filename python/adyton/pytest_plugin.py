@@ -1,14 +1,14 @@
 """Fixtures for pytest: a server of the application under test, and load that checks every answer.
 
-They are there when Adyton is installed beside pytest::
+pytest finds the fixtures if Adyton is installed in the same environment::
 
     def test_front_page(adyton_serve, adyton_bench):
         url = adyton_serve("mysite.wsgi:application")
         report = adyton_bench(url + "/", connections=8, duration="1s")
         assert report["service"]["p99_us"] < 50_000
 
-A smoke test, not a measurement: what a busy machine does to the figures does not fail it, but an answer that
-is not right does.
+This is a smoke test, not a measurement: a wrong answer fails the test, but figures from a busy machine do
+not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Bench", "Serve", "adyton_bench", "adyton_serve"]
 
 _LISTENING = re.compile(r"listening on (http://\S+)")
 
-#: Gates that speak of the server's answers; the others speak of the machine.
+#: Gates about the server's answers; all other gates are about the machine.
 _OF_ANSWERS = {"answers", "count", "hits", "late", "listen-queue", "own-limits"}
 
 _START_TIMEOUT_S = 30
@@ -39,9 +39,9 @@ _STOP_TIMEOUT_S = 40
 
 
 class Serve(Protocol):
-    """Starts ``adyton serve TARGET`` with settings as keywords, and returns its URL, without a slash behind.
+    """Starts ``adyton serve TARGET`` with settings as keywords; returns its URL without a slash at the end.
 
-    Fails the test with what the server says when it does not start.
+    Fails the test with the server's output if the server does not start.
     """
 
     def __call__(self, target: str | Path, **settings: object) -> str:
@@ -49,7 +49,7 @@ class Serve(Protocol):
 
 
 class Bench(Protocol):
-    """Runs ``adyton bench URL`` with its options as keywords, and returns the report as it is in JSON.
+    """Runs ``adyton bench URL`` with its options as keywords, and returns its report, parsed from JSON.
 
     Fails the test when an answer is not right, when a condition of ``fail_if`` holds, and when ``find_rate``
     finds no rate.
@@ -133,9 +133,9 @@ def _bench(url: str, **options: object) -> dict[str, Any]:
 
 
 def _wrong(report: dict[str, Any]) -> list[str]:
-    """Returns what is wrong with the answers."""
+    """Returns the faults of the answers."""
     if "steps" in report:
-        # A search tells only the names of gates.
+        # The report of a search for a rate has only the names of gates, not their reasons.
         wrong = [gate for gate in report["invalid"] if gate in _OF_ANSWERS]
         return wrong if report["rate"] else [*wrong, f"{report['condition']} holds at no rate"]
     wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
@@ -158,7 +158,7 @@ _PAIRS = {"header": ": ", "cookie": "=", "form": "="}
 
 
 def _flags(options: dict[str, object]) -> Iterator[str]:
-    """Keywords as flags: ``warm_up="1s"`` is ``--warm-up=1s``, and each item of a list one."""
+    """Yields keywords as flags: ``warm_up="1s"`` becomes ``--warm-up=1s``, a list one flag for each item."""
     for name, value in options.items():
         for item in _items(name, value):
             text = ("off", "on")[item] if isinstance(item, bool) else str(item)

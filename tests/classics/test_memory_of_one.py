@@ -163,7 +163,7 @@ def test_locked(serve: Servers, tmp_path: Path, name: str) -> None:
     path.write_text(f"{HELD[name]}\ndef application(environ, start_response):\n    return []\n")
     server = serve(path, "--processes", "2", cwd=tmp_path)
 
-    server.wait_for_log("another process has locked it; if that is another worker of this server")
+    server.wait_for_log("another process has locked it; if that process is another worker of this server")
 
 
 def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
@@ -176,7 +176,7 @@ def test_listens_already(serve: Servers, tmp_path: Path, port: int) -> None:
 
     server = serve(path, "--processes", "2")
 
-    server.wait_for_log("another process listens at this address; if that is another worker")
+    server.wait_for_log("another process listens at this address; if that process is another worker")
 
 
 def test_nothing_is_imported(tmp_path: Path) -> None:

@@ -100,5 +100,5 @@ def test_page_of_ways() -> None:
     assert "| way | classic | Adyton: errors | Apache: errors |" in written
     assert WAYS_TITLE in shown
     assert "handler" not in [line.split("  ")[0] for line in shown.splitlines()]
-    assert f"these are: {PEERS['adyton-cgi'].name}; {PEERS['apache-cgi'].name}" in " ".join(shown.split())
+    assert f"table above: {PEERS['adyton-cgi'].name}; {PEERS['apache-cgi'].name}" in " ".join(shown.split())
     assert [] == faults(json.loads(json.dumps(page.as_json())), "compare")

@@ -1,4 +1,4 @@
-"""Applications that tell whether the interpreter's lock is on while they are served."""
+"""Applications that tell whether the interpreter's lock (GIL) is on while they are served."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lock() -> str:
-    """Return whether the lock is on; before 3.13 no interpreter was without."""
+    """Return whether the lock is on; before 3.13 every interpreter had it."""
     enabled: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
     return "on" if enabled else "off"
 

@@ -1,4 +1,4 @@
-"""A group with a Python of its own, without the interpreter's lock, beside a server whose Python has it."""
+"""A group whose own Python has no interpreter lock (GIL), beside a server whose Python has it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ group = "free"
 """
 
 OF_FILE = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 
 def test_group_beside_the_first_python(serve: Servers, tmp_path: Path) -> None:
-    """The server runs with the first Python of the gate, its group with this one: each has its lock."""
+    """The server runs with the gate's first Python, its group with this one; each has its own lock state."""
     shutil.copy(APPLICATION, tmp_path)
     file = tmp_path / "site.toml"
     file.write_text(FILE.format(python=sys.executable), encoding="utf-8")

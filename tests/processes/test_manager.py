@@ -347,7 +347,7 @@ def test_folder_that_is_not_for_others(open_folder: Path, static: bool) -> None:
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["app:application"], "nobody may not enter {folder}, where it is looked for"),
+        (["app:application"], "nobody may not enter {folder}, where the module is looked for"),
         (["app:application", "--chdir", "{folder}"], "chdir: nobody may not enter {folder}"),
         (["app:application", "--python-path", "{folder}"], "python-path: nobody may not enter {folder}"),
     ],

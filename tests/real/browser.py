@@ -1,4 +1,4 @@
-"""Headless Chromium through Debian's chromedriver, with all that went wrong on a page."""
+"""Headless Chromium through Debian's chromedriver; it collects all errors of a page."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Browser:
     """One Chromium; `open` and `problems` are all that most tests need."""
 
     def __init__(self, profile: Path, hosts: Iterable[str] = ()) -> None:
-        """Start it with an empty profile; `hosts` are names of this machine."""
+        """Start Chromium with an empty profile; `hosts` are further names for this machine."""
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
-        # Nothing but this machine exists for it, whatever a page or Chromium itself may ask for.
+        # Chromium can resolve no host but this machine, whatever a page or Chromium itself requests.
         rules = [*(f"MAP {host} 127.0.0.1" for host in hosts), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"]
         resolver = f"--host-resolver-rules={', '.join(rules)}"
         for flag in (*FLAGS, resolver, f"--user-data-dir={profile}"):
             options.add_argument(flag)
-        # Debian's Chromium would begin with a page from elsewhere.
+        # Debian's Chromium would otherwise open a page from the network at its start.
         prefs = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}
         options.add_experimental_option("prefs", prefs)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -57,7 +57,7 @@ class Browser:
         self.driver.set_page_load_timeout(PAGE_TIMEOUT_S)
 
     def close(self) -> None:
-        """End it."""
+        """End Chromium."""
         self.driver.quit()
         self._claims.close()
 
@@ -83,7 +83,7 @@ class Browser:
             field.send_keys(text)
 
     def press(self, selector: str) -> None:
-        """Click what leads to another page, and wait until that is there."""
+        """Click an element that leads to another page, and wait until that page is loaded."""
         before = self.find("html")
         self.find(selector).click()
         wait = WebDriverWait(self.driver, PAGE_TIMEOUT_S)
@@ -91,7 +91,7 @@ class Browser:
         wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
 
     def text(self) -> str:
-        """Return what a reader sees."""
+        """Return the visible text of the page."""
         return self.find("body").text
 
     def look(self, name: str) -> None:
@@ -100,7 +100,7 @@ class Browser:
             self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
 
     def problems(self) -> list[str]:
-        """Return what the console says, and what failed to load, since the last call."""
+        """Return messages of the console, and failed loads, since the last call."""
         events = [json.loads(message)["message"] for message in self._log("performance")]
         return self._log("browser") + [text for event in events if (text := failed_load(event))]
 
@@ -111,7 +111,7 @@ class Browser:
 
 
 def failed_load(event: dict[str, Any]) -> str:
-    """Describe an event that tells of something that could not be loaded."""
+    """Describe an event about a resource that could not be loaded; empty for other events."""
     parameters = event["params"]
     if event["method"] == "Network.loadingFailed":
         return f"failed: {parameters}"

@@ -22,7 +22,7 @@ ROOT = APPS.parent.parent
 PASSWORD = "only for this test"  # noqa: S105 - of an account that lives as long as the test
 
 PATIENT = ("--queue-timeout", "10m")
-"""Flags for slow pages: how many wait on a busy machine is not tested here."""
+"""Flags for slow pages: on a busy machine, requests may wait long, which is not tested here."""
 
 
 def fill_django(data: Path) -> dict[str, str]:
@@ -44,7 +44,7 @@ def fill_django(data: Path) -> dict[str, str]:
 
 
 def manage(env: dict[str, str], *command: str, python: Path | None = None) -> None:
-    """Give an order to the Django site."""
+    """Run a management command of the Django site."""
     subprocess.run(
         [python or sys.executable, "manage.py", *command, "--verbosity", "0"],
         cwd=APPS / "django_site",

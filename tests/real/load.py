@@ -19,20 +19,20 @@ CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class Page:
-    """A page to fetch, and the response that must come."""
+    """A page to fetch, and the expected response."""
 
     target: str
     status: int = 200
     fields: tuple[tuple[str, str], ...] = ()
     mask: Callable[[bytes], bytes] = bytes
-    """Blanks out what is rightly different each time, such as a token against forgery."""
+    """Blanks out parts of the body that differ in each response, such as a CSRF token."""
 
 
 def fetch_many(address: Address, page: Page, count: int) -> Response:
     """Fetch `page` `count` times, with a request under way on every connection all the time.
 
-    The first response comes back; a different one, an incomplete one, or a connection that was
-    closed before its time is an error.
+    Returns the first response. A different response, an incomplete one, or a connection that is closed too
+    early is an error.
     """
     asked = Asked("GET", page.target)
     data = request(page.target, fields=page.fields)
@@ -62,7 +62,7 @@ def fetch_many(address: Address, page: Page, count: int) -> Response:
 
 
 def essence(response: Response, page: Page) -> tuple[object, ...]:
-    """Return all of a response that must not change."""
+    """Return the parts of a response that must not change."""
     kept = ("content-type", "content-length", "etag", "last-modified", "location", "vary")
     return (
         response.status,
@@ -75,7 +75,7 @@ def essence(response: Response, page: Page) -> tuple[object, ...]:
 
 
 def cookies(response: Response) -> str:
-    """Return the cookies that a response sets, as a request sends them back."""
+    """Return the cookies that a response sets, in the form of a Cookie field."""
     return pairs(value.partition(";")[0] for value in response.values("set-cookie"))
 
 

@@ -1,4 +1,4 @@
-"""Bodies in chunks reach frameworks that look only at Content-Length, and what tools send in no other way."""
+"""Chunked bodies reach frameworks that look only at Content-Length; some tools send only such bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CHUNKED = ("Transfer-Encoding", "chunked")
 PYTHIA = ("Authorization", "Basic cHl0aGlhOng=")
-"""Credentials of a user, whose password may be any."""
+"""Credentials of a user, for whom any password is accepted."""
 
 SIZES = pytest.mark.parametrize("size", [0, 1, 100_000, 2_000_000])
 """Sizes: none, little, a body that stays in memory, and one that goes through a file."""
@@ -51,7 +51,7 @@ def send(
 
 
 def told(data: bytes) -> dict[str, Any]:
-    """Return what a site tells of a body that has reached it."""
+    """Return a site's answer for a body that has reached it."""
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
@@ -76,7 +76,7 @@ def test_django_form(django_site: Server) -> None:
 
 
 def test_falcon(falcon_site: Server) -> None:
-    """A chunked body is in `get_media()`, for which a body without a length is empty."""
+    """`get_media()` returns a chunked body, although Falcon takes a body without a length for empty."""
     saying = '{"text": "Γνῶθι σεαυτόν"}'.encode()
     added = send(falcon_site, "/sayings", saying, ("Content-Type", "application/json"))
 
@@ -91,7 +91,7 @@ def bottle_site(serve_session: Servers) -> Server:
 
 @SIZES
 def test_bottle(bottle_site: Server, size: int) -> None:
-    """A chunked body reaches Bottle, which would take chunks apart itself if it heard of any."""
+    """A chunked body reaches Bottle, which would decode chunks itself if it saw the field for them."""
     assert told(sample(size)) == send(bottle_site, "/digest", sample(size)).json()
 
 
@@ -103,7 +103,7 @@ def test_bottle_form(bottle_site: Server) -> None:
 
 
 def test_radicale(serve: Servers, tmp_path: Path) -> None:
-    """An event that is put in chunks is in the calendar."""
+    """An event that is sent by a chunked PUT is in the calendar."""
     server = serve(APPS / "radicale_site" / "app.py", *PATIENT, env={"SITE_DATA": str(tmp_path / "data")})
 
     assert 201 == send(server, "/pythia/calendar/", b"", PYTHIA, method="MKCALENDAR").status
@@ -130,7 +130,7 @@ def git(*arguments: str | Path, cwd: Path) -> str:
 
 
 def test_git_push(serve: Servers, tmp_path: Path) -> None:
-    """`git push` sends in chunks what is larger than its buffer; what was pushed can be cloned."""
+    """`git push` sends data that is larger than its buffer in chunks; the pushed commits can be cloned."""
     served, mine = tmp_path / "served.git", tmp_path / "mine"
     git("init", "--bare", "--initial-branch=main", served, cwd=tmp_path)
     git("init", "--initial-branch=main", mine, cwd=tmp_path)

@@ -107,7 +107,7 @@ def test_add_edit_delete(browser: Browser, editor: str) -> None:
 
 
 def test_upload(browser: Browser, editor: str, tmp_path: Path) -> None:
-    """A picture uploaded in the admin is on the book's page, byte for byte; a large file too."""
+    """A picture uploaded in the admin is on the book's page, byte for byte, and so is a large file."""
     browser.open(f"{editor}/admin/books/book/1/change/")
     browser.fill(cover=str(PICTURE))
     browser.press("input[name=_continue]")
@@ -125,7 +125,7 @@ def test_upload(browser: Browser, editor: str, tmp_path: Path) -> None:
 
     assert PICTURE.stat().st_size == sent
 
-    # Far beyond what is kept in memory, so that it goes through a temporary file.
+    # Far larger than bodies that are kept in memory, so that it goes through a temporary file.
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(range(256)) * 4096 * 8)
     browser.open(f"{editor}/admin/books/book/2/change/")

@@ -52,7 +52,7 @@ COMMANDS = ("serve", "bench", "compare", "tune", "import")
 FLAGS_OF_ORDERS = {"--json"}
 """Flags of `adyton status` and the other orders to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}
-"""Shown in docs/errors.md, with the answer to it."""
+"""A wrong flag that docs/errors.md shows with its error message."""
 
 
 def names(page: Path) -> str:
@@ -89,7 +89,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.page}-{example[1]}")
 def test_examples(serve: Servers, tmp_path: Path, example: Example) -> None:
-    """A command, copied from its page beside the files of that page, serves what the page says."""
+    """A command copied from a page, run in a folder with the page's files, serves what the page says."""
     page = (ROOT / example.page).read_text("utf-8")
     write_files(tmp_path, page)
 
@@ -107,7 +107,7 @@ def without_bind(flags: list[str]) -> list[str]:
 
 
 def write_files(folder: Path, page: str) -> None:
-    """Write the files that a page shows, and those that it supposes to be there."""
+    """Write the files that a page shows, and files that the page takes for granted."""
     (folder / "static").mkdir()
     (folder / "public").mkdir()
     (folder / "public" / "index.html").write_text("<h1>Public</h1>", encoding="utf-8")
@@ -117,7 +117,7 @@ def write_files(folder: Path, page: str) -> None:
 
 
 def test_handler_page(serve: Servers, tmp_path: Path) -> None:
-    """The shop takes orders, refuses what it must, and the counter streams."""
+    """The shop takes orders and refuses bad ones, and the counter streams."""
     write_files(tmp_path, (ROOT / "docs/handlers.md").read_text("utf-8"))
     shop = serve("shop.py", cwd=tmp_path)
     order = shop.fetch("/order", method="POST", body=b'{"item": "lyre"}')
@@ -140,7 +140,7 @@ def test_plain_wsgi(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_program(serve: Servers, tmp_path: Path) -> None:
-    """The program serves; only its port is another here."""
+    """The program of the page serves; the test changes only its port."""
     page = (ROOT / "docs/program.md").read_text("utf-8")
     write_files(tmp_path, page.replace('bind="127.0.0.1:8000"', 'bind="127.0.0.1:0"'))
     running = serve.start([sys.executable, "program.py"], cwd=tmp_path)
@@ -161,14 +161,14 @@ def test_wrong_setting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["hello.py", "wsgi.py", "site/app.py"])
 def test_examples_are_found(target: str) -> None:
-    """Each file in examples/ that can be served is recognised."""
+    """The application in each example file is found."""
     ended = server.run("check", target, cwd=ROOT / "examples")
 
     assert 0 == ended.returncode, ended.stderr
 
 
 def test_example_handler(serve: Servers) -> None:
-    """The handler in examples/ greets, and the WSGI application says what was asked for."""
+    """The handler in examples/ greets, and the WSGI application answers with the request's path."""
     hello = serve(ROOT / "examples/hello.py")
 
     assert b"Hello &lt;Ada&gt;!" in hello.fetch("/?name=%3CAda%3E").body
@@ -195,12 +195,12 @@ def test_settings_exist(page: Path) -> None:
 
 @functools.cache
 def help_of_all() -> str:
-    """Return what all commands print of their settings."""
+    """Return the help texts of all commands."""
     return "".join(server.run(command, "--help").stdout for command in COMMANDS)
 
 
 def without_other_commands(text: str) -> str:
-    """Leave out lines of shell that run something else, and what other servers call their settings."""
+    """Leave out shell lines that run other programs, and names of other servers' settings."""
     others = ("make ", "pip ", "python ", "cargo ", ".venv/")
     lines = [line for line in text.splitlines() if not line.startswith(others)]
     ours = 0
@@ -216,7 +216,7 @@ def without_other_commands(text: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every link to a file of ours finds it, and the heading it names."""
+    """Every link to a file of ours leads to an existing file, and to an existing heading if it names one."""
     for path, fragment in LINK.findall(page.read_text("utf-8")):
         if "://" in path:
             continue
@@ -231,14 +231,14 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def anchor(title: str) -> str:
-    """Return what a heading is linked by."""
+    """Return the anchor of a heading."""
     kept = re.sub(r"[^\w\- ]", "", title.lower())
     return "#" + kept.replace(" ", "-")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_python_compiles(page: Path) -> None:
-    """Every block of Python is Python, and every block of shell is shell."""
+    """Every block of Python on a page compiles, and every block of shell parses."""
     for language, text in BLOCK.findall(page.read_text("utf-8")):
         if language == "python":
             compile(text, names(page), "exec")

@@ -49,7 +49,7 @@ def test_errors(falcon_site: Server, method: str, target: str, body: bytes | Non
 
 @pytest.mark.parametrize("size", [0, 1, 300_000, 5_000_000])
 def test_blob(falcon_site: Server, size: int) -> None:
-    """A raw body comes back as it went, with a length and chunked."""
+    """A raw body comes back unchanged, whether it is sent with a length or chunked."""
     data = bytes(number * number % 251 for number in range(1024)) * (size // 1024 + 1)
     data = data[:size]
     with Connection(falcon_site.address, lint_answers=False) as line:

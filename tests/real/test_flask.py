@@ -1,4 +1,4 @@
-"""A Flask site: files up and down, by browser and by socket, and a stream that is prompt."""
+"""A Flask site: uploads and downloads, by browser and by socket, and a stream without delay."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 LATE_S = 0.2
-"""An item of the stream arrives sooner than this after it was made; the pause is longer."""
+"""An item of the stream must arrive within this time after it was made; the pause between items is longer."""
 ATTEMPTS = 3
-"""A machine that stands still makes an item late, and not one in each attempt."""
+"""A busy machine may delay an item, but hardly one in each of several attempts."""
 
 
 def test_upload_in_browser(browser: Browser, flask_site: Server, tmp_path: Path) -> None:
-    """A file chosen in a form arrives, is listed, and comes back as it was."""
+    """A file chosen in a form arrives, is listed, and can be downloaded unchanged."""
     file = tmp_path / "letter.txt"
     file.write_text("From Croesus, with gold.\n" * 1000, encoding="utf-8")
     browser.open(f"http://127.0.0.1:{flask_site.port}/")
@@ -42,7 +42,7 @@ def test_upload_in_browser(browser: Browser, flask_site: Server, tmp_path: Path)
 
 
 def test_report_in_browser(browser: Browser, flask_site: Server) -> None:
-    """The page from SQL is whole, of the size that was meant, and escaped."""
+    """The page with rows from SQL is complete, has the intended size, and is escaped."""
     browser.open(f"http://127.0.0.1:{flask_site.port}/report")
     browser.look("flask-report")
 
@@ -57,7 +57,7 @@ def test_report_in_browser(browser: Browser, flask_site: Server) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 20_000_000])
 def test_upload_and_download(flask_site: Server, size: int) -> None:
-    """Files of any size come back as they went, whole and in part."""
+    """Files of any size can be downloaded unchanged, whole and in ranges."""
     data = (hashlib.sha256(str(size).encode()).digest() * (size // 32 + 1))[:size]
     fields, body = client_form(f"{size}.bin", data)
     answer = flask_site.fetch("/upload", method="POST", fields=fields, body=body, lint_answers=False)
@@ -81,7 +81,7 @@ def test_upload_and_download(flask_site: Server, size: int) -> None:
 
 @pytest.mark.parametrize("pieces", [1, 3, 500])
 def test_chunked_upload(flask_site: Server, pieces: int) -> None:
-    """A body without a length reaches Flask's stream, and ends where it ends."""
+    """A body without a length reaches Flask's stream, and the stream ends with the body."""
     data = [bytes([number % 256]) * (number * 7 % 4096 + 1) for number in range(pieces)]
     fields = [("Transfer-Encoding", "chunked")]
     head = request("/digest", method="POST", fields=fields)
@@ -96,7 +96,7 @@ def test_chunked_upload(flask_site: Server, pieces: int) -> None:
 
 @pytest.mark.parametrize("streams", ["off", "on"])
 def test_body_above_the_limit(serve: Servers, tmp_path: Path, streams: str) -> None:
-    """A body that turns out to be too large is 413, also when it breaks Flask's reading off."""
+    """A body that turns out to be too large gets a 413, even if Flask is reading it then."""
     flags = (f"--stream-body={streams}", "--threads=2", "--body-bytes-max=1k")
     server = serve(APPS / "flask_site" / "app.py", *flags, env={"SITE_DATA": str(tmp_path)})
     fields = [("Transfer-Encoding", "chunked"), ("Expect", "100-continue")]
@@ -122,12 +122,12 @@ def test_stream_is_prompt(flask_site: Server) -> None:
 
 
 def delays_of_stream(flask_site: Server) -> list[float]:
-    """Return how long each line was under way."""
+    """Return the delay of each line of the stream."""
     with Connection(flask_site.address) as line, line.socket.makefile("rb") as stream:
         line.send(request("/stream", fields=[("Connection", "close")]))
         delays = []
         for text in stream:
-            # Times are the only lines with a point that are numbers; heads and sizes are not.
+            # Only the times are numbers with a decimal point; heads and chunk sizes are not.
             try:
                 made = float(text)
             except ValueError:

@@ -1,4 +1,4 @@
-"""Django sites of two users and two Pythons, a Flask site of a third, CGI scripts: at one port, at once."""
+"""Django sites of two users with different Pythons, a Flask site of a third, and CGI scripts at one port."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     from support.asking import Asking
 
 USERS = {"shop": "nobody", "blog": "daemon", "notes": "bin"}
-"""The tenants, and whom their processes belong to."""
+"""The tenants, and the users to whom their processes belong."""
 DJANGO = ("/", "/peek/me", "/static/books/books.css")
 PAGES = {"shop": DJANGO, "blog": DJANGO, "notes": ("/", "/peek/me", "/report")}
 """Pages asked of each tenant while another one has trouble; the last tenant has Flask."""
 SHELVES = ("shop", "blog")
 """Tenants with Django."""
 SECRET = {"shop": "data/shelf.sqlite3", "blog": "data/shelf.sqlite3", "notes": "data/kept.txt"}
-"""A file of each tenant that no other may read."""
+"""A file of each tenant that no other tenant may read."""
 LOGS = ("access.log", "error.log")
 DOOR_USER = "www-data"
 IS_ROOT = os.geteuid() == 0
 ROOM = 18
-"""Requests that a tenant runs or lets wait."""
+"""How many requests a tenant runs or lets wait."""
 CROWD = 40
 """Clients that come to one tenant at once."""
 
@@ -144,7 +144,7 @@ class Tenants:
         return self.folder / "control.sock"
 
     def ask(self, name: str, page: str = "me") -> str:
-        """Return what a tenant says of itself, or of what it tries."""
+        """Return a tenant's answer about itself, or about something that it tries to do."""
         answer = self.server.fetch(
             f"/peek/{page}", fields=[("Host", f"{name}.localhost")], lint_answers=False
         )
@@ -174,7 +174,7 @@ class Tenants:
         return {**groups, "door": sorted(set(family(top)) - every - {top}), "server": [top]}
 
     def look_at_logs(self) -> None:
-        """Find nothing in the logs of tenants that would be wrong in the server's own."""
+        """Check that the tenants' logs contain no line that would be a fault in the server's own log."""
         for name in USERS:
             text = (self.folder / name / "error.log").read_text(encoding="utf-8")
             assert not OUR_TRACEBACK.search(text), text
@@ -182,7 +182,7 @@ class Tenants:
 
 
 def fill(tenants: Tenants) -> None:
-    """Make the folders: a tenant's is its own, and only what the door serves is for all."""
+    """Make the folders: only the tenant may enter its own; files that the server itself sends are for all."""
     folder = tenants.folder
     for name, user in USERS.items():
         fill_tenant(tenants, name)
@@ -197,7 +197,7 @@ def fill(tenants: Tenants) -> None:
 
 
 def fill_tenant(tenants: Tenants, name: str) -> None:
-    """Make a tenant's application, its data, and what the door serves of it."""
+    """Make a tenant's application, its data, and its files that the server itself sends."""
     folder = tenants.folder
     data = folder / name / "data"
     if name == "notes":
@@ -209,7 +209,7 @@ def fill_tenant(tenants: Tenants, name: str) -> None:
     if name == "shop":
         fill_django(data)
     else:
-        # The other Python may have a later Django.
+        # The data of `shop` is copied, because the other Python may have a later Django.
         shutil.copytree(folder / "shop/data", data)
         manage({"SITE_DATA": str(data)}, "migrate", python=tenants.pythons[name])
     (folder / "public" / name).mkdir(parents=True)
@@ -217,7 +217,7 @@ def fill_tenant(tenants: Tenants, name: str) -> None:
 
 
 def give(folder: Path, user: str) -> None:
-    """Make a folder a user's, and nobody else's."""
+    """Give a folder to a user, and close it for all others."""
     folder.chmod(0o700)
     for path in [folder, *folder.rglob("*")] if IS_ROOT else []:
         shutil.chown(path, user, pwd.getpwnam(user).pw_gid)
@@ -225,7 +225,7 @@ def give(folder: Path, user: str) -> None:
 
 @pytest.fixture(scope="module")
 def tenants() -> Iterator[Tenants]:
-    """Serve all of them."""
+    """Serve all tenants."""
     with open_folder("tenants") as folder:
         own = Path(sys.executable)
         another = python_of(other()) if other() else own
@@ -265,7 +265,7 @@ def test_each_is_its_own(tenants: Tenants) -> None:
 
 @pytest.mark.parametrize(("name", "victim"), list(permutations(USERS, 2)))
 def test_none_reaches_another(tenants: Tenants, name: str, victim: str) -> None:
-    """A tenant can read, list, change and end nothing of another's, and what it does to its own it can."""
+    """A tenant can read, list, change and end what is its own, and nothing of another tenant."""
     if not IS_ROOT:
         assert "only root can" in run("serve", str(tenants.write()), "--user", "nobody").stderr
         return
@@ -303,13 +303,13 @@ def sockets(pids: list[int]) -> set[str]:
 
 
 def test_no_socket_is_shared(tenants: Tenants) -> None:
-    """A tenant has its own end of its passage, and no socket that another one or the door has."""
+    """A tenant has its end of the socket to the server, and no socket of other tenants or workers."""
     assert set(USERS) == {tenants.ask(name).split()[0] for name in USERS}
     found = {name: sockets(pids) for name, pids in tenants.processes().items()}
 
     for name, another in permutations([*USERS, "door"], 2):
         assert set() == found[name] & found[another], (name, another, found)
-    # The server keeps both ends of each passage: for the processes that it will start.
+    # The supervisor keeps both ends of each such socket, for processes that it will start.
     assert dict.fromkeys(USERS, 1) == {name: len(found[name] & found["server"]) for name in USERS}
 
 
@@ -338,7 +338,7 @@ def use(browser: Browser, tenants: Tenants, name: str, title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def browsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Browser]]:
-    """Start a Chromium for each tenant with a name, which knows it."""
+    """Start a Chromium for each tenant with Django; it resolves the name of this tenant's site."""
     with ExitStack() as stack:
         found = {}
         for name in SHELVES:
@@ -348,7 +348,7 @@ def browsers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Bro
 
 
 def test_in_browsers_at_once(tenants: Tenants, browsers: dict[str, Browser]) -> None:
-    """Sessions, forms, files and scripts work for both at once; a book of one's is not the other's."""
+    """Sessions, forms, files and scripts work for both tenants at once; their books stay separate."""
     with ThreadPoolExecutor() as pool:
         used = {
             name: pool.submit(use, browser, tenants, name, f"The book of {name}")
@@ -361,14 +361,14 @@ def test_in_browsers_at_once(tenants: Tenants, browsers: dict[str, Browser]) -> 
 
 
 VICTIMS = ["shop", "notes", pytest.param("blog", marks=pytest.mark.long)]
-"""Tenants that have trouble: the soak looks at all, the gate at one of each kind."""
+"""Tenants that are disturbed: the long run takes all, the gate one of each kind."""
 
 
 class Witnesses:
-    """Clients of all tenants but one, and a browser at one of these."""
+    """Clients of all tenants except the victim, and a browser at one of these tenants."""
 
     def __init__(self, tenants: Tenants, browsers: dict[str, Browser], victim: str) -> None:
-        """Watch while this one has trouble."""
+        """Prepare to watch while `victim` is disturbed."""
         self.names = [name for name in USERS if name != victim]
         self._tenants = tenants
         self._seen_by = next(name for name in SHELVES if name != victim)
@@ -386,7 +386,7 @@ class Witnesses:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Ask no more; nobody has seen anything wrong."""
+        """Stop asking; check that no client has seen an error."""
         self._stack.close()
         if not any(error):
             assert {name: [] for name in self.names} == {
@@ -395,17 +395,17 @@ class Witnesses:
             assert [] == self._browser.problems()
 
     def look(self) -> None:
-        """See in the browser that the site is there."""
+        """Check in the browser that the site answers."""
         self._browser.open(f"{self._tenants.address(self._seen_by)}/")
 
     def go_on(self) -> bool:
-        """Wait for more answers of each."""
+        """Wait for more answers of each tenant."""
         return all(asked.goes_on() for asked in self._asked.values())
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_killed(tenants: Tenants, browsers: dict[str, Browser], victim: str) -> None:
-    """A tenant's worker is killed, then its supervisor; the others do not notice, and it comes back."""
+    """When a tenant's worker, then its supervisor, is killed, it comes back; others are undisturbed."""
     with Witnesses(tenants, browsers, victim) as witnesses:
         for find in (
             lambda: int(tenants.ask(victim).split()[1]),
@@ -420,7 +420,7 @@ def test_killed(tenants: Tenants, browsers: dict[str, Browser], victim: str) -> 
 
 
 def serves(tenants: Tenants, name: str) -> bool:
-    """Tell whether a tenant answers: in the moment in which it dies, what it has begun is cut."""
+    """Tell whether a tenant answers; while its process dies, an answer may be cut off."""
     try:
         answer = tenants.server.fetch("/peek/me", fields=[("Host", f"{name}.localhost")], lint_answers=False)
     except (OSError, EOFError, AssertionError):
@@ -430,7 +430,7 @@ def serves(tenants: Tenants, name: str) -> bool:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_reloaded(tenants: Tenants, browsers: dict[str, Browser], victim: str) -> None:
-    """A tenant is another version after a reload; the others keep their processes; nobody sees an error."""
+    """After a reload a tenant serves its new version; others keep their processes; there is no error."""
     assert until(lambda: len(status(tenants.control)["groups"]) == len(USERS))
     with (
         Witnesses(tenants, browsers, victim) as witnesses,
@@ -455,7 +455,7 @@ def process_ids(tenants: Tenants, name: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_overloaded(tenants: Tenants, browsers: dict[str, Browser], victim: str) -> None:
-    """More clients than a tenant has room for: these are told so, the rest is answered; the others serve."""
+    """If more clients come than a tenant has room for, the excess get a 503; other tenants serve on."""
     go = tenants.folder / victim / "data/go"
     with ExitStack() as stack, Witnesses(tenants, browsers, victim) as witnesses:
         stack.callback(go.unlink, missing_ok=True)

@@ -1,6 +1,6 @@
-"""Every page of every real application, again and again over 64 connections: never a difference.
+"""Every page of the real applications stays the same when it is fetched many times over 64 connections.
 
-`ADYTON_FETCHES` is how often each page is fetched: the pages of Django's admin take 30 ms each.
+`ADYTON_FETCHES` says how often each page is fetched: the pages of Django's admin take 30 ms each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def count(request: pytest.FixtureRequest) -> int:
 
 
 def without_tokens(body: bytes) -> bytes:
-    """Blank out Django's tokens against forgery, which are masked anew in every page."""
+    """Blank out Django's CSRF tokens, which are masked anew in every page."""
     return re.sub(rb'(csrfmiddlewaretoken" value=")[0-9A-Za-z]{64}"', rb'\1"', body)
 
 
@@ -96,7 +96,7 @@ def session(django_site: Server) -> str:
     ],
 )
 def test_django_admin(django_site: Server, session: str, target: str, count: int) -> None:
-    """Pages for admins stay the same, and each of many connections is the admin's."""
+    """Pages for admins stay the same, and are the admin's on each of many connections."""
     page = Page(target, fields=(("Cookie", session),), mask=without_tokens)
     first = fetch_many(django_site.address, page, count)
 
@@ -112,7 +112,7 @@ def test_flask(flask_site: Server, page: Page, count: int) -> None:
 
 
 def test_flask_download(flask_site: Server, count: int) -> None:
-    """A file that the Flask site hands over stays the same, its bytes included."""
+    """A file that the Flask site sends stays the same, byte for byte."""
     data = bytes(range(256)) * 129
     form, body = client_form("many.bin", data)
     answer = flask_site.fetch("/upload", method="POST", fields=form, body=body, lint_answers=False)
@@ -162,7 +162,7 @@ def test_example_site(example_site: Server, page: Page, count: int) -> None:
 
 
 def test_example_front_page(example_site: Server, count: int) -> None:
-    """The front page differs in nothing but the client's port, which is that of its connection."""
+    """Only the client's port differs on the front page, and it is the port of the connection."""
 
     def without_port(body: bytes) -> bytes:
         return re.sub(rb"127\.0\.0\.1, port [0-9]{4,5}<", b"<", body)

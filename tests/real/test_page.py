@@ -1,4 +1,4 @@
-"""The page of a server that has groups, as a browser shows it."""
+"""The status page of a server that has groups, in a browser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def application(environ, start_response):
 """
 
 NOTHING = "\u2013"
-"""The page's sign for a number that is not known."""
+"""The sign on the page for an unknown number."""
 
 ASKED = [("shop", "/p/x"), ("shop", "/p/bad"), ("shop", "/q/x"), ("blog", "/own/x")]
 
@@ -85,7 +85,7 @@ def test_groups_on_the_page(serve: Servers, browser: Browser, tmp_path: Path) ->
     def column(name: str, at: int) -> dict[str, str]:
         return {row[0]: row[at] for row in table(f"{name} tbody")}
 
-    # The page looks once a second; so does a supervisor that asks its groups.
+    # The page is refreshed once a second, and so is the supervisor's knowledge of its groups.
     assert until(lambda: column("#groups", 3) == {"shop": "3", "blog": NOTHING}), table("#groups tbody")
     assert {"shop": "serving", "blog": "asleep"} == column("#groups", 1)
     assert {"shop": "1", "blog": NOTHING} == column("#groups", 4)

@@ -24,7 +24,7 @@ SITE = ROOT / "examples" / "site"
 
 
 def test_every_page_loads_whole(browser: Browser, example_site: Server) -> None:
-    """All pages that links lead to load, with all that belongs to them."""
+    """All pages that are linked load, with their styles, scripts and pictures."""
     start = f"http://127.0.0.1:{example_site.port}/"
     found, seen = [start], set[str]()
     while found:
@@ -106,7 +106,7 @@ def test_guestbook_refuses(
 
 
 def test_methods(example_site: Server) -> None:
-    """A page that cannot be posted to says so; HEAD answers as GET, without the body."""
+    """A POST to a page that does not allow it gets a 405; HEAD answers like GET, without the body."""
     assert "GET, HEAD" == example_site.fetch("/gallery", method="POST")["allow"]
 
     whole, head = example_site.fetch("/gallery"), example_site.fetch("/gallery", method="HEAD")
@@ -139,7 +139,7 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
 
 
 def test_pictures_are_what_the_script_draws() -> None:
-    """The pictures that are kept are those that the script draws."""
+    """The pictures in the repository are those that the script draws."""
     drawn = load(SITE / "make_images.py").draw()
     kept = {path.name: path.read_bytes() for path in (SITE / "static" / "gallery").iterdir()}
 
@@ -151,7 +151,7 @@ def test_pictures_are_what_the_script_draws() -> None:
 
 
 def pixels(data: bytes) -> bytes:
-    """Return what a file shows: a PNG is compressed differently by other versions of zlib."""
+    """Return the pixels of a PNG, because versions of zlib compress a PNG differently."""
     if not data.startswith(b"\x89PNG"):
         return data
     at, image = 8, b""

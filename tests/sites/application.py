@@ -1,4 +1,4 @@
-"""An application that says which it is, and what it was asked."""
+"""Applications that answer with their own name, and with what was requested of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def handler(request: Any) -> str:
 
 
 def user(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with who has asked, how that was proved, and the proof, which is not to be seen."""
+    """Answer with the user, the scheme that proved it, and the credentials, which must be hidden."""
     environ["wsgi.input"].read()
     told = [environ.get(key) for key in ("REMOTE_USER", "AUTH_TYPE", "HTTP_AUTHORIZATION")]
     start_response("200 OK", [("Content-Type", "text/plain")])
@@ -35,18 +35,18 @@ def user(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def hosts(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with the module, and the host that was asked for."""
+    """Answer with the module, and the host in the request."""
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [f"{__name__} {environ['HTTP_HOST']}".encode()]
 
 
 def who(request: Any) -> str:
-    """Answer with who has asked, and whether the password can be seen."""
+    """Answer with the user, and whether the handler can see the password."""
     return f"{request.user} {'Authorization' in request.headers}"
 
 
 def mounted(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with where the application stands, and what is asked of it."""
+    """Answer with the path at which the application is mounted, and the path behind it."""
     start_response("200 OK", [("Content-Type", "text/plain")])
     if "fail" in environ["PATH_INFO"]:
         raise RuntimeError
@@ -54,7 +54,7 @@ def mounted(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def errors(environ: dict[str, Any], start_response: Any) -> Any:
-    """Answer with the status that the path ends with, in the way that it begins with."""
+    """Answer with the status at the end of the path, in the way that the start of the path names."""
     _, way, status = environ["PATH_INFO"].rsplit("/", 2)
     fields = [("Content-Type", "text/plain"), ("Set-Cookie", "a=b"), ("ETag", '"a"'), ("Retry-After", "7")]
     pieces = [b"the application ", b"says " + status.encode()]
@@ -70,12 +70,12 @@ def errors(environ: dict[str, Any], start_response: Any) -> Any:
 
 
 def errors_handler(request: Any) -> Any:
-    """Answer with 503, and words."""
+    """Answer with 503, and a text."""
     return adyton.Response(f"the handler says 503 about {request.path}", status=503)
 
 
 def sends(environ: dict[str, Any], start_response: Any) -> Any:
-    """Send the request on as its query says: `FIELD=VALUE`, perhaps with words in front that say how."""
+    """Send the request on with the field in its query: `FIELD=VALUE`, perhaps after words that say how."""
     environ["wsgi.input"].read()
     how, _, what = environ["QUERY_STRING"].partition("&")
     name, _, value = what.partition("=")
@@ -106,7 +106,7 @@ def round_again(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def told(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with what is asked of it."""
+    """Answer with the request as the application sees it."""
     length = len(environ["wsgi.input"].read())
     start_response("200 OK", [("Content-Type", "text/plain")])
     names = ["REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "CONTENT_LENGTH", "CONTENT_TYPE", "REMOTE_USER"]
@@ -114,7 +114,7 @@ def told(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def proxied(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with all that a proxy may have told."""
+    """Answer with all variables that a proxy may have set."""
     start_response("200 OK", [("Content-Type", "application/json")])
     names = ["REMOTE_ADDR", "REMOTE_PORT", "wsgi.url_scheme", "HTTPS", "SCRIPT_NAME", "PATH_INFO"]
     names += ["HTTP_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST"]
@@ -123,6 +123,6 @@ def proxied(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 
 def proxied_handler(request: Any) -> str:
-    """Answer with what a handler sees of it."""
+    """Answer with those facts that a handler sees."""
     fields = {name.lower(): value for name, value in request.headers.items()}
     return json.dumps([request.remote, request.remote_port, request.scheme, request.host, fields])

@@ -16,7 +16,7 @@ GATE = threading.Event()
 
 
 def calls(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-    """Answer with how often the application was called for the path in the query; `open` opens the gate."""
+    """Answer with the number of calls for the path in the query; `open` opens the gate for waiting calls."""
     query = parse_qs(environ["QUERY_STRING"])
     if "open" in query:
         GATE.set()
@@ -32,11 +32,11 @@ def broken(first: bytes) -> Iterator[bytes]:
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Any:
-    """Answer with the number of the call for this path, and with what the query names.
+    """Answer with the number of the call for this path, in the way that the query says.
 
-    `f` are fields, `s` is the status, `size` how much follows, `in` in how many pieces; `see` are variables
-    to show. `wait` is the number of the call from which on the gate has to be open, `broken` that from which
-    on calls fail; `fail` is where to fail.
+    `f` are fields and `s` is the status of the answer; `size` is the length of its padding, and `in` its
+    number of pieces; `see` names variables to show. From call number `wait` on, calls wait until the gate is
+    open; from call number `broken` on, calls fail. `fail` says whether to fail before or inside the answer.
     """
     query = parse_qs(environ["QUERY_STRING"])
     path = environ["PATH_INFO"]

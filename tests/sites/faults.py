@@ -1,4 +1,4 @@
-"""The application of groups in these tests: its pages wait, stream or end their process."""
+"""The application of the groups in these tests: its pages wait, stream, or end their process."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FAULT = os.environ.get("FAULT_OF_DOOR" if __name__ == "own" else "FAULT", "")
-"""The fault of the group that this process is of, or of the server's own workers."""
+"""The fault of the group to which this process belongs, or of the server's own workers."""
 
 FILES_LEFT = 24
-"""Descriptors that `files` leaves the process, beyond those that it has at its import."""
+"""Number of descriptors that the fault `files` lets the process open after its import."""
 ANSWERS = 10
 """Requests that a process answers before `eleventh` ends it."""
 
@@ -42,11 +42,11 @@ IMPORTS: dict[str, Callable[[], object]] = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "crash": lambda: ctypes.string_at(0),
 }
-"""Ways in which an import fails for as long as the file `broken` is there."""
+"""Ways in which an import fails while the file `broken` exists."""
 
 
 def import_with_fault() -> None:
-    """Do what `FAULT` says of the import."""
+    """Cause the fault that `FAULT` names, if it is one of the import."""
     if FAULT in IMPORTS and (HERE / "broken").exists():
         IMPORTS[FAULT]()
     if FAULT == "once" and not (HERE / "tried").exists():
@@ -68,7 +68,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 
 def quick(environ: dict[str, Any]) -> list[bytes]:
-    """Say which process this is, and how long the body was."""
+    """Answer with the number of this process and the length of the body."""
     return [f"{os.getpid()} {len(environ['wsgi.input'].read())}".encode()]
 
 
@@ -79,21 +79,21 @@ def gate(environ: dict[str, Any]) -> list[bytes]:
 
 
 def stream(_environ: dict[str, Any]) -> Iterator[bytes]:
-    """Say which process this is, and end when the file `gate` is there."""
+    """Yield the number of this process, and end when the file `gate` exists."""
     yield b"process %d\n" % os.getpid()
     wait_for_gate()
     yield b"the end\n"
 
 
 def crash(_environ: dict[str, Any]) -> Iterator[bytes]:
-    """Say which process this is, and read where nothing is when the file `gate` is there."""
+    """Yield the number of this process; once the file `gate` exists, crash by reading an invalid address."""
     yield b"process %d\n" % os.getpid()
     wait_for_gate()
     yield ctypes.string_at(0)
 
 
 def big(_environ: dict[str, Any]) -> Iterator[bytes]:
-    """Send more than sockets keep."""
+    """Send more bytes than the buffers of sockets hold."""
     for _ in range(128):
         yield b"x" * 65536
 
@@ -105,13 +105,13 @@ def sleep(_environ: dict[str, Any]) -> list[bytes]:
 
 
 def pause(_environ: dict[str, Any]) -> list[bytes]:
-    """Never answer, in C code that lets others have the interpreter and that no interruption ends."""
+    """Never answer: wait in C code that releases the interpreter and that no interruption ends."""
     ctypes.CDLL(None).pause()
     return [b"never"]
 
 
 def hoard(environ: dict[str, Any]) -> list[bytes]:
-    """Take all descriptors that the process may have, say so by a folder, and wait for the file `gate`."""
+    """Open all descriptors that the process may have, make a folder as a sign, and wait for `gate`."""
     taken: list[int] = []
     with contextlib.suppress(OSError):
         while True:
@@ -124,7 +124,7 @@ def hoard(environ: dict[str, Any]) -> list[bytes]:
 
 
 def place(environ: dict[str, Any]) -> list[bytes]:
-    """Say where this process stands among others, and what the application may expect."""
+    """Answer with this process's place among the workers, and with the WSGI variables about concurrency."""
     found = adyton.worker()
     assert found is not None
     told = {
@@ -140,7 +140,7 @@ def place(environ: dict[str, Any]) -> list[bytes]:
 
 
 def wait_for_gate() -> None:
-    """Wait for the file `gate`, but not for ever."""
+    """Wait for the file `gate`, up to a limit."""
     deadline = time.monotonic() + 60
     while not (HERE / "gate").exists() and time.monotonic() < deadline:
         time.sleep(0.005)

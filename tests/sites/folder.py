@@ -1,4 +1,4 @@
-"""Scripts in a folder that the tests ask, and the file of sites that names them."""
+"""Python pages in a folder for the tests, and the file of sites that names the folder."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def application(environ, start_response):
 
 
 def page(project: Path, name: str, text: str, *, age_s: float = 60) -> Path:
-    """Put a script among the others, written so long ago; it is there as a whole or not at all."""
+    """Write a page, with a time of change `age_s` ago; a rename makes it appear as a whole."""
     file = project / "public/pages" / name
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f".{file.name}.new")

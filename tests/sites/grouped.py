@@ -1,4 +1,4 @@
-"""A server with two groups beside its own application: the first has trouble, the others go on."""
+"""A server with two groups and its own application: the first group has faults, the others must go on."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ group = "blog"
 """
 
 OTHERS = ("/blog/x", "/x")
-"""Paths that the group `shop` has nothing to do with."""
+"""Paths that other applications than the group `shop` answer."""
 
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 
 def fill(folder: Path, application: str = "faults.py") -> Path:
@@ -71,9 +71,9 @@ def file_of(folder: Path, *, shop: str, door: int = 2, site: str = "", route: st
 
 
 def start(serve: Servers, folder: Path, shop: str, *flags: str, fault: str = "", **said: Any) -> Server:
-    """Serve what the group `shop` is said to be, and wait until all groups are past their start.
+    """Serve with the settings `shop` for that group, and wait until all groups have started or failed to.
 
-    `fault` is that of the server's own workers.
+    `fault` is a fault for the server's own workers.
     """
     file = file_of(folder, shop=shop, **said)
     server = serve(file.name, *flags, cwd=folder, env=ENVIRONMENT | {"FAULT_OF_DOOR": fault})
@@ -82,7 +82,7 @@ def start(serve: Servers, folder: Path, shop: str, *flags: str, fault: str = "",
 
 
 def process_of(server: Server, path: str) -> int:
-    """Return the process that answers."""
+    """Return the number of the process that answers."""
     answer = server.fetch(path)
     assert 200 == answer.status, answer
     return int(answer.body.split()[0])

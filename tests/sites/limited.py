@@ -1,4 +1,4 @@
-"""The application of the groups: it tells what surrounds a process, and can reach each of its limits."""
+"""The application of the groups: it shows the surroundings of its process, and can reach each limit."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ kept: list[bytes] = []
 
 
 def note_import() -> None:
-    """Write down which process imports this, and wait while the file `stuck` says so of this module."""
+    """Note the process that imports this module, and wait while the file `stuck` names the module."""
     with (HERE / f"{__name__}.imported").open("a", encoding="ascii") as file:
         file.write(f"{os.getpid()}\n")
     wait_while((HERE / f"{__name__}.stuck").exists)
 
 
 def wait_while(condition: Callable[[], bool]) -> None:
-    """Wait while something holds, but not for ever."""
+    """Wait while the condition holds, up to a limit."""
     deadline = time.monotonic() + 60
     while condition() and time.monotonic() < deadline:
         time.sleep(0.005)
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answer with this process, and with what the page says that the last segment of the path names."""
+    """Answer with this process's number, and with the text of the page that the path's last segment names."""
     page = PAGES.get(environ["PATH_INFO"].rpartition("/")[2], quick)
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [f"{os.getpid()} {page()}".encode()]
@@ -51,7 +51,7 @@ def gate() -> str:
 
 
 def surroundings() -> str:
-    """Say what a group may have changed for its processes."""
+    """Return everything about this process that the settings of a group can change."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     told = {
         "nice": os.getpriority(os.PRIO_PROCESS, 0),

@@ -1,4 +1,4 @@
-"""Pages that note each of their loads, or wait in it, and clients that ask without a pause."""
+"""Pages that note each of their loads, or wait while they are loaded; clients that ask without a pause."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ with open({notes!r}, "a") as notes:
 def handler(request):
     return "{words}"
 """
-"""Notes its load, with the process in which that is."""
+"""Code of a page that notes its load, and the process that loads it."""
 
 WAITS = """
 with open({pipe!r}, "rb") as pipe:
     pipe.read()
 """
-"""Waits until somebody has opened and closed a pipe."""
+"""Code of a page that waits, when it is loaded, until the test has opened and closed a pipe."""
 
 
 def noting(project: Path, name: str, words: str, more: str = "") -> None:
-    """Put a page there that notes its loads and answers with these words."""
+    """Write a page that notes its loads and answers with these words."""
     page(project, name, NOTES.format(notes=str(project / "notes"), words=words, more=more))
 
 
 def waiting(project: Path, name: str, words: str, more: str = "") -> Path:
-    """Put a page there that notes its load, and waits then; return the pipe that it waits for."""
+    """Write a page that notes its load and then waits; return the pipe that it waits for."""
     pipe = fifo(project, words)
     noting(project, name, words, WAITS.format(pipe=str(pipe)) + more)
     return pipe
@@ -56,7 +56,7 @@ def fifo(project: Path, name: str) -> Path:
 
 
 def loads(project: Path) -> Counter[tuple[str, str]]:
-    """Return how often each process has loaded each version, by its words."""
+    """Return how often each process has loaded each version; a version is known by its words."""
     notes = project / "notes"
     lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
     pairs = (line.partition(" ") for line in lines)
@@ -67,7 +67,7 @@ class Asked(threading.Thread):
     """One request on a thread of its own."""
 
     def __init__(self, server: Server, target: str) -> None:
-        """Send it."""
+        """Send the request."""
         super().__init__()
         self._server, self._target = server, target
         self.answer: tuple[int, bytes] | None = None
@@ -98,7 +98,7 @@ class Crowd:
             thread.start()
 
     def end(self) -> list[BaseException]:
-        """Let them end; return what has failed for one of them."""
+        """Stop the clients; return the failures that any of them has seen."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -115,17 +115,17 @@ class Crowd:
             self._failures.append(failure)
 
     def all_see(self, answer: tuple[int, bytes]) -> bool:
-        """Wait until each of them has had this answer last, or one has failed."""
+        """Wait until the last answer of each client is this one, or a client has failed."""
         return self.sees(answer.__eq__)
 
     def sees(self, is_wanted: Callable[[tuple[int, bytes]], bool]) -> bool:
-        """Wait until each of them has had such an answer last, or one has failed."""
+        """Wait until the last answer of each client is wanted, or a client has failed."""
         return until(lambda: bool(self._failures) or all(seen and is_wanted(seen[-1]) for seen in self.seen))
 
 
 @contextlib.contextmanager
 def crowd_of(server: Server, target: str, count: int) -> Iterator[Crowd]:
-    """Have so many clients ask until the `with` ends; what has failed for one of them fails then."""
+    """Have `count` clients ask until the `with` ends; then raise the failure of a client, if there is one."""
     crowd = Crowd(server, target, count)
     try:
         yield crowd

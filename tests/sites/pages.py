@@ -1,4 +1,4 @@
-"""An application whose answers differ in what decides whether they are compressed."""
+"""An application whose answers differ in all facts that decide whether an answer is compressed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIELDS: dict[str, list[tuple[str, str]]] = {
 
 
 def stream(*, waits: bool) -> Iterator[bytes]:
-    """Yield pieces; the second one once somebody has asked for more."""
+    """Yield pieces; the second only after another request has asked for it."""
     yield b"first\n"
     if waits:
         ASKED_FOR_MORE.wait(30)
@@ -40,7 +40,7 @@ def stream(*, waits: bool) -> Iterator[bytes]:
 
 
 def large() -> Iterator[bytes]:
-    """Yield some 20 MB that become small."""
+    """Yield some 20 MB that compress well."""
     for _ in range(2800):
         yield LINES
 

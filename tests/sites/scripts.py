@@ -36,15 +36,15 @@ SHELL = """#!/bin/sh
 """
 
 SAY_ALL = SHELL.format(r"""printf 'Content-Type: text/plain\r\n\r\n'; env; echo "cwd=$PWD args=$#"; cat""")
-"""Prints its environment, its folder, how many arguments it has, and its body."""
+"""A script that prints its environment, its folder, the number of its arguments, and its body."""
 
 HEAD = "echo 'Content-Type: a/b'; echo; "
 
 GROUP = "sleep 600 & echo $! >child; echo $$ >pid; "
-"""Starts another process, and notes the numbers of both."""
+"""Commands that start another process, and note the numbers of both processes."""
 
 WAITS = "cat wait >/dev/null; "
-"""Waits until the test says something."""
+"""A command that waits until the test writes to a pipe."""
 
 
 def script(project: Path, name: str, text: str, mode: int = 0o755) -> Path:
@@ -79,12 +79,12 @@ def pids(project: Path) -> list[int]:
 
 
 def text(file: Path) -> str:
-    """Return what is in a file, which need not be there yet."""
+    """Return the text of a file; empty if the file does not exist yet."""
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def has_ended(pid: int) -> bool:
-    """Tell whether a process is gone, or only waits to be forgotten."""
+    """Tell whether a process is gone, or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
         return stat.rpartition(")")[2].split()[0] in "ZX"
@@ -93,12 +93,12 @@ def has_ended(pid: int) -> bool:
 
 
 def end(project: Path) -> None:
-    """Check that a script has ended with all that it has started."""
+    """Check that a script has ended, and every process that it has started."""
     assert all(until(lambda pid=pid: has_ended(pid)) for pid in pids(project))
 
 
 def fifo(project: Path) -> Path:
-    """Make the pipe that scripts wait at."""
+    """Make the pipe from which scripts wait to read."""
     path = project / "public/cgi-bin/wait"
     path.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(path)
@@ -114,11 +114,11 @@ def ask(server: Server, project: Path) -> Connection:
 
 
 def running(project: Path) -> set[int]:
-    """Return the processes that work in the folder of the scripts: scripts, and what they have started."""
+    """Return the processes that work in the scripts' folder: scripts, and processes that they started."""
     folder = (project / "public/cgi-bin").resolve()
     found = set()
     for process in processes():
-        # The process may end meanwhile, or be another user's.
+        # The process may have ended meanwhile, or belong to another user.
         with contextlib.suppress(OSError):
             if Path(f"/proc/{process}/cwd").readlink() == folder:
                 found.add(process)
@@ -126,7 +126,7 @@ def running(project: Path) -> set[int]:
 
 
 def children(pid: int) -> set[int]:
-    """Return the children of a process, with those that have ended and were not waited for."""
+    """Return the children of a process, zombies included."""
     return {process for process in processes() if parent(process) == pid}
 
 

@@ -1,4 +1,4 @@
-"""Routes that ask for a name and a password: who is let in, however the path is spelled, and what is told."""
+"""Routes that ask for a name and a password: who is let in, in all spellings of paths; what is logged."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ PROTECTED = [
 
 
 def credentials(user: str, password: str) -> list[tuple[str, str]]:
-    """Return the field that says who asks."""
+    """Return the field `Authorization` of a user."""
     return [("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())]
 
 
@@ -148,7 +148,7 @@ def get(
 
 @pytest.mark.parametrize("target", PROTECTED)
 def test_protected(server: Server, target: str) -> None:
-    """Nothing is let in without a password, with any method; 401 says so (RFC 9110 section 11.6.1)."""
+    """No request is let in without a password, in any method; it gets a 401 (RFC 9110 section 11.6.1)."""
     for method in ("GET", "POST", "HEAD", "OPTIONS", "PUT", "TRACE", "PURGE"):
         answer = get(server, target, method=method)
 
@@ -159,7 +159,7 @@ def test_protected(server: Server, target: str) -> None:
 
 @pytest.mark.parametrize("user", HASHES)
 def test_hashes(server: Server, user: str) -> None:
-    """Each kind of hash is verified, first and when it is remembered; a wrong password is not let in."""
+    """Each kind of hash is verified, at first and once it is remembered; a wrong password is refused."""
     for _ in range(3):
         answer = get(server, "/admin/x?y", user)
 
@@ -169,7 +169,7 @@ def test_hashes(server: Server, user: str) -> None:
 
 
 def test_who(server: Server) -> None:
-    """Users and groups that the route names are let in; addresses beside or instead of them."""
+    """Users and groups that the route names are let in; addresses may be required, too, or be enough."""
     assert [200, 401] == [get(server, "/admin/bcrypt/", user).status for user in ("bcrypt", "apr1")]
     assert [401, 200, 200] == [
         get(server, "/admin/old/", user).status for user in ("bcrypt", "apr1", "sha256")
@@ -194,14 +194,14 @@ def test_who(server: Server) -> None:
     ],
 )
 def test_wrong_fields(server: Server, field: str) -> None:
-    """A field that cannot be read is no password; nor are two fields."""
+    """A field that cannot be read is refused, and so are two fields."""
     assert 401 == server.fetch("/admin/", fields=[("Authorization", field)], lint_answers=False).status
     twice = [*credentials("bcrypt", PASSWORD), ("Authorization", field)]
     assert server.fetch("/admin/", fields=twice, lint_answers=False).status in {400, 401}
 
 
 def test_bodies(server: Server) -> None:
-    """A body reaches the application of those that are let in; that of others is not asked for."""
+    """The body of an admitted request reaches the application; a refused one is not asked for its body."""
     body = b"x" * 300_000
     with server.connect(lint_answers=False) as connection:
         for _ in range(2):
@@ -223,7 +223,7 @@ def test_bodies(server: Server) -> None:
 
 
 def test_many_at_once(server: Server) -> None:
-    """Clients that come while passwords are verified are answered; pipelined requests in their order."""
+    """Clients that come while passwords are verified are answered; pipelined requests keep their order."""
     with ThreadPoolExecutor(16) as pool:
         wanted = [(user, PASSWORD, 200) for user in HASHES] + [("apr1", "no", 401), ("", "", 401)]
         asked = [
@@ -248,7 +248,7 @@ def test_many_at_once(server: Server) -> None:
 
 
 def test_throttle(server: Server) -> None:
-    """An address that has given many wrong passwords waits, whatever comes then; the log says so once."""
+    """An address that has sent many wrong passwords must wait, whatever it sends; this is logged once."""
     assert 200 == get(server, "/admin/", "bcrypt").status
 
     statuses = [get(server, "/admin/", "apr1", f"guess {number}").status for number in range(40)]
@@ -262,7 +262,7 @@ def test_throttle(server: Server) -> None:
 
 
 def test_log(server: Server, staffed: Path) -> None:
-    """The access log has the name of who was let in, and a dash for others."""
+    """The access log has the name of a user who was let in, and a dash for any other client."""
     get(server, "/admin/a", "bcrypt")
     get(server, "/admin/b", "bcrypt", "wrong")
     get(server, "/c", "bcrypt")
@@ -275,7 +275,7 @@ def test_log(server: Server, staffed: Path) -> None:
 
 
 def test_changed_file(server: Server, staffed: Path) -> None:
-    """A file of passwords that changes counts within a second; a wrong one is told, and changes nothing."""
+    """A changed file of passwords counts within a second; a wrong file is logged, and changes nothing."""
     assert 200 == get(server, "/admin/", "apr1").status
     file = staffed / "staff"
     text = file.read_text(encoding="utf-8")
@@ -289,7 +289,7 @@ def test_changed_file(server: Server, staffed: Path) -> None:
 
 
 def test_command_line(serve: Servers, staffed: Path) -> None:
-    """A command line can ask for passwords; `check` and `route` know of them, and wrong files are told."""
+    """A command line can ask for passwords; `check` and `route` show this, and wrong files are reported."""
     server = serve("shop:user", "--auth=basic:staff", "--static=/files=public", cwd=staffed)
 
     assert [401, 200] == [get(server, "/", user).status for user in ("", "sha256")]
@@ -336,7 +336,7 @@ def digest(
 
 
 def test_digest(serve: Servers, staffed: Path) -> None:
-    """A digest lets in once: not again, not with another path or method, not with a wrong password."""
+    """A digest lets one request in: no second one, no other path or method, and no wrong password."""
     server = serve(write(staffed, DIGEST), cwd=staffed)
     refused = get(server, "/digest/a")
     algorithms = [re.findall(r"algorithm=([\w-]+)", value)[0] for value in refused.values("WWW-Authenticate")]
@@ -359,7 +359,7 @@ def test_digest(serve: Servers, staffed: Path) -> None:
 
 
 def test_slow_hashes_do_not_stop_others(serve: Servers, staffed: Path) -> None:
-    """While passwords are verified that take long, others are answered."""
+    """While slow password hashes are verified, other requests are answered."""
     slow = "$2y$12$abcdefghijklmnopqrstuu"
     (staffed / "staff").write_text(f"ann:{slow}NHbAKRhpaujgo33bRWs.NLUTJO3lOy2\n", encoding="utf-8")
     server = serve(write(staffed, FILE), cwd=staffed)
@@ -373,5 +373,5 @@ def test_slow_hashes_do_not_stop_others(serve: Servers, staffed: Path) -> None:
         took_s = time.monotonic() - begun
 
         assert {401} == {answer.result().status for answer in slowly}
-    # Were the loop to wait, no more than one would be answered between two of them.
+    # If the event loop waited for hashes, at most one quick request would be answered between two of them.
     assert quick > 10, took_s

@@ -1,4 +1,4 @@
-"""Functions of Python that know clients, as scripts of mod_wsgi have them: asked, and believed."""
+"""Python functions that check passwords and access, as in mod_wsgi: when they are called, and what counts."""
 
 from __future__ import annotations
 
@@ -207,13 +207,13 @@ echo "$REMOTE_USER|$AUTH_TYPE|$HTTP_AUTHORIZATION|$(wc -c)"
 
 
 def credentials(user: str, password: str = PASSWORD) -> list[tuple[str, str]]:
-    """Return the field that says who asks."""
+    """Return the field `Authorization` of a user."""
     return [("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())]
 
 
 @pytest.fixture
 def known(project: Path) -> Path:
-    """Return the project with a module that knows clients."""
+    """Return the project with a module that has the functions."""
     (project / "site_auth.py").write_text(AUTH, encoding="utf-8")
     (project / "public/static/page.txt").write_text("a file\n", encoding="utf-8")
     script = project / "public/cgi-bin/say.sh"
@@ -236,7 +236,7 @@ def get(server: Server, target: str, user: str = "", password: str = PASSWORD) -
 
 
 def test_password(server: Server) -> None:
-    """A user with the password is let in, by the name that the function returns; it is called each time."""
+    """A user with the password is let in under the name that the function returns; each request calls it."""
     for _ in range(2):
         assert b"ann Basic None" == get(server, "/admin/x", "ann").body
     assert b"ann Basic None" == get(server, "/admin/x", "alias", "anything").body
@@ -285,7 +285,7 @@ def test_scripts(server: Server) -> None:
     ],
 )
 def test_what_is_no_answer(server: Server, user: str, why: str) -> None:
-    """An exception, or what is no answer, lets nobody in, and is told with the request's name."""
+    """A function that raises, or returns no valid answer, lets nobody in; the log names the request."""
     for target in ("/admin/", "/files/page.txt"):
         answer = get(server, target, user)
 
@@ -298,7 +298,7 @@ def test_what_is_no_answer(server: Server, user: str, why: str) -> None:
 
 
 def test_coroutine(server: Server) -> None:
-    """A function that is to be awaited says nothing, and lets nobody in."""
+    """A coroutine function gives no answer, and lets nobody in."""
     assert 500 == get(server, "/later/", "ann").status
     assert "and not coroutine" in server.log()
 
@@ -316,12 +316,12 @@ def test_coroutine(server: Server) -> None:
     ],
 )
 def test_names(server: Server, name: str, password: str, status: int) -> None:
-    """Names and passwords that are long, or have bytes of all kinds, are asked about or are none."""
+    """Names and passwords that are long, or have any bytes, reach the function or are refused before it."""
     assert status == server.fetch("/admin/", fields=credentials(name, password), lint_answers=False).status
 
 
 def test_bytes(server: Server) -> None:
-    """Credentials that are not UTF-8 are no text, and the function is not asked about them."""
+    """Credentials that are not UTF-8 are refused without a call of the function."""
     for said in (b"ann:\xff", b"J\xf6rg:correct horse", b"\xff\xfe:x"):
         field = ("Authorization", "Basic " + base64.b64encode(said).decode())
 
@@ -330,7 +330,7 @@ def test_bytes(server: Server) -> None:
 
 
 def test_groups(server: Server) -> None:
-    """Groups are asked for where a route names some, with passwords of Python and of a file."""
+    """The groups of a user are asked for if a route names groups, for passwords of Python and of a file."""
     assert [200, 401] == [get(server, "/editors/", user).status for user in ("ann", "bob")]
     assert 500 == get(server, "/editors/", "J\u00f6rg").status
     assert "site_auth.py:groups_for_user returns a list of names, and not str" in server.log()
@@ -338,7 +338,7 @@ def test_groups(server: Server) -> None:
 
 
 def test_access(server: Server) -> None:
-    """Requests are let in as a function says; addresses count before it, passwords behind it."""
+    """A function decides whether a request is let in; addresses count before it, and passwords after it."""
     for place in ("/some/", "/some/files/"):
         wanted = [("no", 403), ("one", 500), ("text", 500), ("raises", 500)]
         assert wanted == [(name, get(server, place + name).status) for name, _ in wanted]
@@ -361,7 +361,7 @@ def test_access(server: Server) -> None:
 
 
 def test_access_of_bodies(server: Server) -> None:
-    """A body comes through, and one that is not let in is not in the way of the next request."""
+    """The body of an admitted request arrives; a refused request's body does not disturb the next one."""
     with server.connect(lint_answers=False) as connection:
         for size in (10, 300_000):
             answer = connection.get("/some/x", method="POST", body=b"x" * size)
@@ -372,7 +372,7 @@ def test_access_of_bodies(server: Server) -> None:
 
 
 def test_bodies(server: Server) -> None:
-    """A body goes to the application whole, whether it was in memory or in a file."""
+    """The application gets a whole body, whether the body was kept in memory or in a file."""
     with server.connect(lint_answers=False) as connection:
         for size in (10, 300_000, 5_000_000):
             for _ in range(2):
@@ -388,7 +388,7 @@ def test_bodies(server: Server) -> None:
 
 
 def test_pipelined(server: Server) -> None:
-    """Requests behind one another are answered in their order, each for its own client."""
+    """Pipelined requests are answered in order, each for its own user."""
     asked = [
         ("/admin/", "ann"),
         ("/files/page.txt", "bob"),
@@ -407,18 +407,18 @@ def test_pipelined(server: Server) -> None:
 
 
 def test_crowd(server: Server) -> None:
-    """Each of many requests at once is answered by its own user name, and by no other."""
+    """Each of many requests at once is answered for its own user, and for no other."""
     with ThreadPoolExecutor(16) as pool:
         users = ["ann", "bob", "J\u00f6rg"] * 20
         answers = list(pool.map(lambda user: get(server, "/admin/", user), users))
 
-    # Texts of an environ have a character for each byte.
+    # A string in an environ has one character for each byte.
     assert users == [answer.body.split()[0].decode().encode("latin-1").decode() for answer in answers]
     assert 401 == get(server, "/admin/").status
 
 
 def test_throttle(server: Server) -> None:
-    """An address that has been wrong often waits, and nothing is asked meanwhile."""
+    """An address that has often sent wrong passwords must wait, and the function is not called meanwhile."""
     statuses = [get(server, "/admin/", "ann", f"guess {number}").status for number in range(40)]
 
     assert {401, 429} == set(statuses)
@@ -439,7 +439,7 @@ def test_slow(server: Server) -> None:
 
 
 def test_holds_nobody_up(serve: Servers, known: Path) -> None:
-    """While one function waits, others are answered: files at once, and applications by other threads."""
+    """While a function waits, other requests are answered: files at once, applications by other threads."""
     server = serve(write(known, FILE.replace("request-timeout = 1", "")), "--threads=4", cwd=known)
     with ThreadPoolExecutor(2) as pool:
         waits = pool.submit(get, server, "/admin/", "slow")
@@ -451,7 +451,7 @@ def test_holds_nobody_up(serve: Servers, known: Path) -> None:
 
 
 def test_log(server: Server, known: Path) -> None:
-    """The access log has the name; what the function prints has the request's name, as the answer's line."""
+    """The access log has the user; lines that the function prints have the request's name."""
     get(server, "/admin/a", "alias")
     get(server, "/admin/b", "ann", "wrong")
     get(server, "/admin/c", "raises")
@@ -465,7 +465,7 @@ def test_log(server: Server, known: Path) -> None:
 
 
 def test_methods(server: Server) -> None:
-    """With any method, nobody without the password is let in; a user with it gets the answer."""
+    """In every method, only a user with the password gets the answer."""
     for method in ("GET", "HEAD", "OPTIONS", "PUT", "TRACE", "PURGE"):
         for target in ("/admin/", "/some/who/x", "/files/page.txt", "/%61dmin/", "//admin//x", "/admin"):
             for who in ([], credentials("ann", "wrong")):
@@ -478,7 +478,7 @@ def test_methods(server: Server) -> None:
 
 
 def test_server_as_a_whole(serve: Servers, known: Path) -> None:
-    """Requests that reach no application, or ask for other protocols, are guarded and answered as ever."""
+    """Requests that reach no application, or ask for other protocols, get their usual answers if let in."""
     line = 'auth = "basic-python:site_auth.py"\nallow-python = "site_auth.py"'
     server = serve(write(known, f'[[sites]]\n[[sites.routes]]\napp = "shop:user"\n{line}\n'), cwd=known)
     web_socket = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x")]
@@ -492,7 +492,7 @@ def test_server_as_a_whole(serve: Servers, known: Path) -> None:
 
 
 def test_continue(server: Server) -> None:
-    """A request without a password is not asked for its body; one with any is, before that is checked."""
+    """A request without a password is not asked for its body; one with any password is, before the check."""
     expects = [("Content-Length", "4"), ("Expect", "100-continue")]
     for who, status in [([], 401), (credentials("ann"), 200), (credentials("ann", "wrong"), 401)]:
         with server.connect(lint_answers=False) as connection:
@@ -528,7 +528,7 @@ auth-remember = "REMEMBER"
 
 
 def test_remembered(serve: Servers, known: Path) -> None:
-    """A user who was let in is remembered where that is set, for the route's own rule, for the set time."""
+    """A user who was let in is remembered if a route says so, for its own rule and for the time it sets."""
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1h")), "--threads=4", cwd=known)
     for _ in range(3):
         assert [b"bob Basic None", b"ann Basic None"] == [
@@ -538,7 +538,7 @@ def test_remembered(serve: Servers, known: Path) -> None:
         assert 401 == get(server, "/admin/", "ann", "wrong").status
         assert b"ann Basic None" == get(server, "/admin/", "alias", "anything").body
     asked = get(server, "/").body.decode()
-    # Refusals and other names are asked about each time.
+    # For a refused user, or for a user whom the function names differently, it is called each time.
     assert (1 + 3, 1 + 1 + 3, 3) == tuple(asked.count(f"('{user}', ") for user in ("bob", "ann", "alias"))
     server.stop()
     server = serve(write(known, REMEMBER.replace("REMEMBER", "1ms")), "--threads=4", cwd=known)
@@ -573,7 +573,7 @@ auth-realm = "Staff"
 
 
 def test_beside_others(serve: Servers, known: Path) -> None:
-    """Beside rules of folders, both are asked, once; a path that is changed is proved as it was sent."""
+    """Rules of routes and of folders are both asked, once each; a digest is checked for the path as sent."""
     inner = known / "public/static/inner"
     inner.mkdir()
     (inner / "a.txt").write_text("inner\n", encoding="utf-8")
@@ -625,7 +625,7 @@ auth = "basic-python:site_auth.py"
 
 
 def test_group(serve: Servers, known: Path) -> None:
-    """A function is asked in the process that answers: of an application of a group in the group's."""
+    """A function runs in the process that answers: for a group's application, in a process of the group."""
     server = serve(write(known, GROUP), cwd=known, env={"ADYTON_PROCESSES": "1"})
     for _ in range(2):
         assert [401, 401, 401, 200] == [
@@ -640,7 +640,7 @@ def test_group(serve: Servers, known: Path) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--preload=on"]], ids=["", "preload"])
 def test_workers(serve: Servers, known: Path, flags: list[str]) -> None:
-    """Workers ask, each for itself; a new version of the function counts from a reload on."""
+    """Each worker calls the function itself; a new version of the function counts after a reload."""
     server = serve(write(known, FILE), *flags, cwd=known, env={"ADYTON_PROCESSES": "2"})
     for _ in range(4):
         assert [200, 401] == [get(server, "/admin/", *who).status for who in [("ann",), ("ann", "wrong")]]
@@ -654,7 +654,7 @@ def test_workers(serve: Servers, known: Path, flags: list[str]) -> None:
 
 
 def test_name(serve: Servers, known: Path) -> None:
-    """A request is called the same while it is asked about and when it is answered."""
+    """A request has the same name in what the function prints and in its answer."""
     server = serve(write(known, FILE), "--request-id-header=X-Request-Id", cwd=known)
     for target in ("/admin/", "/files/page.txt"):
         for user, password in [("ann", PASSWORD), ("ann", "wrong"), ("raises", PASSWORD)]:
@@ -683,7 +683,7 @@ def digest(
 
 
 def test_digest(serve: Servers, known: Path) -> None:
-    """Digests are compared with the hash that the function knows; each count is good once."""
+    """Digests are compared with the hash that the function returns; each nonce count is valid once."""
     server = serve(write(known, FILE), "--threads=4", "--processes=1", cwd=known)
     first = get(server, "/digest/")
 
@@ -713,7 +713,7 @@ def test_digest(serve: Servers, known: Path) -> None:
 
 
 def test_command_line(serve: Servers, known: Path) -> None:
-    """A command line can name Python, in front of an application, and of files alone."""
+    """A command line can name a function, for an application and for files alone."""
     for arguments in (["shop:user"], ["--static=/=public/static"]):
         server = serve(*arguments, "--auth=basic-python:site_auth", cwd=known)
 
@@ -745,7 +745,7 @@ def test_command_line(serve: Servers, known: Path) -> None:
     ],
 )
 def test_wrong(known: Path, line: str, sentence: str) -> None:
-    """A rule that cannot be asked is told before anything is served."""
+    """A rule whose function cannot be called is reported before anything is served."""
     write(known, f'[[sites]]\n[[sites.routes]]\napp = "shop:user"\n{line}\n')
     wrong = run("check", "site.toml", cwd=known)
 

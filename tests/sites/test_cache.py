@@ -1,4 +1,4 @@
-"""Answers that are kept for other clients (RFC 9111): which, for whom, for how long, what their heads say."""
+"""Answers kept for other clients (RFC 9111): which are kept, for whom, for how long, and their heads."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ CLIENTS = 64
 
 @pytest.fixture
 def begin(serve: Servers, project: Path) -> Begin:
-    """Return what starts a server of the file."""
+    """Return a function that starts a server of the file."""
     shutil.copy(counted.__file__, project)
     (project / "public/cgi-bin").mkdir(parents=True, exist_ok=True)
 
@@ -124,12 +124,12 @@ def target(path: str, /, **query: str | int | list[str]) -> str:
 
 
 def number(response: Response) -> int:
-    """Return which call has made this answer."""
+    """Return the number of the call that has made this answer."""
     return int(response.body.split()[0])
 
 
 def status(response: Response) -> str:
-    """Return what the cache says that it has done."""
+    """Return what the answer's `Cache-Status` says."""
     name, _, told = response["Cache-Status"].partition("; ")
     assert "adyton" == name
     return re.sub(r"ttl=-?\d+", "ttl", told)
@@ -141,7 +141,7 @@ def calls(server: Server, path: str) -> int:
 
 
 def collapsed(admin: tuple[str, int]) -> int:
-    """Return how many requests have waited for another."""
+    """Return how many requests have waited for the answer to another request."""
     found = re.search(
         r"^adyton_cache_collapsed_total (\d+)$", client.fetch(admin, "/metrics").body.decode(), re.MULTILINE
     )
@@ -150,7 +150,7 @@ def collapsed(admin: tuple[str, int]) -> int:
 
 
 def test_an_answer_is_kept(server: Server) -> None:
-    """The second client gets the first one's answer, and both are told."""
+    """The second client gets the first client's answer, and `Cache-Status` tells both."""
     first = server.fetch("/a")
     second = server.fetch("/a")
 
@@ -165,7 +165,7 @@ def test_an_answer_is_kept(server: Server) -> None:
 
 
 def test_age_grows(server: Server) -> None:
-    """`Age` says for how long the answer was kept, and the rest of its time shrinks with that."""
+    """`Age` says how long the answer was kept, and the rest of its lifetime shrinks accordingly."""
     server.fetch("/a")
 
     assert until(lambda: int(server.fetch("/a")["Age"]) >= 1)
@@ -195,7 +195,7 @@ def test_age_grows(server: Server) -> None:
     ],
 )
 def test_the_answer_decides(server: Server, fields: list[str], is_kept: bool) -> None:  # noqa: FBT001 - a case
-    """Fields of the answer about caches count, and more than the settings of the route."""
+    """Fields of the answer about caches count, and override the settings of the route."""
     address = target("/a", f=fields)
     numbers = [number(server.fetch(address, lint_answers=False)) for _ in range(2)]
 
@@ -217,7 +217,7 @@ def test_the_answer_decides(server: Server, fields: list[str], is_kept: bool) ->
     ],
 )
 def test_statuses(server: Server, line: str, is_kept: bool) -> None:  # noqa: FBT001 - a case
-    """Failures and parts are not kept, nor other answers that may hold for a single request only."""
+    """Failures, partial answers, and other answers that may be right for one request only are not kept."""
     address = target("/a", s=line)
     for _ in range(2):
         server.fetch(address, lint_answers=False)
@@ -226,7 +226,7 @@ def test_statuses(server: Server, line: str, is_kept: bool) -> None:  # noqa: FB
 
 
 def test_what_an_answer_says_itself(server: Server) -> None:
-    """With `0s` only answers are kept that say so."""
+    """With `0s`, only answers that allow it themselves are kept."""
     for query, expected in [({}, 2), ({"f": ["Cache-Control: max-age=60"]}, 1)]:
         path = f"/own/{expected}"
         for _ in range(2):
@@ -236,7 +236,7 @@ def test_what_an_answer_says_itself(server: Server) -> None:
 
 
 def test_credentials(server: Server) -> None:
-    """A request with `Authorization` neither gets what is kept nor gives it to others."""
+    """A request with `Authorization` gets no kept answer, and its own answer is not kept for others."""
     secret = [("Authorization", "Basic YTpi")]
     first = server.fetch("/a", fields=secret)
     second = server.fetch("/a")
@@ -247,7 +247,7 @@ def test_credentials(server: Server) -> None:
 
 
 def test_cookies(server: Server) -> None:
-    """Pages that say nothing of caches are for clients without cookies, unless the route says otherwise."""
+    """Answers without fields about caches are only for clients without cookies, unless the route says so."""
     cookie = [("Cookie", "user=ann")]
     assert [1, 2, 3, 2] == [number(server.fetch("/a", fields=fields)) for fields in (cookie, [], cookie, [])]
     assert [1, 1] == [number(server.fetch("/same/a", fields=fields)) for fields in (cookie, [])]
@@ -260,7 +260,7 @@ def test_cookies(server: Server) -> None:
 
 
 def test_vary(server: Server) -> None:
-    """Each value of what an answer depends on has its own."""
+    """Each value of a field that `Vary` names has its own answer."""
     address = target("/a", f=["Vary: Accept-Language, X-Other"], see="HTTP_ACCEPT_LANGUAGE")
     for language in ("de", "en", "de", "en"):
         response = server.fetch(address, fields=[("Accept-Language", language)])
@@ -270,7 +270,7 @@ def test_vary(server: Server) -> None:
 
 
 def test_what_is_part_of_the_address(server: Server) -> None:
-    """Whatever an application sees of the address has an answer of its own, which no other can replace."""
+    """Addresses that an application can tell apart have different answers, and none replaces another's."""
     see = ["HTTP_HOST", "HTTP_X_FORWARDED_HOST", "REQUEST_URI", "HTTP_X_ORIGINAL_URL"]
     query = target("", see=see)
     kinds: list[tuple[str, list[tuple[str, str]]]] = [
@@ -299,7 +299,7 @@ def test_what_is_part_of_the_address(server: Server) -> None:
 
 
 def test_requests_with_bodies(server: Server) -> None:
-    """A GET with a body has it seen by the application, and its answer is for nobody else."""
+    """The application gets the body of a GET, and the answer is for nobody else."""
     first = server.fetch("/a", body=b"evil", lint_answers=False)
     second = server.fetch("/a", fields=[("X-HTTP-Method-Override", "DELETE")])
 
@@ -318,7 +318,7 @@ def test_what_clients_want_of_caches_is_not_heard(server: Server) -> None:
 
 
 def test_head(server: Server) -> None:
-    """HEAD is answered with what a GET has brought, and brings nothing itself."""
+    """HEAD is answered from the kept answer to a GET, and its own answer is not kept."""
     alone = server.fetch("/a", method="HEAD")
     got = server.fetch("/a")
     kept = server.fetch("/a", method="HEAD")
@@ -342,7 +342,7 @@ def test_head(server: Server) -> None:
     ],
 )
 def test_conditions(server: Server, condition: tuple[str, str], expected: int) -> None:
-    """Conditions are judged by the kept answer, as with files."""
+    """Conditional requests are judged by the kept answer, as for files."""
     fields = ['ETag: "one"', "Last-Modified: Sun, 01 Nov 2020 00:00:00 GMT", "X-Other: here"]
     address = target("/a", f=fields)
     server.fetch(address)
@@ -370,7 +370,7 @@ def test_bodies(server: Server, size: int, pieces: int) -> None:
 
 
 def test_old_clients(server: Server) -> None:
-    """A client that speaks HTTP/1.0 gets what is kept; its own answer is kept if its end is known."""
+    """An HTTP/1.0 client gets a kept answer; an answer made for it is kept if its end is known."""
     data = request("/a", version="1.0")
     for expected in ("fwd=miss; stored", "hit; ttl"):
         with server.connect() as connection:
@@ -382,7 +382,7 @@ def test_old_clients(server: Server) -> None:
 
 
 def test_one_call_for_many(server: Server) -> None:
-    """Clients that come while one is in the application wait for its answer."""
+    """Clients that come while the first client's request is in the application wait for its answer."""
     address = target("/a", wait=1)
     first = server.connect()
     first.send(request(address))
@@ -403,7 +403,7 @@ def test_one_call_for_many(server: Server) -> None:
 
 @pytest.mark.parametrize("how", [{"f": ["Cache-Control: no-store"]}, {"fail": "before"}, {"fail": "inside"}])
 def test_who_waits_for_nothing(begin: Begin, how: dict[str, str]) -> None:
-    """Where an answer is not kept, fails or is cut, all requests that waited get answers of their own."""
+    """If the answer is not kept, fails or is cut off, all requests that waited get their own answers."""
     server, admin = admitted(begin)
     address = target("/a", wait=1, **how)
     connections = [server.connect(lint_answers=False) for _ in range(8)]
@@ -421,7 +421,7 @@ def test_who_waits_for_nothing(begin: Begin, how: dict[str, str]) -> None:
 
 
 def test_the_first_client_goes(begin: Begin) -> None:
-    """Clients that wait for the answer of a client that goes get it, or another one."""
+    """If the first client leaves, clients that wait for its answer get that answer, or another one."""
     server, admin = admitted(begin)
     address = target("/a", wait=1)
     first = server.connect()
@@ -441,7 +441,7 @@ def test_the_first_client_goes(begin: Begin) -> None:
 
 
 def test_waiting_has_an_end(server: Server) -> None:
-    """A request that has waited for long is answered by itself, before the first one's answer is there."""
+    """A request that has waited too long calls the application itself, without the first request's answer."""
     address = target("/a", wait=1)
     with server.connect() as first, server.connect() as second:
         first.send(request(address))
@@ -454,7 +454,7 @@ def test_waiting_has_an_end(server: Server) -> None:
 
 
 def test_stale_while_revalidate(server: Server) -> None:
-    """One client waits for the new answer, and all others have the old one meanwhile."""
+    """One client waits for the new answer, and all other clients get the old one meanwhile."""
     address = target("/a", wait=2, f=["Cache-Control: max-age=1, stale-while-revalidate=600"])
     assert 1 == number(server.fetch(address))
 
@@ -478,7 +478,7 @@ def test_stale_while_revalidate(server: Server) -> None:
 
 
 def test_stale_answers_are_asked_for_whole(server: Server) -> None:
-    """A client that has a version of what is kept no longer does not keep the others from having one."""
+    """A condition of a client with an older version is not passed on, so that the new answer is whole."""
     address = target("/a", f=['ETag: "one"', "Cache-Control: max-age=1"], see="HTTP_IF_NONE_MATCH")
     assert 1 == number(server.fetch(address))
     condition = [("If-None-Match", '"zero"')]
@@ -488,7 +488,7 @@ def test_stale_answers_are_asked_for_whole(server: Server) -> None:
 
 
 def test_unsafe_methods(server: Server) -> None:
-    """An unsafe request has the kept answer of its target forgotten, unless it failed."""
+    """An unsafe request removes the kept answer of its target, unless the request fails."""
     assert 1 == number(server.fetch("/a"))
     assert 2 == number(server.fetch("/a", method="POST", body=b"x"))
     assert 3 == number(server.fetch("/a"))
@@ -499,7 +499,7 @@ def test_unsafe_methods(server: Server) -> None:
 
 
 def test_cut_answers_are_not_kept(server: Server) -> None:
-    """Answers that fail, or are shorter or longer than they say, are not kept."""
+    """Answers that fail, or are shorter or longer than their Content-Length, are not kept."""
     cases: list[tuple[str, dict[str, str | list[str]]]] = [
         ("/a", {"fail": "inside"}),
         ("/b", {"f": ["Content-Length: 100"]}),
@@ -514,7 +514,7 @@ def test_cut_answers_are_not_kept(server: Server) -> None:
 
 
 def test_memory_has_a_bound(begin: Begin) -> None:
-    """Answers that are used least go first, and those too large are not kept."""
+    """Answers that are used least are removed first, and answers that are too large are not kept."""
     server = begin(server='cache-memory-max = "160k"')
     for name in range(40):
         server.fetch(target(f"/{name}", size=7000))
@@ -553,7 +553,7 @@ def test_compressed_answers(server: Server) -> None:
 
 
 def test_what_a_route_changes(server: Server) -> None:
-    """The answer that is kept is the one that was sent."""
+    """The answer is kept as it was sent, with the fields that the route has changed."""
     address = target("/edited/a", f=["X-Gone: here"])
     for expected in ("fwd=miss; stored", "hit; ttl"):
         response = server.fetch(address)
@@ -563,7 +563,7 @@ def test_what_a_route_changes(server: Server) -> None:
 
 
 def test_a_reload_forgets(begin: Begin, project: Path) -> None:
-    """Answers that were kept for the old file are not for the new one."""
+    """After a reload, answers kept under the old file of sites are not used."""
     server = begin("--processes", "1", "--control", "control.sock")
     assert 1 == number(server.fetch("/a"))
     done = run("reload", "--control", "control.sock", cwd=project)
@@ -573,7 +573,7 @@ def test_a_reload_forgets(begin: Begin, project: Path) -> None:
 
 
 def test_what_a_trusted_proxy_tells(begin: Begin) -> None:
-    """A request that a proxy changes for the application has its own answer; a client address does not."""
+    """Each scheme that a trusted proxy names has its own answer; the client's address makes no difference."""
     server = begin("--trusted-proxies", "127.0.0.1")
     address = target("/a", see=["wsgi.url_scheme", "HTTP_HOST"])
     seen: dict[str, str] = {}
@@ -587,7 +587,7 @@ def test_what_a_trusted_proxy_tells(begin: Begin) -> None:
 
 
 def test_a_group(serve: Servers, project: Path) -> None:
-    """The processes of a group keep what they answer."""
+    """The processes of a group keep their answers."""
     shutil.copy(counted.__file__, project)
     server = serve(write(project, GROUP), cwd=project, env={"ADYTON_PROCESSES": ""})
 
@@ -595,7 +595,7 @@ def test_a_group(serve: Servers, project: Path) -> None:
 
 
 def test_a_failure_is_hidden(server: Server) -> None:
-    """An old answer that allows it is given in the place of a failure."""
+    """An old answer that allows it is sent instead of a failure."""
     control = "Cache-Control: max-age=1, stale-if-error=600"
     assert 1 == number(server.fetch(target("/a", f=[control], broken=2)))
     broken = target("/a", f=[control], broken=2)
@@ -607,7 +607,7 @@ def test_a_failure_is_hidden(server: Server) -> None:
 
 
 def test_request_ids(begin: Begin) -> None:
-    """Each client hears the name of its own request."""
+    """Each client gets the id of its own request, also with a kept answer."""
     server = begin("--request-id-header=X-Request-ID")
     answers = [server.fetch("/a") for _ in range(3)]
 
@@ -615,7 +615,7 @@ def test_request_ids(begin: Begin) -> None:
 
 
 def test_pipelined(server: Server) -> None:
-    """Requests in one buffer are answered in their order, kept or not."""
+    """Requests in one buffer are answered in order, whether their answers are kept or not."""
     with server.connect() as connection:
         connection.send(b"".join(request(path) for path in ("/a", "/a", "/b", "/a", "/b")))
         answers = [connection.receive() for _ in range(5)]
@@ -624,6 +624,6 @@ def test_pipelined(server: Server) -> None:
 
 
 def admitted(begin: Begin) -> tuple[Server, tuple[str, int]]:
-    """Return a server, and where its metrics are."""
+    """Return a server, and the address of its metrics."""
     server = begin("--processes", "1", "--admin", "127.0.0.1:0")
     return server, admin_of(server)

@@ -1,4 +1,4 @@
-"""CGI scripts: what they are told, what they answer, and what comes of it (RFC 3875)."""
+"""CGI scripts: their variables and bodies, their output, and the answers made from it (RFC 3875)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_a_script_is_told(serve: Servers, project: Path) -> None:
         "SERVER_SOFTWARE": found["SERVER_SOFTWARE"],
         "cwd": f"{root}/cgi-bin args=0",
     }
-    # Variables of the shell's own.
+    # Variables that the shell itself sets.
     for name in ("PWD", "OLDPWD", "_", "SHLVL"):
         found.pop(name, None)
 
@@ -70,7 +70,7 @@ BODIES = [b"", b"x", b"x" * 4096, b"y" * 65536, b"z" * 65537, b"w" * 3_000_000]
 def test_bodies(
     serve: Servers, project: Path, body: bytes, flags: tuple[str, ...], *, is_chunked: bool
 ) -> None:
-    """A body arrives whole, with its length, however it comes and wherever it is kept; and it has an end."""
+    """A body arrives whole, with its length and end, however it is framed and wherever it is kept."""
     script(
         project,
         "count.sh",
@@ -97,13 +97,13 @@ try:
 except OSError as error:
     print("Content-Type: a/b\\n\\n", begins, length, ends, last, whole, type(error).__name__)
 """
-"""A script that looks at its body here and there."""
+"""A script that reads its body at several offsets."""
 
 
 @pytest.mark.parametrize("kib", [65, 200, 300, 3_000])
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_a_body_in_a_file(serve: Servers, project: Path, kib: int, *, is_chunked: bool) -> None:
-    """A body that no pipe takes is a file: it begins at its start, has its length, and cannot be written."""
+    """A body too large for a pipe comes as a file, open at its start, with its length, and not writable."""
     script(project, "seeks.py", SEEKS)
     body = bytes(range(256)) * (4 * kib - 1) + b"x" * 252 + b"last"
     server = start(serve, project)
@@ -117,7 +117,7 @@ def test_a_body_in_a_file(serve: Servers, project: Path, kib: int, *, is_chunked
 
 
 def test_a_body_that_waits_to_be_asked(serve: Servers, project: Path) -> None:
-    """A client that asks first is told to go on; one for no script is told so at once."""
+    """A client that sends `Expect: 100-continue` gets a 100; without such a script, it gets a 404 at once."""
     script(project, "cat.sh", SHELL.format("echo 'Content-Type: a/b'; echo; cat"))
     server = start(serve, project)
     fields = [("Expect", "100-continue"), ("Content-Length", "4")]
@@ -163,7 +163,7 @@ def test_answers(
     fields: list[tuple[str, str]],
     body: bytes,
 ) -> None:
-    """Output of a script becomes a correct answer; the connection is the server's business."""
+    """The output of a script becomes a correct answer; only the server decides about the connection."""
     script(project, "a.sh", SHELL.format(f"printf '{printed}'"))
     server = start(serve, project)
     response = server.fetch("/cgi-bin/a.sh", lint_answers=False)
@@ -184,7 +184,7 @@ KEPT = ["Content-Location", "ETag", "Last-Modified", "Set-Cookie", "Vary"]
     [(204, ["Content-Encoding", "Content-Language", *KEPT]), (304, KEPT)],
 )
 def test_without_a_body(serve: Servers, project: Path, status: int, expected: list[str]) -> None:
-    """A 304 says nothing new of what its client has (RFC 9110 section 15.4.5), and a 204 has no content."""
+    """A 304 has no fields about content (RFC 9110 section 15.4.5), and a 204 has no content."""
     script(project, "a.sh", SHELL.format(f"printf 'Status: {status}\\n{REPRESENTATION}'"))
     server = start(serve, project)
     with server.connect() as connection:
@@ -211,7 +211,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("command", "logged"), FAILURES)
 def test_failures(serve: Servers, project: Path, command: str, logged: str) -> None:
-    """Output that is no answer is a 500, says why in the log, and costs nothing but itself."""
+    """Output that is no valid answer becomes a 500, the log says why, and no other request is affected."""
     script(project, "a.sh", SHELL.format(command))
     server = start(serve, project)
     with server.connect() as connection:
@@ -232,7 +232,7 @@ NOT_RUN = [
 
 @pytest.mark.parametrize(("text", "logged"), NOT_RUN)
 def test_what_cannot_be_run(serve: Servers, project: Path, text: str, logged: str) -> None:
-    """A file that cannot be run is a 500, and the log says what to mend; no shell makes something of it."""
+    """A file that cannot be run is a 500, and the log says how to repair it; no shell tries to run it."""
     script(project, "a", text)
     server = start(serve, project)
 
@@ -241,7 +241,7 @@ def test_what_cannot_be_run(serve: Servers, project: Path, text: str, logged: st
 
 
 def test_an_answer_that_breaks_off(serve: Servers, project: Path) -> None:
-    """An answer that a script has not finished does not look whole to its client."""
+    """An answer that a script has not finished looks incomplete to its client."""
     script(
         project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo begun; cat pipe; kill -KILL $$")
     )
@@ -260,13 +260,13 @@ def test_an_answer_that_breaks_off(serve: Servers, project: Path) -> None:
 
 
 def run_fifo(path: Path) -> None:
-    """Make a named pipe, by which a test tells a script to go on."""
+    """Make a named pipe; by writing to it a test tells a script to go on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(path)
 
 
 def test_output_is_streamed(serve: Servers, project: Path) -> None:
-    """Output is sent while the script goes on; requests behind it wait for it, others do not."""
+    """Output is sent while the script runs; pipelined requests wait for the script, other clients do not."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo one; cat pipe; echo three"))
     fifo = project / "public/cgi-bin/pipe"
     run_fifo(fifo)
@@ -296,7 +296,7 @@ def test_http_1_0(serve: Servers, project: Path) -> None:
 
 
 def test_head(serve: Servers, project: Path) -> None:
-    """HEAD runs the script, and its body stays out."""
+    """HEAD runs the script, and the body of the answer is left out."""
     script(
         project,
         "a.sh",
@@ -328,7 +328,7 @@ def test_much_output(serve: Servers, project: Path) -> None:
 
 
 def test_standard_error(serve: Servers, project: Path) -> None:
-    """Standard error of a script is in the error log, line by line, with its name; a bad status, too."""
+    """A script's standard error is in the error log, line by line, with its name; so is a bad exit status."""
     command = "echo 'Content-Type: a/b'; echo; echo 'first' >&2; printf 'second\\nthird' >&2; exit 3"
     script(project, "a.sh", SHELL.format(command))
     server = start(serve, project)
@@ -340,7 +340,7 @@ def test_standard_error(serve: Servers, project: Path) -> None:
 
 
 def test_local_redirects(serve: Servers, project: Path) -> None:
-    """A path as Location is answered as if it had been asked for, and not in circles."""
+    """A path in `Location` is answered as if it had been requested, and a circle of such paths ends."""
     script(project, "app.sh", SHELL.format("echo 'Location: /other?x=1'; echo"))
     script(project, "say.sh", SAY_ALL)
     script(project, "script.sh", SHELL.format("cat >/dev/null; echo 'Location: /cgi-bin/say.sh/p?y=2'; echo"))
@@ -383,7 +383,7 @@ def test_unparsed_output(serve: Servers, project: Path) -> None:
 
 
 def test_interpreters(serve: Servers, project: Path) -> None:
-    """Files whose names end so are run by a program, executable or not; no others are."""
+    """Files with these endings are run by an interpreter, executable or not; other files are not."""
     script(
         project, "a.txt", "echo 'Content-Type: a/b'; echo; echo \"$SCRIPT_NAME $PATH_INFO $0\"", mode=0o644
     )
@@ -434,7 +434,7 @@ IN_A_GROUP = ("[groups.back]\nprocesses = 1", 'group = "back"')
 
 @pytest.mark.parametrize("place", [("", ""), IN_A_GROUP], ids=["here", "group"])
 def test_behind_files(serve: Servers, project: Path, place: tuple[str, str]) -> None:
-    """Where files are tried first, a script answers what is behind its name, unless that has a route."""
+    """If files are tried first, a script answers all paths beneath its name that have no route themselves."""
     for name in ("a.sh", "own.sh", "sub/b.sh", "sub/c.sh/d.sh"):
         script(project, f"../{name}", SAY_ALL)
     (project / "public/note").write_text("note", encoding="utf-8")
@@ -463,7 +463,7 @@ def test_behind_files(serve: Servers, project: Path, place: tuple[str, str]) -> 
 
 
 def test_environment(serve: Servers, project: Path) -> None:
-    """Scripts have of the server's environment what is named, and what is set for them."""
+    """Of the server's environment, scripts get only the variables that a route names or sets."""
     script(project, "say.sh", SAY_ALL)
     route = 'cgi-environment = ["PASSED", "ABSENT", "LANG=C.UTF-8", "PATH=/opt/bin:/bin:/usr/bin"]'
     file_server = start(serve, project, "--env", "SECRET=1", "--env", "PASSED=yes", route=route)
@@ -475,7 +475,7 @@ def test_environment(serve: Servers, project: Path) -> None:
 
 
 def test_users(serve: Servers, project: Path) -> None:
-    """A script knows who has asked, and not with which password; where nobody asks, it may."""
+    """A script knows the user but not the password; without `auth`, it may see the field `Authorization`."""
     script(project, "say.sh", SAY_ALL)
     more = '[[sites.routes]]\npath = "/staff/"\ncgi = "cgi-bin"\nauth = "basic:staff.htpasswd"\n'
     server = start(serve, project, more=more)
@@ -493,7 +493,7 @@ def test_users(serve: Servers, project: Path) -> None:
     "flags", [("--processes", "2"), ("--processes", "1", "--preload")], ids=["workers", "preload"]
 )
 def test_workers(serve: Servers, project: Path, flags: tuple[str, ...]) -> None:
-    """Workers have scripts, too, and leave no process behind, nor a word about one."""
+    """Workers run scripts, too; after a stop no process is left, and the log mentions none."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo $PPID"))
     server = start(serve, project, *flags)
     helpers = {int(server.fetch("/cgi-bin/a.sh").body) for _ in range(8)}
@@ -513,7 +513,7 @@ def alive(pid: int) -> bool:
 
 
 def test_pipelined(serve: Servers, project: Path) -> None:
-    """Requests that come together are answered in their order."""
+    """Pipelined requests are answered in order."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo $QUERY_STRING"))
     server = start(serve, project)
     with server.connect() as connection:
@@ -525,7 +525,7 @@ def test_pipelined(serve: Servers, project: Path) -> None:
 
 
 def test_a_client_that_has_ended_its_side(serve: Servers, project: Path) -> None:
-    """A client that has nothing more to say, and reads at once, gets its answer."""
+    """A client that has closed its sending side gets its answer."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
     server = start(serve, project)
     with server.connect() as connection:
@@ -541,10 +541,10 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_the_guide(serve: Servers, project: Path, text: str) -> None:
-    """The files of the guide are right as they stand, and its script answers."""
+    """The files in the guide are valid without changes, and its script answers."""
     (example,) = re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     script(project, "hello.sh", example)
-    # Only root can start processes of another user, who may not come to this folder.
+    # Only root can start processes of another user, and that user may not enter this folder.
     file = write(project, re.sub("^user = .*\n", "", text, flags=re.MULTILINE))
     workers = {"ADYTON_PROCESSES": "1"} if "[groups" in text else {}
     assert "site.toml: fine" in run("check", file.name, cwd=project, env=workers).stdout
@@ -554,7 +554,7 @@ def test_the_guide(serve: Servers, project: Path, text: str) -> None:
 
 
 def test_the_access_log(serve: Servers, project: Path) -> None:
-    """The access log has each request once, as the client has sent it, with what was answered."""
+    """The access log has each request once, as the client has sent it, with its status and length."""
     script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
     script(project, "to.sh", SHELL.format("echo 'Location: /cgi-bin/a.sh?x'; echo"))
     server = start(serve, project, server='access-log = "access.log"')

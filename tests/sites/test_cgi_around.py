@@ -1,4 +1,4 @@
-"""Settings for answers of applications, and for where they run, hold for scripts, too."""
+"""Settings for the answers of applications, and for the group that runs them, hold for scripts, too."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ processes = 1
 
 
 def test_compression(serve: Servers, project: Path) -> None:
-    """An answer is compressed, and what was printed is with the client while the script waits."""
+    """An answer is compressed, and printed output reaches the client while the script still waits."""
     head = "printf 'Content-Type: text/html\\n\\n'"
     script(project, "page.sh", SHELL.format(f"{head}; seq 2000"))
     script(project, "large.sh", SHELL.format(f"{head}; seq 2000000"))
@@ -95,7 +95,7 @@ def test_compression(serve: Servers, project: Path) -> None:
 
 
 def test_sending_on(serve: Servers, project: Path) -> None:
-    """Files are sent in the place of what a script prints, other routes answer, pages stand for errors."""
+    """A script can have a file sent, or another route answer; error pages replace its error answers."""
     (project / "sent").mkdir()
     (project / "sent/a.txt").write_text("file\n", encoding="utf-8")
     kept = "echo 'Content-Type: a/b'; echo 'Set-Cookie: a=b'"
@@ -130,7 +130,7 @@ def test_sending_on(serve: Servers, project: Path) -> None:
 
 
 def test_groups(serve: Servers, project: Path) -> None:
-    """Scripts run where no group does, and find a way to its applications as a client does."""
+    """Scripts run outside of groups, and can send a request on to a group's application."""
     script(project, "say.sh", SAY_ALL)
     script(project, "to.sh", SHELL.format("echo 'Location: /grouped/a?b'; echo"))
     script(project, "own.sh", SHELL.format("echo 'Location: /grouped/own/a'; echo"))

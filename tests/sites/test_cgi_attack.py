@@ -1,4 +1,4 @@
-"""URLs and fields that an attacker can spell: no other file runs, no script is misled."""
+"""URLs and fields from an attacker: no file but a script runs, and no script is misled."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_no_other_file_runs(server: Server, target: str) -> None:
-    """Whatever leads out of the folder, or is hidden, is not there."""
+    """Paths that lead out of the folder, and hidden files, are not found."""
     response = server.fetch(target)
 
     assert b"RUN" not in response.body
@@ -106,7 +106,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("target", "name", "rest"), SPELLINGS)
 def test_one_spelling(server: Server, target: str, name: str, rest: str | None) -> None:
-    """A script is told where it is as its folder has it, however that was spelled."""
+    """A script gets one form of its name and path, whichever way the client has spelled them."""
     found = variables(server.fetch(target))
 
     assert (name, rest) == (found["SCRIPT_NAME"], found.get("PATH_INFO"))
@@ -117,7 +117,7 @@ QUERIES = ["-s", "-d+allow_url_include%3d1", "--version", "a+b+c", "%00", "x;id"
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_is_no_argument(server: Server, query: str) -> None:
-    """A query is a variable, as it was sent; no word of it is an argument, and no shell sees it."""
+    """A query becomes a variable as it was sent; no word of it becomes an argument, and no shell sees it."""
     found = variables(server.fetch(f"/cgi-bin/ok.sh?{query}"))
 
     assert query == found["QUERY_STRING"]
@@ -136,14 +136,14 @@ FIELDS = [
 
 @pytest.mark.parametrize(("name", "value"), FIELDS)
 def test_fields_that_mislead(server: Server, name: str, value: str) -> None:
-    """A field that would be a variable that programs obey, or pass for another one, is not passed on."""
+    """A field is not passed on if programs obey its variable, or if that is the variable of another field."""
     found = variables(server.fetch("/cgi-bin/ok.sh", fields=[(name, value)]))
 
     assert value not in found.values()
 
 
 def test_fields_set_nothing_else(server: Server) -> None:
-    """A field is a variable that begins with HTTP_, and none of another name."""
+    """A field becomes a variable whose name begins with HTTP_, and sets no other variable."""
     fields = [
         ("PATH", "/evil"),
         ("LD-PRELOAD", "/evil.so"),
@@ -168,7 +168,7 @@ SPLITTING = [
 
 @pytest.mark.parametrize("printed", SPLITTING)
 def test_answers_are_not_split(server: Server, project: Path, printed: str) -> None:
-    """A script that prints what a client has sent cannot be made to print another field."""
+    """A client cannot make a script that prints the client's data add another field to its answer."""
     script(project, "split.sh", SHELL.format(f"printf '{printed}'"))
     response = server.fetch("/cgi-bin/split.sh")
 

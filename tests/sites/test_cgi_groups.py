@@ -1,4 +1,4 @@
-"""CGI scripts of a route with a group run where the group runs, as its user."""
+"""CGI scripts of a route with a group are started by the group's processes, as the group's user."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ processes = 1
 """
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def place() -> Iterator[Path]:
 
 
 def start(serve: Servers, project: Path, group: str = "") -> Server:
-    """Serve the scripts of a project twice: as the server's own, and as those of a group."""
+    """Serve the scripts of a project twice: by the server itself, and by a group."""
     script(project, "say.sh", SAY_ALL)
     file = write(project, FILE.format(group=group))
     if group and os.geteuid() == 0:
@@ -80,7 +80,7 @@ def start(serve: Servers, project: Path, group: str = "") -> Server:
 
 
 def test_where_they_run(serve: Servers, project: Path) -> None:
-    """Workers of the group start them, with the environment of the group; others are the server's own."""
+    """Workers of the group start its scripts, with the group's environment; the server starts all others."""
     script(project, "who.sh", SHELL.format(HEAD + "echo $PPID"))
     server = start(serve, project)
     own = supervisor(project / "control.sock", "blog")
@@ -109,7 +109,7 @@ def test_where_they_run(serve: Servers, project: Path) -> None:
 
 
 def test_the_end_of_a_group(serve: Servers, project: Path) -> None:
-    """A client that leaves, and a worker of the group that is killed, end the scripts there."""
+    """If a client leaves, or a worker of the group is killed, the scripts end with it."""
     script(
         project,
         "a.sh",
@@ -134,7 +134,7 @@ def test_the_end_of_a_group(serve: Servers, project: Path) -> None:
 
 
 def test_users(serve: Servers, project: Path, place: Path) -> None:
-    """Scripts run as the user of the group, and read what only that user may."""
+    """Scripts run as the user of the group, and can read files that only this user may read."""
     if os.geteuid() != 0:
         file = write(project, FILE.format(group='user = "nobody"'))
         assert "only root can start processes of the user nobody" in run("serve", str(file)).stderr

@@ -1,4 +1,4 @@
-"""Whichever process of a server is killed, its scripts end with all that they have started."""
+"""When any process of a server is killed, its scripts end, and so do all processes that they have started."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 TREE = "(trap '' TERM HUP; sleep 600 & sh -c 'sleep 600; sleep 600') & sleep 600 & "
-"""A shell command that starts processes that start others; some of them ignore signals."""
+"""A shell command that starts processes, which start further ones; some of them ignore signals."""
 
 RUNS = TREE + "echo $PPID >helper; echo $$ >>begun; "
 
 STAYS = SHELL.format("trap '' TERM; " + RUNS + "wait; sleep 600")
-"""A script that does not end by itself, nor when it is asked to."""
+"""A script that does not end by itself, and ignores SIGTERM."""
 
 PRINTED = ["", HEAD + "echo begun; "]
 
@@ -39,7 +39,7 @@ def begin(server: Server, project: Path) -> list[Connection]:
         connection.send(request("/cgi-bin/a.sh"))
     begun = project / "public/cgi-bin/begun"
     assert until(lambda: text(begun).count("\n") == SCRIPTS)
-    # A script, two shells, of which the first may have become the second, and three sleeps.
+    # A script, two shells, the first of which may have replaced itself by the second, and three sleeps.
     assert until(lambda: len(running(project)) >= 5 * SCRIPTS)
     return connections
 
@@ -50,7 +50,7 @@ def helper_of(project: Path) -> int:
 
 
 def close(connections: list[Connection]) -> None:
-    """Close all of them."""
+    """Close all connections."""
     for connection in connections:
         connection.socket.close()
 
@@ -64,7 +64,7 @@ def good(server: Server, project: Path) -> None:
 
 @pytest.mark.parametrize("printed", PRINTED, ids=["nothing", "body"])
 def test_the_helper(serve: Servers, project: Path, printed: str) -> None:
-    """Clients hear of the failure, and another helper starts the next script."""
+    """If the helper that starts scripts is killed, clients get an error, and a new helper is started."""
     script(project, "a.sh", SHELL.format(printed + RUNS + "wait"))
     server = start(serve, project)
     good(server, project)
@@ -90,7 +90,7 @@ def test_the_helper(serve: Servers, project: Path, printed: str) -> None:
 
 
 def test_the_helper_while_a_script_ends(serve: Servers, project: Path) -> None:
-    """A script that nobody waits for any more, and that does not care, ends with the helper as well."""
+    """A script whose client has left, and which ignores SIGTERM, ends with the helper, too."""
     told = SHELL.format("trap 'echo $$ >>told' TERM; " + RUNS + "while :; do wait; sleep 600; done")
     script(project, "a.sh", told)
     server = start(serve, project)
@@ -106,7 +106,7 @@ def test_the_helper_while_a_script_ends(serve: Servers, project: Path) -> None:
 
 
 def test_a_worker(serve: Servers, project: Path) -> None:
-    """The helper of a killed worker ends its scripts and itself; another worker answers."""
+    """After a worker is killed, its helper ends the scripts and then itself; a new worker answers."""
     script(project, "a.sh", STAYS)
     server = start(serve, project, "--processes=1")
     good(server, project)
@@ -129,7 +129,7 @@ def test_a_worker(serve: Servers, project: Path) -> None:
 
 
 def test_the_supervisor(serve: Servers, project: Path) -> None:
-    """Workers finish what they can, and end with all scripts; another server can begin."""
+    """If the supervisor is killed, workers finish what they can, and end with all scripts."""
     script(project, "a.sh", STAYS)
     flags = ["--processes=2", "--graceful-timeout=300ms"]
     server = start(serve, project, *flags)

@@ -1,4 +1,4 @@
-"""A thousand clients of scripts leave before they have their answers, and nothing of them stays."""
+"""A thousand clients of scripts leave before they have their answers; no process or descriptor is left."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SILENT = SHELL.format(NOTED + "sleep 600 & sleep 600")
 PRINTING = SHELL.format(HEAD + "echo begun; " + NOTED + "yes & exec yes")
 
 KINDS = 5
-"""Two of five clients wait for their answers, two get them, and one is sending its body."""
+"""Kinds of clients: of five, two wait for their answers, two receive them, and one sends its body."""
 
 BODIES = (70_000, 1_000_000)
 """The smaller body is kept in memory, the larger one in a file."""

@@ -1,4 +1,4 @@
-"""CGI scripts have limits, and end with all that they have started when nobody waits for them any more."""
+"""CGI scripts have limits; when no client waits any more, they end with every process they have started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("printed", ["", HEAD, HEAD + "echo begun; "], ids=["nothing", "head", "body"])
 @pytest.mark.parametrize("ends", ["abort", "close"])
 def test_a_client_that_leaves(serve: Servers, project: Path, printed: str, ends: str) -> None:
-    """A client that leaves ends its script, and all that the script has started."""
+    """When a client leaves, its script ends, and every process that the script has started."""
     script(project, "a.sh", SHELL.format(printed + GROUP + "wait"))
     server = start(serve, project, route='cgi-timeout = "0"')
     connection = ask(server, project)
@@ -35,7 +35,7 @@ def test_a_client_that_leaves(serve: Servers, project: Path, printed: str, ends:
 @pytest.mark.parametrize("stubborn", ["", "trap '' TERM; "], ids=["", "stubborn"])
 @pytest.mark.parametrize("printed", ["", HEAD + "echo begun; "], ids=["nothing", "body"])
 def test_time(serve: Servers, project: Path, printed: str, stubborn: str) -> None:
-    """A script that is silent for too long ends; its client never takes what has come for the whole."""
+    """A script that prints nothing for too long is ended; its client sees that the answer is incomplete."""
     script(project, "a.sh", SHELL.format(stubborn + GROUP + printed + "echo $$ >reached; wait"))
     reached = project / "public/cgi-bin/reached"
     for timeout in ("300ms", "2s", "30s"):
@@ -65,7 +65,7 @@ def test_time_begins_anew(serve: Servers, project: Path) -> None:
 
 @pytest.mark.long
 def test_a_client_that_reads_slowly_costs_no_time(serve: Servers, project: Path) -> None:
-    """While the script waits for its client, its time does not go on."""
+    """While a script waits for a client that reads slowly, the script's time limit does not run."""
     script(project, "a.sh", SHELL.format(HEAD + "head -c 30000000 /dev/zero; echo $$ >done"))
     server = start(serve, project, route='cgi-timeout = "2s"')
     with server.connect(receive_buffer_bytes=4096) as connection:
@@ -83,7 +83,7 @@ def test_a_client_that_reads_slowly_costs_no_time(serve: Servers, project: Path)
 
 
 def test_what_goes_on_behind_an_answer(serve: Servers, project: Path) -> None:
-    """A script that has closed its output may finish something; its answer does not wait for that."""
+    """A script may go on after it has closed its output; its answer does not wait for the script's end."""
     script(project, "a.sh", SHELL.format(HEAD + f"echo hello; exec >&-; {WAITS} echo $$ >finished"))
     pipe = fifo(project)
     server = start(serve, project)
@@ -96,7 +96,7 @@ def test_what_goes_on_behind_an_answer(serve: Servers, project: Path) -> None:
 
 
 def test_what_a_script_leaves_behind(serve: Servers, project: Path) -> None:
-    """A process that a script has started in its group, and that keeps nothing of it open, ends with it."""
+    """A background process in a script's process group ends with it, even if it holds no pipe open."""
     command = "(sleep 600 >/dev/null 2>&1 & echo $! >child); echo $$ >pid"
     script(project, "a.sh", SHELL.format(HEAD + command))
     server = start(serve, project)
@@ -106,7 +106,7 @@ def test_what_a_script_leaves_behind(serve: Servers, project: Path) -> None:
 
 
 def test_number(serve: Servers, project: Path) -> None:
-    """No more scripts run at once than may; others wait, not for ever, and in order."""
+    """No more scripts run at once than the limit; other requests wait in order, up to a timeout."""
     script(project, "a.sh", SHELL.format(HEAD + f"echo $$ >>begun; {WAITS} echo $QUERY_STRING"))
     script(project, "b.sh", SHELL.format(HEAD + "echo b"))
     pipe = fifo(project)
@@ -120,7 +120,7 @@ def test_number(serve: Servers, project: Path) -> None:
         refused = third.receive()
         assert 503 == refused.status
         assert b"shop 1" in server.fetch("/").body, "others are served"
-        # A request that waits gets the place of one that ends.
+        # When a script ends, the request that waits gets its place.
         with server.connect() as fourth:
             fourth.send(request("/cgi-bin/b.sh"))
             second.abort()
@@ -130,7 +130,7 @@ def test_number(serve: Servers, project: Path) -> None:
 
 
 def test_many_at_once(serve: Servers, project: Path) -> None:
-    """More clients than places: all are answered, and no place is lost."""
+    """If more clients come than scripts may run, all are answered, and no place for a script is lost."""
     script(project, "a.sh", SHELL.format(HEAD + "echo $QUERY_STRING"))
     server = start(serve, project, server="cgi-processes = 3")
     for _ in range(3):
@@ -143,7 +143,7 @@ def test_many_at_once(serve: Servers, project: Path) -> None:
 
 
 def test_memory(serve: Servers, project: Path) -> None:
-    """A script has no more memory than it may."""
+    """A script gets no more memory than its limit."""
     script(project, "a.sh", SHELL.format(HEAD + "ulimit -v"))
     script(
         project, "hungry.py", "#!/usr/bin/env python3\nx = bytearray(10**9)\nprint('Content-Type: a/b\\n')\n"
@@ -166,12 +166,12 @@ except BlockingIOError:
 if said != "child":
     print(f"Content-Type: a/b\\n\\n{said}")
 """
-"""Starts another process, and does that as another user if it is root's, for whom no limit counts."""
+"""A script that starts another process; root first becomes another user, because no limit counts for root."""
 
 
 @pytest.mark.parametrize(("most", "said"), [(0, b"forked\n"), (1, b"refused\n")])
 def test_processes(serve: Servers, project: Path, most: int, said: bytes) -> None:
-    """A script whose user has as many processes as it may starts no other."""
+    """A script cannot start a process when its user has reached the limit of processes."""
     script(project, "forks.py", FORKS)
     script(project, "limits.sh", SHELL.format(HEAD + "cat /proc/self/limits"))
     server = start(serve, project, route=f"cgi-user-processes-max = {most}")
@@ -183,7 +183,7 @@ def test_processes(serve: Servers, project: Path, most: int, said: bytes) -> Non
 
 
 def test_nothing_is_left_open(serve: Servers, project: Path) -> None:
-    """However a script has ended, the server keeps no descriptor of it."""
+    """In whatever way a script ends, the server keeps no descriptor of it."""
     script(project, "good.sh", SHELL.format(HEAD + "echo hello"))
     script(project, "bad.sh", SHELL.format("exit 1"))
     script(project, "a.sh", SHELL.format(GROUP + "wait"))

@@ -1,4 +1,4 @@
-"""Files that one route of a site runs: no other route of the site sends them, whatever leads there."""
+"""A file that one route of a site runs is never sent by another route of the site, for any request."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def start(serve: Servers, folder: Path, place: tuple[str, str] = HERE, more: str
 
 
 def shown(response: Response) -> bytes:
-    """Return what a client sees, be it compressed or not."""
+    """Return a body, decompressed if it is compressed."""
     body = response.body
     return gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
 
@@ -132,7 +132,7 @@ TARGETS = [
     "/all/pages/hello.py.gz",
     "/all/pages/hello.PY.gz",
 ]
-"""Ways to sources that no route answers which runs them."""
+"""Paths to sources, none of which reaches the route that runs the source."""
 
 ASKED = [
     [],
@@ -144,7 +144,7 @@ ASKED = [
 
 @pytest.mark.parametrize("place", [HERE, IN_A_GROUP], ids=["here", "group"])
 def test_no_route_sends_a_source(serve: Servers, folder: Path, place: tuple[str, str]) -> None:
-    """However a source is asked for, it is not there; whoever runs it."""
+    """No request gets a source, whether the server or a group runs it: the answer is 404."""
     server = start(serve, folder, place)
     with server.connect() as connection:
         for target in TARGETS:
@@ -163,7 +163,7 @@ def test_no_route_sends_a_source(serve: Servers, folder: Path, place: tuple[str,
 
 
 def test_other_files_are_sent(serve: Servers, folder: Path) -> None:
-    """A file that nobody runs is sent, also from a folder of scripts; another site has its own folders."""
+    """A file that no route runs is sent, even from a folder of scripts; another site may send the scripts."""
     server = start(serve, folder)
     with server.connect() as connection:
         for _ in range(2):
@@ -182,7 +182,7 @@ def test_other_files_are_sent(serve: Servers, folder: Path) -> None:
 
 
 def test_a_file_that_becomes_a_script(serve: Servers, folder: Path) -> None:
-    """A file is judged as it is now: with the right to execute it, it is a script."""
+    """A file counts as a script as soon as it becomes executable."""
     file = put(folder, "cgi-bin/both.sh", mode=0o644)
     server = start(serve, folder)
     for mode, status in [(0o644, 200), (0o744, 404), (0o644, 200), (0o645, 404), (0o600, 200)]:
@@ -195,7 +195,7 @@ def test_a_file_that_becomes_a_script(serve: Servers, folder: Path) -> None:
 
 
 def test_a_compressed_neighbour_that_is_a_script(serve: Servers, folder: Path) -> None:
-    """A script is no compressed form of another file."""
+    """A script is never sent as the compressed form of another file."""
     put(folder, "cgi-bin/style.css", b"p {}\n", mode=0o644)
     put(folder, "cgi-bin/style.css.gz")
     server = start(serve, folder)
@@ -208,7 +208,7 @@ def test_a_compressed_neighbour_that_is_a_script(serve: Servers, folder: Path) -
 
 
 def test_pages_in_the_place_of_others(serve: Servers, folder: Path) -> None:
-    """A fallback and a page for missing files are not sent, either, where they are scripts."""
+    """A fallback, and a page for missing files, are not sent if they are scripts."""
     for place in ("app.pl", "cgi-bin/app.pl", "cgi-bin/sub/app.pl"):
         put(folder, place, mode=0o644)
     put(folder, "cgi-bin/index.html", b"an index\n")
@@ -241,7 +241,7 @@ BY_END = '[[sites.routes]]\npath = "*.html"\ncgi = { "*.html" = "/bin/sh" }'
 
 @pytest.mark.parametrize(("more", "status"), [("", 404), (BY_END, 200)], ids=["alone", "by end"])
 def test_indexes(serve: Servers, folder: Path, more: str, status: int) -> None:
-    """An index that is a script is run if the routes have it so, and never sent."""
+    """An index that is a script is run if a route runs it, and is never sent."""
     put(folder, "index.html")
     put(folder, "sub/index.html")
     server = serve(write(folder, INDEXES.format(more=more)).name, cwd=folder)
@@ -267,7 +267,7 @@ try = ["files", "cgi"]
 
 
 def test_files_and_scripts_in_one_folder(serve: Servers, folder: Path) -> None:
-    """Where files are tried first, what can be executed is run, and the rest is sent."""
+    """If files are tried first, executable files are run, and all other files are sent."""
     server = serve(write(folder, TRIED).name, cwd=folder)
     with server.connect() as connection:
         for _ in range(2):
@@ -289,7 +289,7 @@ LINKS = [
 
 @pytest.mark.parametrize(("link", "to", "target"), LINKS, ids=[link for link, _, _ in LINKS])
 def test_links(serve: Servers, folder: Path, link: str, to: str, target: str) -> None:
-    """Where links are followed, they lead to no source, and are none."""
+    """Even if links are followed, a link to a source, or with the name of one, is not sent."""
     (folder / "public" / link).symlink_to(to)
     server = start(serve, folder, more="static-symlinks = true")
     for _ in range(2):
@@ -301,7 +301,7 @@ def test_links(serve: Servers, folder: Path, link: str, to: str, target: str) ->
 
 
 def test_a_linked_folder(serve: Servers, folder: Path) -> None:
-    """The folder of a route may be a link into the one that is served; the next version of it counts, too."""
+    """A route's folder may be a link into the served folder; when the link changes, its new target counts."""
     for version in ("v1", "v2"):
         put(folder, f"{version}/new.sh")
         put(folder, f"{version}/note.txt", b"a note\n", mode=0o644)

@@ -1,4 +1,4 @@
-"""Scripts that are swapped between the look at them and their start: none runs that would be refused."""
+"""Scripts that are replaced between their check and their start: no file runs that would be refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def link_file(folder: Path) -> None:
 
 
 def link_inside(folder: Path) -> None:
-    """Put a link within the folder there."""
+    """Put a link to a file in the same folder in the place of the script."""
     (folder / "sub/a.sh").unlink()
     (folder / "sub/a.sh").symlink_to("../b.sh")
 
@@ -44,25 +44,25 @@ def link_folder(folder: Path) -> None:
 
 
 def close(folder: Path) -> None:
-    """Put a file there that is not executable."""
+    """Put a file that is not executable in the place of the script."""
     (folder / "new").write_text(OUTSIDE, encoding="utf-8")
     (folder / "new").rename(folder / "sub/a.sh")
 
 
 def remove(folder: Path) -> None:
-    """Take it away."""
+    """Remove the script."""
     (folder / "sub/a.sh").unlink()
 
 
 def renew(folder: Path) -> None:
-    """Put another script there."""
+    """Replace the script by another script."""
     (folder / "new").write_text(NEW, encoding="utf-8")
     (folder / "new").chmod(0o755)
     (folder / "new").rename(folder / "sub/a.sh")
 
 
 def cut(folder: Path) -> None:
-    """Put a script in the place of its folder."""
+    """Put a script in the place of the script's folder."""
     shutil.rmtree(folder / "sub")
     (folder / "sub").write_text(NEW, encoding="utf-8")
     (folder / "sub").chmod(0o755)
@@ -81,7 +81,7 @@ SWAPS = [
 
 @pytest.mark.parametrize(("swap", "status"), SWAPS)
 def test_while_it_waits(serve: Servers, project: Path, swap: Callable[[Path], None], status: int) -> None:
-    """A script that has waited for its place is looked at again."""
+    """A script that has waited for its turn is checked again before it is started."""
     script(project, "../outside.sh", OUTSIDE)
     script(project, "../a.sh", OUTSIDE)
     script(project, "sub/a.sh", OLD)
@@ -94,7 +94,7 @@ def test_while_it_waits(serve: Servers, project: Path, swap: Callable[[Path], No
         first.send(request("/cgi-bin/first.sh"))
         assert until(lambda: text(folder / "begun").endswith("\n"))
         second.send(request("/cgi-bin/sub/a.sh"))
-        # A request that came later is answered: the script was looked at.
+        # A later request is answered, so the script has been checked by now.
         assert b"shop 1" in server.fetch("/").body
         swap(folder)
         pipe.write_bytes(b"go on")
@@ -108,13 +108,13 @@ def test_while_it_waits(serve: Servers, project: Path, swap: Callable[[Path], No
 
 
 BODY = b"Content-Type: a/b\n\necho 'Content-Type: a/b'; echo; echo OUT''SIDE; exit\n"
-"""The answer of a script that prints its body, and a program for a shell that reads it."""
+"""For `cat`, the answer that it prints; for a shell that reads it, a program."""
 
 REQUESTS = 150
 
 
 def test_a_link_in_a_loop(serve: Servers, project: Path) -> None:
-    """A link to a shell takes the place of a program again and again, and the shell never runs."""
+    """A link to a shell replaces a program again and again, and the shell never runs."""
     folder = project / "public/cgi-bin"
     folder.mkdir(parents=True)
     cat, shell = shutil.which("cat"), shutil.which("sh")

@@ -1,4 +1,4 @@
-"""`adyton check`: all that is wrong in one run, each with its place; and what is doubtful."""
+"""`adyton check`: reports all mistakes in one run, each with its place, and also doubtful lines."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ SAID = [
     "site.toml:22:11: there is no none.py in ",
     "site.toml:28:8: auth: none.htdigest cannot be read: No such file or directory (os error 2)",
     "site.toml:29:1: pth is no key of a route; did you mean path?",
-    "site.toml:33:7: what is named here cannot be loaded:",
+    "site.toml:33:7: the application named here cannot be loaded:",
     "site.toml:36:7: shop has no nothing_here",
 ]
 
 
 def test_all_at_once(project: Path) -> None:
-    """Keys, files with their lines, users, logs and applications are told in one run, each with its place."""
+    """One run reports mistakes in keys, other files, users, logs and applications, each with its place."""
     write(project, WRONG)
     (project / "wrong.htpasswd").write_text("# Staff.\nann:secret\n\nbob\n", encoding="utf-8")
     (project / "wrong.groups").write_text("staff\n", encoding="utf-8")
@@ -121,7 +121,7 @@ def in_order(lines: list[str]) -> list[str]:
 
 
 def test_lint_beside_other_mistakes(project: Path) -> None:
-    """Mistakes and doubts that only several keys make together are told beside wrong keys and values."""
+    """Mistakes and doubts about several keys together are reported in addition to wrong keys and values."""
     checked = run("check", write(project, BESIDE).name, cwd=project)
     lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
     places = [
@@ -158,7 +158,7 @@ app = "shop:application"
 
 
 def test_what_follows_from_a_mistake(project: Path) -> None:
-    """A mistake is told once, and not again as what it causes."""
+    """A mistake is reported once, and its consequences are not."""
     checked = run("check", write(project, FOLLOWS).name, cwd=project)
     lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
     places = ["3:19: trusted-proxies", "8:21: ", "10:8: auth = bsic", "12:13: interface = asgi"]
@@ -170,20 +170,20 @@ def test_what_follows_from_a_mistake(project: Path) -> None:
 
 
 def test_applications_that_are_not_there(project: Path) -> None:
-    """All missing applications are told, with the status of one that cannot be loaded."""
+    """All missing applications are reported; the exit status says that one cannot be loaded."""
     write(
         project, WRONG[WRONG.index('[[sites.routes]]\npath = "/absent/"') :].replace("[[", "[[sites]]\n[[", 1)
     )
     checked = run("check", "site.toml", cwd=project)
 
     assert 3 == checked.returncode
-    assert "adyton: site.toml:4:7: what is named here cannot be loaded:" in checked.stderr
+    assert "adyton: site.toml:4:7: the application named here cannot be loaded:" in checked.stderr
     assert "ModuleNotFoundError: No module named 'no_such_module_of_ours'" in checked.stderr
     assert "adyton: site.toml:7:7: shop has no nothing_here" in checked.stderr
 
 
 def test_addresses(project: Path) -> None:
-    """Every address that cannot be listened at is told, with its place."""
+    """Every address at which the server cannot listen is reported, with its place."""
     bind = 'bind = ["192.0.2.1:0", "unix:no/such/folder/socket"]'
     write(project, f"[server]\n{bind}\n[[sites]]\n[[sites.routes]]\nrespond = 404\n")
     refused = run("serve", "site.toml", cwd=project)
@@ -211,7 +211,7 @@ mount = true
 
 
 def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
-    """A doubtful line is a warning with its place, of `check` and in the log; and the warning is true."""
+    """A doubtful line causes a warning with its place, from `check` and in the log; the warning is true."""
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
         "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
@@ -270,7 +270,7 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
     ],
 )
 def test_who_cannot_come_in(project: Path, lines: str, files: dict[str, str], said: list[str]) -> None:
-    """Users and groups that cannot come in are told, and the file is right."""
+    """Users and groups whom no password lets in cause warnings, and the file stays valid."""
     for name, text in files.items():
         (project / name).write_text(text, encoding="utf-8")
     write(project, f"[[sites]]\n[[sites.routes]]\nrespond = 200\n{lines}\n")
@@ -297,7 +297,7 @@ files = "public"
 
 
 def test_what_nobody_is_to_read(project: Path) -> None:
-    """Passwords in a folder that is served are refused, logs are told; what is hidden is neither."""
+    """Password files in a served folder are mistakes, logs there cause warnings, hidden files are allowed."""
     checked = run("check", write(project, PUBLISHED).name, cwd=project)
 
     assert 0 == checked.returncode, checked.stderr
@@ -333,7 +333,7 @@ def test_what_nobody_is_to_read(project: Path) -> None:
     ],
 )
 def test_root(project: Path, user: str, processes: str, place: str | None) -> None:
-    """A server that runs as root is told so, and which setting ends that; one that drops root is not."""
+    """Running as root causes a warning that names the setting that ends it, unless the server drops root."""
     write(project, f"[server]\n{user}[[sites]]\n[[sites.routes]]\nrespond = 200\n")
     checked = run("check", "site.toml", "--processes", processes, cwd=project)
     told = AS_ROOT.findall(checked.stderr)
@@ -348,7 +348,7 @@ def test_root(project: Path, user: str, processes: str, place: str | None) -> No
 
 
 def test_root_is_logged(serve: Servers, project: Path) -> None:
-    """The log says it as well, before the server says that it serves."""
+    """The log has the warning about root, too, before the line that says that the server serves."""
     server = serve("shop:application", cwd=project)
     told = AS_ROOT.findall(server.log())
 
@@ -369,7 +369,7 @@ redirect = "/f/x.txt"
 
 
 def test_loops_of_folders(serve: Servers, project: Path) -> None:
-    """Redirects of a folder that lead back to themselves are told with their places, and it is served."""
+    """Redirects of a folder that form a loop cause warnings with their places, and the folder is served."""
     write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public"\nmay-set = ["redirect"]\n')
     (project / "public/f").mkdir()
     (project / "public/f/x.txt").write_text("x", encoding="utf-8")
@@ -391,7 +391,7 @@ def test_loops_of_folders(serve: Servers, project: Path) -> None:
 
 
 def test_folders_have_the_same_rules(serve: Servers, project: Path) -> None:
-    """A folder's rule that keeps nobody out closes the folder, and the log says where."""
+    """A rule in a folder's file that keeps nobody out closes the folder, and the log has its place."""
     write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public/static"\nmay-set = ["auth", "allow"]\n')
     server = serve(project / "site.toml", cwd=project)
     for name, text, said in [

@@ -1,4 +1,4 @@
-"""`adyton check` of groups: who runs each, with which Python and where; what that user can read."""
+"""`adyton check` of groups: the user, the Python and the folder of each, and what this user can read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ IS_ROOT = os.geteuid() == 0
 NOT_TRIED = "not tried: only root can look as nobody"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def folder() -> Iterator[Path]:
 
 
 def check(folder: Path, shop: str) -> tuple[int, str, list[str]]:
-    """Check the file where all may read the server; return the status, what was said, and the mistakes."""
+    """Check the file, with the server readable for all; return the status, the output, and the mistakes."""
     command = adyton("check", write(folder, FILE.format(shop=shop)).name)
     if IS_ROOT:
         command = where("755", closed_folders(), command)
@@ -99,7 +99,7 @@ def check(folder: Path, shop: str) -> tuple[int, str, list[str]]:
 
 
 def test_told(folder: Path) -> None:
-    """The user, the Python, the folder and the workers of each group are told."""
+    """The user, the Python, the folder and the workers of each group are printed."""
     status, said, mistakes = check(folder, "")
 
     assert (0, []) == (status, mistakes)
@@ -122,7 +122,7 @@ def test_told(folder: Path) -> None:
 
 
 def test_who_is_in_which(folder: Path) -> None:
-    """The group of a route counts, then that of its site, then the default one; the others run none."""
+    """A route's own group counts, then its site's, then the default; other groups run no application."""
     file = write(
         folder,
         """
@@ -172,7 +172,7 @@ group = "blog"
 
 
 def test_what_is_read(folder: Path) -> None:
-    """The applications are told that a user can read; if it is not root that checks, that none was tried."""
+    """`check` says which applications the user can read; without root, it says that none was tried."""
     status, said, mistakes = check(folder, 'user = "nobody"')
 
     assert (0, []) == (status, mistakes)
@@ -198,7 +198,7 @@ def test_what_is_read(folder: Path) -> None:
     ],
 )
 def test_what_is_closed(folder: Path, closed: str, mode: int, place: str, says: str) -> None:
-    """A path closed to the user is told once: with its place, the folder on the way, and what to do."""
+    """A path closed to the user is reported once, with its place, the closed folder, and a remedy."""
     (folder / closed).chmod(mode)
     status, said, mistakes = check(folder, 'user = "nobody"')
 
@@ -211,7 +211,7 @@ def test_what_is_closed(folder: Path, closed: str, mode: int, place: str, says: 
 
 
 def test_links_are_followed(folder: Path) -> None:
-    """A folder that a link leads to, and one on the way there, is told by its own name."""
+    """A closed folder at the end of a link, or on the way there, is reported by its real name."""
     (folder / "deep").mkdir(mode=0o755)
     (folder / "own").rename(folder / "deep/kept")
     (folder / "own").symlink_to("deep/kept")
@@ -228,7 +228,7 @@ def test_links_are_followed(folder: Path) -> None:
 
 
 def test_python_without_the_server(folder: Path) -> None:
-    """A virtual environment of a version that the server was not built for, and without it, is told."""
+    """A virtual environment with another Python than the server's, and without `adyton`, is reported."""
     venv = folder / "venv"
     packages = venv / "lib/python3.99/site-packages"
     packages.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Answers that are compressed on their way: which, how, and what their heads say."""
+"""Answers that the server compresses: which answers, with which coding, and with which heads."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def server(serve: Servers, project: Path) -> Server:
 
 
 def decoded(response: Response) -> bytes:
-    """Return what a client makes of an answer."""
+    """Return the decoded body of an answer."""
     match response.values("content-encoding"):
         case ["gzip"]:
             return gzip.decompress(response.body)
@@ -127,7 +127,7 @@ def test_an_answer_is_compressed(server: Server, path: str, field: tuple[str, st
 
 
 def test_what_is_liked_most(server: Server) -> None:
-    """Zstandard is the quickest: it is first where all are liked equally."""
+    """The client's preference decides; if it prefers none, Zstandard is taken, which is the quickest."""
     response = server.fetch("/page", fields=[("Accept-Encoding", "gzip, deflate, br, zstd")])
 
     assert response["content-encoding"] == "zstd"
@@ -168,7 +168,7 @@ def test_what_is_coded_already(server: Server) -> None:
 
 
 def test_settings_of_a_route(server: Server) -> None:
-    """A route has a coding, and a length, of its own; `Vary` is added to."""
+    """A route can set its own codings and least length; a `Vary` of the answer is extended."""
     small = server.fetch("/gzip/small", fields=[BR])
     varies = server.fetch("/varies", fields=[BR])
 
@@ -178,7 +178,7 @@ def test_settings_of_a_route(server: Server) -> None:
 
 
 def test_conditions(server: Server) -> None:
-    """The tag of what is compressed is weak, and a 304 confirms it."""
+    """The ETag of a compressed answer is weak, and a condition with it gets a 304."""
     plain, coded = server.fetch("/page"), server.fetch("/page", fields=[GZIP])
     assert ('"one"', 'W/"one"') == (plain["etag"], coded["etag"])
     for response, fields in [(plain, []), (coded, [GZIP])]:
@@ -188,7 +188,7 @@ def test_conditions(server: Server) -> None:
 
 
 def test_head(server: Server) -> None:
-    """HEAD has the fields of GET, without a length that GET has not."""
+    """HEAD has the fields of GET, and a length only if GET has one."""
     get, head = (server.fetch("/page", method=method, fields=[GZIP]) for method in ("GET", "HEAD"))
     names = ("content-encoding", "content-type", "etag", "vary")
 
@@ -197,7 +197,7 @@ def test_head(server: Server) -> None:
 
 
 def test_http_1_0(server: Server) -> None:
-    """A client that knows no chunks gets the answer as it is."""
+    """A client without support for chunks gets the answer uncompressed."""
     with server.connect() as connection:
         response = connection.ask(request("/page", fields=[GZIP], version="1.0"))
 
@@ -206,7 +206,7 @@ def test_http_1_0(server: Server) -> None:
 
 @pytest.mark.parametrize("path", ["/stream", "/write"])
 def test_each_piece_is_sent(server: Server, path: str) -> None:
-    """An item that an application has yielded is with the client while the application waits."""
+    """An item that an application has yielded reaches the client while the application still waits."""
     decoder = zlib.decompressobj(wbits=31)
     with server.connect() as connection:
         connection.send(request(path, fields=[GZIP]))
@@ -242,7 +242,7 @@ def test_a_large_stream(serve: Servers, project: Path, threads: int) -> None:
 
 
 def test_a_stream_that_breaks(server: Server) -> None:
-    """A compressed answer that is shorter than promised looks cut, and not whole."""
+    """A compressed answer that is shorter than its Content-Length promised looks incomplete to the client."""
     with server.connect() as connection:
         response = connection.get("/broken", fields=[GZIP])
 
@@ -252,7 +252,7 @@ def test_a_stream_that_breaks(server: Server) -> None:
 
 
 def test_files_of_an_application(server: Server) -> None:
-    """A file that could go by the kernel goes through the compressor where it gains."""
+    """A file of an application that the kernel could send is compressed if that makes it smaller."""
     response = server.fetch("/file", fields=[GZIP])
 
     assert decoded(response) == server.fetch("/file").body
@@ -260,7 +260,7 @@ def test_files_of_an_application(server: Server) -> None:
 
 
 def test_the_access_log_counts_what_is_sent(server: Server, project: Path) -> None:
-    """The bytes of a compressed body are those on the wire."""
+    """The access log has the length of the compressed body."""
     response = server.fetch("/page", fields=[GZIP])
     server.stop()
     lines = (project / "access.log").read_text(encoding="utf-8").splitlines()
@@ -269,7 +269,7 @@ def test_the_access_log_counts_what_is_sent(server: Server, project: Path) -> No
 
 
 def test_memory_is_bounded(serve: Servers, project: Path) -> None:
-    """Where there is no memory for a compressor, an answer goes as it is."""
+    """If there is no memory for a compressor, an answer is sent uncompressed."""
     file = write(project, FILE.replace("threads = 4", 'threads = 4\ncompress-memory-max = "100k"'))
     shutil.copy(pages.__file__, project)
     server = serve(file, cwd=project)
@@ -298,7 +298,7 @@ def test_mistakes(project: Path, value: str, why: str) -> None:
 
 
 def test_files(serve: Servers, project: Path) -> None:
-    """A file is compressed once and kept; one compressed beforehand is sent; a part is the file's."""
+    """A file is compressed once and kept; a `.gz` file beside it is sent; ranges are of the plain file."""
     folder = project / "public/static"
     (folder / "long.css").write_bytes(LINES)
     (folder / "large.css").write_bytes(LINES * 10)

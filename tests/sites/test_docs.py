@@ -1,4 +1,4 @@
-"""The examples of the guide: each is right as it stands, and serves."""
+"""The examples of the guide: each is valid without changes, and serves."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_examples_are_found() -> None:
 
 
 USERS = {"shop": "nobody", "blog": "daemon"}
-"""Users of the guide, and users that are there everywhere."""
+"""Users in the guide, and users that every system has instead."""
 
 
 @pytest.fixture
 def place(project: Path) -> Iterator[Path]:
-    """Return the project where the users of groups may enter."""
+    """Return the project in a folder that the users of groups may enter."""
     if os.geteuid() != 0:
         yield project
         return
@@ -56,14 +56,14 @@ def place(project: Path) -> Iterator[Path]:
 
 
 def with_users(text: str) -> str:
-    """Return an example with users that are there; only root can start their processes."""
+    """Return an example with users that exist; without root, the lines with users are left out."""
     if os.geteuid() != 0:
         return re.sub(r"^user = .*\n", "", text, flags=re.MULTILINE)
     return re.sub(r"^user = \"(.*)\"$", lambda found: f'user = "{USERS[found[1]]}"', text, flags=re.MULTILINE)
 
 
 def checked(file: Path, workers: dict[str, str]) -> str:
-    """Return what `adyton check` says of a file that is fine."""
+    """Return what `adyton check` prints for a file without mistakes."""
     command = adyton("check", file.name)
     if is_of_users(file):
         command = where("755", closed_folders(), command)
@@ -93,14 +93,14 @@ def is_of_users(file: Path) -> bool:
 
 
 def users_of(server: Server) -> set[str]:
-    """Return whose the processes of a server are, but for root's."""
+    """Return the users, except root, to whom the processes of a server belong."""
     owners = {Path(f"/proc/{pid}").stat().st_uid for pid in family(server.process.pid)}
     return {pwd.getpwuid(owner).pw_name for owner in owners if owner != 0}
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_example(serve: Servers, place: Path, text: str) -> None:
-    """An example has no mistake, and its application answers; where it has none, nothing is at `/`."""
+    """An example has no mistake, and its application answers; without an application, `/` is not found."""
     for name, content in FILES:
         (place / name).write_text(content, encoding="utf-8")
     file = write(place, with_users(text))
@@ -120,7 +120,7 @@ def test_example(serve: Servers, place: Path, text: str) -> None:
 
 
 def test_an_example_has_users() -> None:
-    """An example gives each customer a user; root runs it so."""
+    """One example has a user for each customer; when root starts it, its processes have these users."""
     assert any(re.search("^user = ", text, re.MULTILINE) for text in EXAMPLES)
 
 
@@ -160,7 +160,7 @@ def test_several_applications(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_python_that_is_asked(serve: Servers, project: Path) -> None:
-    """The example that knows clients lets in users that it knows, and nobody else."""
+    """The example with Python functions for passwords lets in the users that it knows, and nobody else."""
     for name, content in FILES:
         (project / name).write_text(content, encoding="utf-8")
     (project / "private").mkdir()
@@ -192,7 +192,7 @@ def application(environ, start_response):
 
 
 def test_daemon_mode(serve: Servers, place: Path) -> None:
-    """The file beside the daemons of mod_wsgi serves: each group has its folder, Python and application."""
+    """The example for mod_wsgi's daemons serves: each group has its own folder, Python and application."""
     for name in ("shop/static", "blog/lib"):
         (place / name).mkdir(parents=True)
     (place / "shop/static/site.css").write_text("p {}\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Answers of what folders run: compressed and kept as those of routes, and the files beside them as files."""
+"""Answers of programs and pages that folders run are compressed and kept like those of routes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def application(environ, start_response):
 """
 
 RUN = ("/tools/count.cgi", "/tools/count.py")
-"""A program and a page that the folder runs, and that count their requests."""
+"""Paths of a program and a page that the folder runs; both count their requests."""
 
 ASKS_FOR_GZIP = [("Accept-Encoding", "gzip")]
 
 
 @pytest.fixture
 def tools(project: Path) -> Path:
-    """Return the folder that runs two files, and has a third."""
+    """Return a folder that runs two files and serves a third."""
     tools = project / "public/tools"
     tools.mkdir(parents=True)
     for name in ("cgi", "py"):
@@ -98,7 +98,7 @@ def test_compressed(serve: Servers, project: Path, tools: Path, target: str) -> 
 
 @pytest.mark.parametrize("target", RUN)
 def test_kept(serve: Servers, project: Path, tools: Path, target: str) -> None:
-    """One answer is given to all who ask for the same, and files are none of the cache's."""
+    """All clients of one URL get one kept answer, and files do not go through the cache."""
     server = start(serve, project)
     assert ["1", "1", "2", "1", "2"] == [
         counted(server.fetch(target + query)) for query in ("", "", "?other", "", "?other")
@@ -113,7 +113,7 @@ def test_kept(serve: Servers, project: Path, tools: Path, target: str) -> None:
 def test_kept_from_those_whom_the_folder_refuses(
     serve: Servers, project: Path, tools: Path, target: str
 ) -> None:
-    """Nobody whom a folder keeps out gets a kept answer; one to a client with a password is not kept."""
+    """A client that a folder refuses gets no kept answer; an answer for a password is not kept."""
     (tools / ".people").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(tools, 'cgi = true\nscripts = true\nauth = "basic:.people"\n')
     server = start(serve, project)
@@ -129,7 +129,7 @@ def test_kept_from_those_whom_the_folder_refuses(
 
 
 def test_compressed_for_its_own_client(serve: Servers, project: Path, tools: Path) -> None:
-    """A page is never compressed because the client of an earlier answer, which was kept, takes it."""
+    """A page is not compressed for a client only because a kept answer was compressed for another client."""
     say(tools, 'scripts = true\nheaders = { X-Folder = "tools" }\n')
     packed = '[[sites.routes]]\npath = "/packed/"\nscripts = "tools"\n'
     server = start(serve, project, f'cache = "off"\ncompress = "off"\n\n{packed}')
@@ -142,7 +142,7 @@ def test_compressed_for_its_own_client(serve: Servers, project: Path, tools: Pat
 
 
 def test_kept_by_a_route_that_says_off(serve: Servers, project: Path, tools: Path) -> None:
-    """A route whose cache is off has what runs asked each time."""
+    """If a route's cache is off, its programs and pages run for each request."""
     assert tools.is_dir()
     server = start(serve, project, 'cache = "off"\ncompress = "off"\n')
     for target in RUN:

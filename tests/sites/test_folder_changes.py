@@ -1,4 +1,4 @@
-"""Each kind of change beneath folders counts soon, and opens at no moment more than the old or new state."""
+"""Changes beneath folders count soon, and at no moment is more open than in the old or the new state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ABSENT: Answer = (404, "")
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a folder `a`, and the answers to `a/b/x.txt` before, after and meanwhile."""
+    """A change of a folder `a`, and the right answers to `a/b/x.txt` before, during and after it."""
 
     name: str
     old: Answer
@@ -67,7 +67,7 @@ class Change:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Put each of two in the place of the other, at once (renameat2)."""
+    """Exchange two files or folders in one step (renameat2)."""
     here, exchanges = -100, 2
     libc = ctypes.CDLL(None, use_errno=True)
     done = libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), exchanges)
@@ -75,7 +75,7 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def make(folder: Path, rules: str = "", content: str = NEW) -> Path:
-    """Make a folder with a file in a folder, and rules if there are any."""
+    """Make a folder with the file `b/x.txt`, and with rules if any are given."""
     (folder / "b").mkdir(parents=True)
     (folder / "b/x.txt").write_text(content, encoding="utf-8")
     if rules:
@@ -94,12 +94,12 @@ def steps(*each: Callable[[Path], object]) -> Callable[[Path], None]:
 
 
 def saying(text: str, folder: str = "a", name: str = OWN) -> Callable[[Path], None]:
-    """Return the step in which a folder says something, all at once."""
+    """Return the step that replaces a folder's file of settings, by a rename."""
     return lambda top: say(top / folder, text, name)
 
 
 def putting(content: str, file: str = "a/b/x.txt") -> Callable[[Path], None]:
-    """Return the step in which another file is put in the place of one."""
+    """Return the step that replaces a file by another file, by a rename."""
 
     def put(top: Path) -> None:
         (top / "part").write_text(content, encoding="utf-8")
@@ -109,7 +109,7 @@ def putting(content: str, file: str = "a/b/x.txt") -> Callable[[Path], None]:
 
 
 def in_place(text: str, file: str = f"a/{OWN}") -> Callable[[Path], None]:
-    """Return the step in which a file is written over, and stays the same one."""
+    """Return the step that overwrites a file, which keeps its inode."""
 
     def put(top: Path) -> None:
         with (top / file).open("r+", encoding="utf-8") as there:
@@ -119,7 +119,7 @@ def in_place(text: str, file: str = f"a/{OWN}") -> Callable[[Path], None]:
 
 
 def passwords(users: str) -> Callable[[Path], None]:
-    """Return the step in which a file of passwords is replaced."""
+    """Return the step that replaces a file of passwords."""
     return putting("".join(f"{user}:{BCRYPT}\n" for user in users.split()), "a/.htpasswd")
 
 
@@ -130,18 +130,18 @@ def removed_and_returned(top: Path) -> None:
 
 
 def linked(top: Path) -> None:
-    """Put a link in the place of a file of settings, to the same text."""
+    """Replace a file of settings by a link to a file with the same text."""
     (top / "link").symlink_to(top / "a/same.toml")
     (top / "link").rename(top / "a" / OWN)
 
 
 def swapped(rules: str) -> Callable[[Path], None]:
-    """Return the step in which another folder is put in the place of `a`, at once."""
+    """Return the step that exchanges `a` for another folder at once."""
     return lambda top: exchange(make(top / "other", rules), top / "a")
 
 
 def moved_in(top: Path) -> None:
-    """Move a folder with rules in from outside."""
+    """Move a folder with rules from outside into the served folder."""
     make(top.parent.parent / "outside" / top.name, DENY).rename(top / "c")
 
 
@@ -152,20 +152,20 @@ def linked_back(top: Path) -> None:
 
 
 def made_again(top: Path) -> None:
-    """Remove a folder that is closed, and make another one with its name."""
+    """Remove a closed folder, and make a new folder with its name."""
     shutil.rmtree(top / "a")
     make(top / "other").rename(top / "a")
 
 
 def linked_elsewhere(top: Path) -> None:
-    """Put a link to a closed folder in the place of one, at once."""
+    """Replace a folder by a link to a closed folder, at once."""
     make(top / "other", DENY)
     (top / "link").symlink_to("other")
     exchange(top / "link", top / "a")
 
 
 def unreadable(top: Path) -> None:
-    """Let nobody read a file of settings, but for root."""
+    """Make a file of settings unreadable for every user except root."""
     (top / "a" / OWN).chmod(0)
 
 
@@ -262,7 +262,7 @@ CHANGES = [
         user="ann",
     ),
     Change(
-        # As long as the file is away, its users count on (ADY221).
+        # While the file of passwords is missing, its last users still count (ADY221).
         "passwords-removed-and-made",
         BEFORE,
         ASKED,
@@ -276,7 +276,7 @@ CHANGES = [
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which each change has one of its own."""
+    """Return a folder in which each change has its own folder."""
     project = tmp_path_factory.mktemp("changes")
     (project / "outside").mkdir()
     for change in CHANGES:
@@ -307,7 +307,7 @@ def ask(connection: Connection, change: Change) -> Answer:
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
 def test_change(server: Server, public: Path, change: Change) -> None:
-    """A client that asks all the time sees the old state, then the new one, and nothing else."""
+    """A client that asks without a pause sees the old state, then the new state, and nothing else."""
     seen: list[Answer] = []
     is_done = threading.Event()
 
@@ -335,7 +335,7 @@ FOLDERS = 3_000
 
 
 def test_thousands_of_folders(server: Server, public: Path) -> None:
-    """Closed folders that come all at once are served at no moment, whether made there or moved in."""
+    """Thousands of closed folders that appear at once are never served, whether made there or moved in."""
     outside = public.parent / "outside" / "many"
     for number in range(FOLDERS):
         make(outside / f"{number}", DENY)

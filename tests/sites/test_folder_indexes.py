@@ -1,4 +1,4 @@
-"""Files that answer for their folder, as the folder says with `index` or `DirectoryIndex`."""
+"""Files that answer for their folder, named by the folder with `index` or `DirectoryIndex`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def server(serve: Servers, project: Path, public: Path) -> Server:
 
 
 def say(folder: Path, text: str, name: str = ".adyton.toml") -> None:
-    """Have a folder say something, all at once."""
+    """Replace the settings of a folder, by a rename."""
     part = folder / ".part"
     part.write_text(text, encoding="utf-8")
     part.replace(folder / name)
@@ -127,7 +127,7 @@ APACHE = "Options +ExecCGI\nAddHandler cgi-script .cgi\nDirectoryIndex"
     ],
 )
 def test_a_program_answers(server: Server, public: Path, name: str, text: str) -> None:
-    """The first file that is there answers: a program with its own name, the query, and the body."""
+    """The first file that exists answers: a program gets its own name, the query, and the body."""
     say(public / "a", text, name)
     for path, program in [("/a/", "/a/index.cgi"), ("/a/b/c/", "/a/b/c/index.cgi"), ("/mixed/", None)]:
         if program is None and name == ".htaccess":
@@ -157,14 +157,14 @@ def test_a_program_answers(server: Server, public: Path, name: str, text: str) -
 def test_a_body_behind_the_head(
     serve: Servers, project: Path, public: Path, flags: tuple[str, ...], folder: str, text: str, program: str
 ) -> None:
-    """A program that answers for its folder has all of a body behind the head, be it one of another route."""
+    """A program that answers for its folder gets the whole body that follows the head, on any route."""
     (public / folder / "index.sh").write_text(PROGRAM, encoding="utf-8")
     say(public / folder, text)
     server = serve(write(project, FILE), *flags, cwd=project)
     for _ in range(2):
         with server.connect(lint_answers=False) as connection:
             connection.send(request(f"/{folder}/", method="POST", fields=[("Content-Length", "6")]))
-            # The server has read the head when it has answered another client.
+            # Once the server has answered another client, it has read this head.
             assert 200 == get(server, "/few/other.html")[0]
             connection.send(b"one")
             assert 200 == get(server, "/few/other.html")[0]
@@ -175,7 +175,7 @@ def test_a_body_behind_the_head(
 
 
 def test_names_of_files(server: Server, public: Path) -> None:
-    """The innermost folder's names count, and nothing that is not among them."""
+    """The names of the innermost folder that sets any count, and no other file answers for it."""
     say(public / "a", 'index = "other.html"\n')
     say(public / "a/b", "DirectoryIndex index.html other.html\n", ".htaccess")
     say(public / "a/b/c", 'index = "none"\n')
@@ -213,7 +213,7 @@ def test_pages(server: Server, public: Path) -> None:
 
 
 def test_who_may_come(server: Server, public: Path) -> None:
-    """A file that is refused by its name is refused as an index, whatever else is there."""
+    """A file that is refused by its name is refused as an index, too, even if another index exists."""
     denied = "<Files other.html>\nRequire all denied\n</Files>\nDirectoryIndex other.html index.html\n"
     say(public / "a", denied, ".htaccess")
     assert [403, 403] == [get(server, target)[0] for target in ("/a/", "/a/other.html")]
@@ -224,7 +224,7 @@ def test_who_may_come(server: Server, public: Path) -> None:
 
 
 def test_a_link_is_no_index(server: Server, public: Path) -> None:
-    """A link is passed, as is a folder with the name of an index."""
+    """A link with the name of an index is passed over, and so is a folder."""
     say(public / "a", 'index = ["link.html", "b", "other.html"]\n')
     (public / "a/link.html").symlink_to("index.html")
     assert (200, "other of a") == get(server, "/a/")
@@ -241,7 +241,7 @@ def test_a_link_is_no_index(server: Server, public: Path) -> None:
     ],
 )
 def test_without_the_word(server: Server, public: Path, name: str, text: str, said: str) -> None:
-    """A folder that may not say which file answers for it is refused if it does."""
+    """A folder that names its index without permission is refused."""
     say(public / "few", f"{text}\n", name)
     assert (500 if said else 200) == get(server, "/few/")[0]
     assert said in server.log()
@@ -262,7 +262,7 @@ def test_without_the_word(server: Server, public: Path, name: str, text: str, sa
     ],
 )
 def test_wrong_names(server: Server, public: Path, name: str, text: str) -> None:
-    """Names that are no files of the folder have it refused."""
+    """A folder that names an index outside of the folder, or an invalid one, is refused."""
     say(public / "a", f"{text}\n", name)
     assert [500, 500] == [get(server, target)[0] for target in ("/a/", "/a/other.html")]
     assert f"/a/{name}" in server.log()

@@ -1,4 +1,4 @@
-"""Folders with settings cost no system call per request: they are looked at twice a second, and read once."""
+"""Folders with settings cost no system call per request: they are checked twice a second, and read once."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ htaccess = {WORDS}
 HEADERS = "headers = { X-Folder = 'yes' }\n"
 REQUESTS = 200
 LOOK_EVERY_S = 0.5
-"""Interval at which folders are looked at: a result counts for so long."""
+"""Interval at which folders are checked; a result counts until the next check."""
 
 OLD_S = 0.1
-"""Age below which a file may change again without another time."""
+"""Age below which a file can change again without a new time of change."""
 
 LEVELS = 4
 """The folder of the route, and three in it."""
@@ -69,7 +69,7 @@ def calls(log: Path) -> Counter[str]:
 
 
 def test_no_call_per_request(serve: Servers, project: Path) -> None:
-    """A file beneath three folders with settings costs the calls of any other file, but for the looks."""
+    """A file beneath folders with settings costs the calls of any other file, except checks of folders."""
     for top in ("plain", "folders"):
         folder = project / "public" / top
         for name in (".", "a", "b", "c"):
@@ -93,7 +93,7 @@ def test_no_call_per_request(serve: Servers, project: Path) -> None:
         counts[top] = calls(log)
     stats = [counts[top].pop("newfstatat", 0) for top in ("plain", "folders")]
     looks = int(seconds / LOOK_EVERY_S) + 2
-    # The root, each folder, and two files of settings in each.
+    # A check looks at the root, at each folder, and at two files of settings in each folder.
     each = 1 + LEVELS * 3 + 1
 
     # Other threads look around from time to time.
@@ -109,7 +109,7 @@ FOLDERS = 10_000
 
 
 def test_each_folder_is_read_once(serve: Servers, project: Path) -> None:
-    """Ten thousand folders that are asked once each are read once each, and those around them once."""
+    """Ten thousand folders that get one request each are read once each, and so are their parents."""
     top = project / "public/folders"
     for number in range(FOLDERS):
         folder = top / f"{number // 100}" / f"{number}"

@@ -1,4 +1,4 @@
-"""Pages for errors that an `.htaccess` has with `ErrorDocument`."""
+"""Pages for errors that an `.htaccess` names with `ErrorDocument`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def server(serve: Servers, project: Path, public: Path) -> Server:
 
 
 def say(folder: Path, text: str) -> None:
-    """Have a folder say something, all at once."""
+    """Replace the settings of a folder, by a rename."""
     part = folder / ".part"
     part.write_text(text, encoding="utf-8")
     part.replace(folder / ".htaccess")
@@ -100,7 +100,7 @@ def test_path_of_a_route(server: Server, public: Path) -> None:
 
 
 def test_a_password_is_asked_for_with_a_page(server: Server, public: Path, project: Path) -> None:
-    """A text for 401 leaves the field that asks for a password."""
+    """A 401 with a text of the folder keeps its `WWW-Authenticate` field."""
     (project / "users").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     asked = f"AuthType Basic\nAuthName A\nAuthUserFile {project}/users\nRequire valid-user\n"
     say(public / "a", f'{asked}ErrorDocument 401 "Say who you are"\n')
@@ -111,7 +111,7 @@ def test_a_password_is_asked_for_with_a_page(server: Server, public: Path, proje
 
 
 def test_default(server: Server, public: Path) -> None:
-    """An inner folder takes a page of outer ones away; of two lines for a status the last counts."""
+    """An inner folder can cancel a page of outer folders; of two lines for one status the last counts."""
     say(public, "ErrorDocument 404 outer\nErrorDocument 403 outer\n")
     say(public / "a", "ErrorDocument 404 inner\nErrorDocument 404 default\n")
     say(public / "a/b", "ErrorDocument 404 default\nErrorDocument 404 innermost\n")
@@ -124,7 +124,7 @@ def test_default(server: Server, public: Path) -> None:
 
 
 def test_page_that_comes_and_goes(server: Server, public: Path) -> None:
-    """The server's own page stands in for one that is not there, and a change counts soon."""
+    """The server's own page replaces a missing page, and a change counts soon."""
     say(public / "a", "ErrorDocument 404 /a/new/missing.html\n")
     page = public / "a/new/missing.html"
     assert "there is no such file" not in server.log()

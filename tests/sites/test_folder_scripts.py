@@ -1,4 +1,4 @@
-"""Folders that say that their files are run: which are, what they are told, and that no source is sent."""
+"""Folders that have their files run: which files run, which variables they get, and no source is sent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAY = '["cgi", "auth", "allow", "headers", "errors", "redirect"]'
 OWN = ".adyton.toml"
 
 SOURCE = b"TOP SECRET"
-"""Text that stands in each program, and in no answer of one."""
+"""Text that is in the source of each program, and in none of their answers."""
 
 SAY_ALL = f"""#!/bin/sh
 # {SOURCE.decode()}
@@ -73,7 +73,7 @@ def program(file: Path, text: str, mode: int = 0o755) -> Path:
 
 
 def say(folder: Path, text: str, name: str = OWN) -> None:
-    """Have a folder say something, all at once."""
+    """Replace the settings of a folder, by a rename."""
     part = folder / ".part"
     part.write_text(text, encoding="utf-8")
     part.replace(folder / name)
@@ -85,7 +85,7 @@ def start(serve: Servers, project: Path, may: str = MAY, more: str = "") -> Serv
 
 
 def get(server: Server, target: str, **how: object) -> Response:
-    """Return the answer to a request, which is not the source of a program."""
+    """Return the answer to a request; check that it contains no source of a program."""
     response = server.fetch(target, lint_answers=False, **how)  # type: ignore[arg-type]
 
     assert SOURCE not in response.body, target
@@ -94,7 +94,7 @@ def get(server: Server, target: str, **how: object) -> Response:
 
 
 def shown(server: Server, target: str) -> str:
-    """Return what has become of a request: the name of the program that ran, or else the status."""
+    """Return the outcome of a request: the name of the program that ran, or else the status."""
     response = get(server, target)
     if response.status != 200:
         return str(response.status)
@@ -105,7 +105,7 @@ def shown(server: Server, target: str) -> str:
 
 
 def test_what_a_program_is_told(serve: Servers, project: Path, public: Path) -> None:
-    """A program is told what that of a route is, with the folder of the site as its root."""
+    """A program gets the variables of a route's program, with the site's folder as its document root."""
     say(public / "tools", "cgi = true\n")
     server = start(serve, project)
     body = b"name=value"
@@ -159,7 +159,7 @@ RULES = [
 
 @pytest.mark.parametrize("may", [MAY, '["cgi"]'])
 def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: str) -> None:
-    """Names say which files are run; what stands behind one is for it, and others are served."""
+    """Names decide which files are run; a path behind a program's name goes to it; other files are sent."""
     server = start(serve, project, may)
     for rule in dict.fromkeys(rule for rule, *_ in RULES):
         say(public / "tools", rule)
@@ -172,7 +172,7 @@ def test_which_files_are_run(serve: Servers, project: Path, public: Path, may: s
 
 
 def ran(server: Server, target: str) -> str:
-    """Return what has become of a request, whose answer may be a source: rules change meanwhile."""
+    """Return the outcome of a request; its answer may be a source, because rules are changing."""
     response = server.fetch(target, lint_answers=False)
     if SOURCE in response.body:
         return "source"
@@ -236,8 +236,8 @@ BY_ENDS = 'cgi = { "*.sh" = "/bin/sh", "*.cgi" = "/bin/sh" }'
     ],
 )
 def test_no_source_is_sent(serve: Servers, project: Path, public: Path, rule: str, more: str) -> None:
-    """Whatever a client spells, and by whatever means: the text of a program never goes out."""
-    # By their ends, names without one are no programs.
+    """No spelling, method or field makes the server send the source of a program."""
+    # If endings decide, files without such an ending are no programs.
     others = () if rule == BY_ENDS else ("odd", "odd.unknown")
     for name in ("Upper.SH", "copy.sh.txt.sh", *others):
         program(public / "tools" / name, SAY_ALL, mode=0o644)
@@ -258,7 +258,7 @@ def test_no_source_is_sent(serve: Servers, project: Path, public: Path, rule: st
 
 
 def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
-    """Rules of a folder count for the folders inside; these add to them, or end them."""
+    """Rules of a folder count for the folders inside, which can add rules or cancel them."""
     say(public / "tools", 'cgi = { "*.cgi" = "/bin/sh" }\n')
     say(public / "tools/in", 'cgi = { "*.sh" = "/bin/sh" }\n')
     say(public / "tools/in/deep", "cgi = false\n")
@@ -275,7 +275,7 @@ def test_inheritance(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, public: Path) -> None:
-    """Passwords, addresses, fields and redirects of folders count before a program runs, and around it."""
+    """Passwords, addresses and redirects of folders count before a program runs, and fields in its answer."""
     (public / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     rule = 'cgi = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n'
     say(public / "tools", rule + '[[redirects]]\npath = "old.cgi"\nredirect = "/tools/say.cgi"\n')
@@ -295,7 +295,7 @@ def test_what_folders_say_counts_for_programs(serve: Servers, project: Path, pub
 
 
 def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> None:
-    """A file that answers for its folder, or for files that are not there, is run if its name says so."""
+    """A file that answers for its folder, or for missing files, is run if its name says so."""
     program(public / "tools/app.cgi", SAY_ALL)
     say(public / "tools", "cgi = true\n")
     server = start(serve, project, more='static-fallback = "tools/app.cgi"\n')
@@ -330,7 +330,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
 def test_mistakes_close_a_folder(
     serve: Servers, project: Path, public: Path, rule: str, may: str, mistake: str
 ) -> None:
-    """A folder that says what it may not is closed, with a line in the log; others go on."""
+    """A folder that sets something without permission is closed, with a line in the log; others serve."""
     say(public / "tools", rule)
     server = start(serve, project, may)
     for target in ("/tools/say.cgi", "/tools/page.html", "/tools/in/say.cgi"):
@@ -342,7 +342,7 @@ def test_mistakes_close_a_folder(
 
 
 def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: Path) -> None:
-    """A change counts within a second; a folder that closes before it stops to run shows no source."""
+    """A change counts within a second; a folder closed before it stops running files shows no source."""
     server = start(serve, project)
     folder = public / "plain"
     for _ in range(3):
@@ -357,7 +357,7 @@ def test_a_folder_that_begins_and_stops(serve: Servers, project: Path, public: P
 
 
 def test_a_program_that_comes_with_its_rule(serve: Servers, project: Path, public: Path) -> None:
-    """A program that comes behind its rule is never sent, however lately its folder was looked at."""
+    """A program that is added after its rule is never sent, even if its folder was checked just before."""
     server = start(serve, project)
     for number in range(30):
         folder = public / f"new{number % 3}"
@@ -374,7 +374,7 @@ def test_a_program_that_comes_with_its_rule(serve: Servers, project: Path, publi
 
 
 def test_a_body_in_chunks(serve: Servers, project: Path, public: Path) -> None:
-    """A program has the whole body, with its length."""
+    """A program gets the whole of a chunked body, with its length."""
     say(public / "tools", "cgi = true\n")
     server = start(serve, project)
     with server.connect() as connection:
@@ -387,7 +387,7 @@ def test_a_body_in_chunks(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
-    """A folder on a command line may let its folders speak as well."""
+    """A folder on a command line can allow settings of its folders, too."""
     say(public / "tools", "cgi = true\n")
     server = serve(str(public), "--may-set", "cgi", cwd=project)
 
@@ -399,7 +399,7 @@ def test_a_command_line(serve: Servers, project: Path, public: Path) -> None:
 def test_bodies_for_programs_alone(
     serve: Servers, project: Path, public: Path, flags: tuple[str, ...]
 ) -> None:
-    """A file that is no program answers before the body is here; a program gets all of the body."""
+    """A file that is no program is answered before its body has come; a program gets all of the body."""
     say(public / "tools", "cgi = true\n")
     server = serve(write(project, FILE.format(may=MAY, more="")).name, *flags, cwd=project)
     fields = [("Content-Length", "6")]
@@ -411,7 +411,7 @@ def test_bodies_for_programs_alone(
     for target in ("/tools/say.cgi", "/tools/in/deep/say.cgi/x"):
         with server.connect() as connection:
             connection.send(request(target, method="POST", fields=fields))
-            # The server has read the head when it has answered another client.
+            # Once the server has answered another client, it has read this head.
             assert 200 == get(server, "/plain/page.html").status
             connection.send(b"onetwo")
 
@@ -419,7 +419,7 @@ def test_bodies_for_programs_alone(
 
 
 def test_a_rule_that_comes_with_a_body(serve: Servers, project: Path, pages: Path) -> None:
-    """A program has the body that began to come before it was one."""
+    """A file that becomes a program while a request for it is under way gets the request's body."""
     server = start(serve, project, PAGES)
     with server.connect() as connection:
         connection.send(request("/plain/say.cgi", method="POST", fields=[("Content-Length", "6")]))
@@ -435,7 +435,7 @@ def test_a_rule_that_comes_with_a_body(serve: Servers, project: Path, pages: Pat
 
 @pytest.mark.parametrize("flag", ["--may-set", "--htaccess"])
 def test_a_command_line_without_pages(project: Path, public: Path, flag: str) -> None:
-    """A folder on a command line has no Python pages; `check` and the start say why, and what to write."""
+    """A folder on a command line cannot have Python pages; `check` and the start say why, with a remedy."""
     for command in ("check", "serve"):
         refused = run(command, str(public), flag, "scripts", cwd=project)
 
@@ -444,7 +444,7 @@ def test_a_command_line_without_pages(project: Path, public: Path, flag: str) ->
 
 
 def test_check(project: Path, public: Path) -> None:
-    """`check` knows the keys, and names those that do nothing."""
+    """`check` accepts the keys, and names keys without effect."""
     assert public.is_dir()
     file = write(project, FILE.format(may='["headers"]', more=""))
     found = run("check", file.name, cwd=project)
@@ -476,7 +476,7 @@ def wrote(file: Path, text: str) -> None:
 
 @pytest.fixture
 def pages(public: Path) -> Path:
-    """Return the same folder, with Python files in it."""
+    """Return the folder of `public`, with Python files added."""
     for name in ("tools", "tools/in", "tools/in/deep", "plain"):
         wrote(public / name / "hello.py", HANDLER)
         wrote(public / name / "page.wsgi", WSGI)
@@ -487,13 +487,13 @@ def pages(public: Path) -> Path:
 
 
 def text(server: Server, target: str) -> str:
-    """Return what has become of a request: the text of an answer, or else the status."""
+    """Return the outcome of a request: the text of an answer, or else the status."""
     response = get(server, target)
     return response.body.decode() if response.status == 200 else str(response.status)
 
 
 def test_pages(serve: Servers, project: Path, pages: Path) -> None:
-    """Python files are pages there and in folders inside, an index answers for its folder."""
+    """Python files in the folder, and in folders inside it, are pages; an index answers for its folder."""
     say(pages / "tools", "scripts = true\n")
     say(pages / "tools/in/deep", "scripts = false\n")
     server = start(serve, project, PAGES)
@@ -524,7 +524,7 @@ def test_pages(serve: Servers, project: Path, pages: Path) -> None:
 
 
 def test_pages_beside_programs(serve: Servers, project: Path, pages: Path) -> None:
-    """Both may be in one folder: Python files are pages then."""
+    """A folder may have programs and pages: its Python files are pages then."""
     say(pages / "tools", "scripts = true\ncgi = true\n")
     server = start(serve, project, PAGES)
 
@@ -554,7 +554,7 @@ def test_a_page_changes(serve: Servers, project: Path, pages: Path) -> None:
 
 
 def test_what_folders_say_counts_for_pages(serve: Servers, project: Path, pages: Path) -> None:
-    """A client has to be let in, fields are changed, and a large body comes whole."""
+    """For a page, clients must be let in, fields are changed, and a large body arrives whole."""
     (pages / "tools/.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     say(pages / "tools", 'scripts = true\nauth = "basic:.htpasswd"\nheaders = { X-Folder = "tools" }\n')
     wrote(
@@ -583,7 +583,7 @@ def test_pages_begin_and_stop(serve: Servers, project: Path, pages: Path) -> Non
 
 
 def test_pages_and_groups(project: Path, public: Path) -> None:
-    """Pages run in the processes that serve files; if applications of the site do not, that is wrong."""
+    """Pages run where files are served; it is a mistake if the site's applications run in a group."""
     assert public.is_dir()
     group = '[groups.shop]\nprocesses = 1\n[[sites.routes]]\npath = "/app/"\napp = "shop:application"\n'
     text = FILE.format(may='["scripts"]', more="").replace("[[sites]]", '[[sites]]\ngroup = "shop"')
@@ -595,7 +595,7 @@ def test_pages_and_groups(project: Path, public: Path) -> None:
 
 
 ADD = "Options +ExecCGI\nAddHandler cgi-script .cgi .pl\n"
-"""Lines by which most folders of Apache have their programs run."""
+"""Lines with which most `.htaccess` files have programs run."""
 
 APACHE = [
     (ADD, "", "/tools/say.cgi", "/tools/say.cgi|"),
@@ -671,7 +671,7 @@ def of_apache(server: Server, target: str, expected: str) -> bool:
 
 @pytest.fixture
 def apache(pages: Path) -> Path:
-    """Return the folder with pages and copies of programs."""
+    """Return the folder of `pages`, with copies of programs."""
     program(pages / "tools/Upper.CGI", SAY_ALL)
     for name in ("say.cgi.txt", "say.cgi.old"):
         program(pages / "tools" / name, SAY_ALL)
@@ -706,7 +706,7 @@ def test_files_of_apache(serve: Servers, project: Path, apache: Path) -> None:
 def test_files_of_apache_that_may_not(
     serve: Servers, project: Path, apache: Path, words: str, text: str, target: str
 ) -> None:
-    """Without the word, a folder whose files would be run is closed."""
+    """If the site does not allow it, a folder that has its files run is closed."""
     say(apache / "tools", text, ".htaccess")
     server = start(serve, project, more=f"htaccess = {words}\n")
 
@@ -715,7 +715,7 @@ def test_files_of_apache_that_may_not(
 
 
 def test_route_tells_the_files_of_folders(project: Path, public: Path) -> None:
-    """`adyton route` names the files that count on the way, and says that files are run."""
+    """`adyton route` names the files of settings on the way, and says that files are run."""
     say(public, 'headers = { X-All = "1" }\n')
     say(public / "tools", 'scripts = true\ncgi = { "*.pl" = "/usr/bin/perl" }\n')
     say(public / "tools", "AddHandler cgi-script .cgi\n", ".htaccess")
@@ -743,7 +743,7 @@ def test_route_tells_the_files_of_folders(project: Path, public: Path) -> None:
 
 
 def test_check_takes_the_words(project: Path, public: Path) -> None:
-    """A file of sites with both words is right, whatever Python files lie in the folder."""
+    """A file of sites that allows both is valid, whichever Python files are in the folder."""
     wrote(public / "plain/broken.py", "(\n")
     file = write(project, FILE.format(may=PAGES, more='htaccess = ["cgi", "scripts"]\n'))
     checked = run("check", file.name, cwd=project)
@@ -752,7 +752,7 @@ def test_check_takes_the_words(project: Path, public: Path) -> None:
 
 
 def test_a_rule_that_is_written_in_its_place(serve: Servers, project: Path, public: Path) -> None:
-    """An editor that empties a file before it writes it again has no program sent in between."""
+    """If an editor empties a file of settings before it writes it again, no program is sent in between."""
     rule = public / "tools" / OWN
     rule.write_text("cgi = true\n", encoding="utf-8")
     server = start(serve, project)
@@ -802,7 +802,7 @@ group = "shop"
 
 
 def test_a_group_with_an_address(serve: Servers, project: Path, pages: Path) -> None:
-    """Where a group answers all of a site, programs and pages of its folders run in it."""
+    """If a group answers a whole site, programs and pages of the site's folders run in the group."""
     say(pages / "tools", "scripts = true\ncgi = true\n")
     wrote(pages / "tools/mark.py", 'import os\ndef handler(request):\n    return os.environ["MARK"]\n')
     file = write(project, BOUND.format(may=PAGES))

@@ -1,4 +1,4 @@
-"""Folders that say how they are served: what counts, since when, and what they protect."""
+"""Folders with their own settings: which settings count, how soon, and what they protect."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def get(server: Server, target: str, user: str = "", method: str = "GET") -> Res
 
 
 def say(folder: Path, text: str, name: str = OWN) -> None:
-    """Have a folder say something, all at once."""
+    """Replace the settings of a folder, by a rename."""
     part = folder / ".part"
     part.write_text(text, encoding="utf-8")
     part.replace(folder / name)
@@ -93,7 +93,7 @@ def said(answer: Response, name: str) -> str:
 
 
 def test_levels(server: Server, public: Path) -> None:
-    """Files of all folders on the way count, the innermost last; the route's settings are around them."""
+    """Settings of all folders on the way count, the innermost last, on top of the route's settings."""
     say(public, 'headers = { X-All = "all", X-Last = "all" }\n')
     say(public / "a", 'headers = { X-A = "a", X-Last = "a" }\ncache-control = "max-age=1"\n')
     say(
@@ -117,7 +117,7 @@ def test_levels(server: Server, public: Path) -> None:
 
 
 def test_who_may_come_adds_up(server: Server, public: Path) -> None:
-    """A client has to be let in by each folder on the way; one inside opens nothing."""
+    """A client must be let in by each folder on the way; an inner folder cannot open an outer one."""
     protect(public / "a", "ann bob")
     say(public / "a/b", 'deny = ["127.0.0.1"]\n')
     say(public / "a/b/c", 'allow = ["127.0.0.0/8"]\n')
@@ -133,7 +133,7 @@ def test_who_may_come_adds_up(server: Server, public: Path) -> None:
 
 
 def test_two_passwords(server: Server, public: Path) -> None:
-    """Where two folders ask for a password, a user has to be in the files of both."""
+    """If two folders ask for a password, a user must be in the password files of both."""
     protect(public / "a", "ann bob")
     protect(public / "a/b", "bob eve")
     for _ in range(2):
@@ -142,7 +142,7 @@ def test_two_passwords(server: Server, public: Path) -> None:
 
 
 def test_some_users(server: Server, public: Path) -> None:
-    """All keys of passwords may be said, addresses in their place, too."""
+    """A folder may set all keys of passwords, and addresses that need no password."""
     protect(public / "a", "ann bob eve")
     (public / "a/.groups").write_text("some: eve\n", encoding="utf-8")
     who = 'auth = "basic:.htpasswd"\nauth-realm = "A"\n'
@@ -155,7 +155,7 @@ def test_some_users(server: Server, public: Path) -> None:
 
 
 def test_pages(server: Server, public: Path) -> None:
-    """A folder has pages for what is not there, and for whom it keeps out; they change with their files."""
+    """A folder may have pages for missing files and refused clients; the pages change with their files."""
     (public / "a/missing.html").write_text("<p>nothing here", encoding="utf-8")
     say(public / "a", 'deny = ["192.0.2.1"]\nerror-pages = { 404 = "missing.html", 401 = "missing.html" }\n')
     for target in ("/a/none", "/a/b/c/none", "/a/.htpasswd"):
@@ -179,7 +179,7 @@ def test_pages(server: Server, public: Path) -> None:
 
 
 def test_redirects(server: Server, public: Path) -> None:
-    """Paths beneath a folder lead elsewhere, but nobody is led who is kept out."""
+    """A folder may redirect paths beneath it, but not for clients that it keeps out."""
     text = """
     [[redirects]]
     path = "old/"
@@ -223,7 +223,7 @@ def test_redirects(server: Server, public: Path) -> None:
     ],
 )
 def test_words(serve: Servers, project: Path, public: Path, word: str, text: str) -> None:
-    """A folder says what its site lets it say, and what it says else is not overlooked."""
+    """A folder may set what its site allows; any other setting closes the folder."""
     protect(public / "a")
     say(public / "a", text)
     routes = "".join(
@@ -248,7 +248,7 @@ def test_words(serve: Servers, project: Path, public: Path, word: str, text: str
 
 
 def test_changes_count(server: Server, public: Path) -> None:
-    """Changes count soon: of files, of folders, and of folders in the place of others."""
+    """Changes of files and folders, and replacements of folders, count soon."""
     folder = public / "a/b"
     assert 200 == status(server, "/a/b/x.txt")
     say(folder, 'deny = ["127.0.0.1"]\n')
@@ -274,7 +274,7 @@ def test_changes_count(server: Server, public: Path) -> None:
 
 
 def test_what_comes_is_protected_at_once(server: Server, public: Path) -> None:
-    """A folder that is put there with its file is never served without it."""
+    """A folder that appears together with its file of settings is never served without these settings."""
     for number in range(20):
         folder = public / f"later/{number}"
         target = f"/later/{number}/x.txt"
@@ -292,7 +292,7 @@ def test_what_comes_is_protected_at_once(server: Server, public: Path) -> None:
 @pytest.mark.parametrize("inner", ["", "/b", "/b/c"])
 @pytest.mark.parametrize("rules", ["inside", "around"])
 def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner: str, rules: str) -> None:
-    """A link in the place of a folder ends what is served beneath it, even the same file, sent before."""
+    """After a link replaces a folder, nothing is served beneath it, not even a file that was sent before."""
     folder, moved = public / f"a{inner}", public / "open/moved"
     targets = [f"/a{inner}/x.txt", f"/a{inner}/", f"/a{inner}/index.html", f"/a{inner}"]
     for _ in range(3):
@@ -316,7 +316,7 @@ def test_link_back_in_the_place_of_a_folder(server: Server, public: Path, inner:
 
 
 def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path) -> None:
-    """A link to a folder with a file of the same name, or with the same file, opens nothing of it."""
+    """A link to another folder, with a file of the same name or the same file, opens none of its files."""
     protect(public / "secret")
     twin = public / "secret/twin.txt"
     twin.write_text("twin\n", encoding="utf-8")
@@ -334,7 +334,7 @@ def test_link_to_another_folder_in_the_place_of_one(server: Server, public: Path
 
 
 def test_another_root(serve: Servers, project: Path, public: Path) -> None:
-    """A folder that is swapped as a whole says what the new one says."""
+    """If the whole served folder is replaced, the settings of the new folder count."""
     (project / "next").mkdir()
     public.rename(project / "first")
     public.symlink_to("first")
@@ -399,7 +399,7 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
     ],
 )
 def test_wrong_files(server: Server, public: Path, text: str, mistake: str) -> None:
-    """A mistake is told once, and nothing in the folder is served, nor beneath it, until it is mended."""
+    """A mistake is logged once, and nothing in or beneath the folder is served until it is repaired."""
     folder = public / "a"
     (folder / ".link").symlink_to("/etc/passwd")
     (folder / "link.html").symlink_to("index.html")
@@ -525,7 +525,7 @@ def protected(server: Server, public: Path) -> Server:
 
 @pytest.mark.parametrize("target", SPELLINGS)
 def test_spellings(protected: Server, target: str) -> None:
-    """A protected folder stays protected, however its path is spelled and with any method."""
+    """A protected folder stays protected for all spellings of its path, and all methods."""
     for method in ("GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "PURGE"):
         answer = get(protected, target, method=method)
 
@@ -537,7 +537,7 @@ def test_spellings(protected: Server, target: str) -> None:
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_other_spellings(protected: Server, target: str) -> None:
-    """No other spelling leads there, nor to the files of settings; a password changes nothing."""
+    """Other spellings reach neither the folder nor the files of settings, even with a password."""
     for user in ("", "ann"):
         for method in ("GET", "HEAD", "POST"):
             answer = get(protected, target, user, method)
@@ -548,7 +548,7 @@ def test_other_spellings(protected: Server, target: str) -> None:
 
 
 def test_in_the_folder(protected: Server) -> None:
-    """A user with the password gets the files, but neither the settings nor what links lead to."""
+    """A user with the password gets the files, but neither the settings nor the targets of links."""
     for target, code in [
         ("/secret/x.txt", 200),
         ("/secret", 301),
@@ -577,7 +577,7 @@ def test_application_behind(server: Server, public: Path) -> None:
 
 
 def test_bodies(server: Server, public: Path) -> None:
-    """A request with a body is refused as others are, and its connection goes on as it should."""
+    """A request with a body is refused like any other, and gets its status, with or without `Expect`."""
     protect(public / "secret")
     for user, code in [("", 401), ("ann", 405), ("eve", 401)]:
         fields = credentials(user, PASSWORD) if user else []
@@ -606,7 +606,7 @@ Redirect permanent /a/b/old /new
 
 
 def test_htaccess(server: Server, project: Path, public: Path) -> None:
-    """An `.htaccess` counts as Apache would have it, beside an `.adyton.toml`."""
+    """An `.htaccess` counts as in Apache, and so does an `.adyton.toml` beside it."""
     (project / "passwords").write_text(f"ann:{BCRYPT}\nbob:{BCRYPT}\n", encoding="utf-8")
     say(public / "a/b", HTACCESS.format(passwords=project / "passwords"), ".htaccess")
     say(public / "a/b", 'headers = { X-Own = "yes" }\n')
@@ -640,7 +640,7 @@ Require valid-user
 
 
 def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, public: Path) -> None:
-    """Where folders ask for the same, one digest is for all of them, and still for one request alone."""
+    """If folders on the way ask for the same digest, one is enough, and it is valid for one request only."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (project / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     for name in ("a", "a/b"):
@@ -669,7 +669,7 @@ def test_two_folders_that_ask_for_one_digest(server: Server, project: Path, publ
     ],
 )
 def test_htaccess_that_is_not_understood(server: Server, public: Path, text: str, mistake: str) -> None:
-    """A line that may keep somebody out and cannot be carried over keeps everybody out."""
+    """An `.htaccess` line that may keep somebody out, but is not supported, keeps everybody out."""
     say(public / "a", text.format(public=public) + "\n", ".htaccess")
     assert [500, 500, 200] == [status(server, target) for target in ("/a/x.txt", "/a/b/x.txt", "/x.txt")]
     assert "ADY225" in server.log()
@@ -678,7 +678,7 @@ def test_htaccess_that_is_not_understood(server: Server, public: Path, text: str
 
 
 def test_htaccess_that_is_not_allowed(serve: Servers, project: Path, public: Path) -> None:
-    """An `.htaccess` is not looked at where the site does not say so, and says no more than it may."""
+    """An `.htaccess` counts only if the site allows it, and only for the settings that the site allows."""
     text = """
     [[sites]]
     root = "public"
@@ -703,7 +703,7 @@ def test_htaccess_that_is_not_allowed(serve: Servers, project: Path, public: Pat
 
 
 def test_command_line(serve: Servers, project: Path, public: Path) -> None:
-    """Folders of a command line may speak, too; paths are compared decoded then."""
+    """Folders on a command line may have settings, too; then paths are compared in decoded form."""
     protect(public / "secret")
     server = serve("shop:application", "--static=/f=public", "--may-set=auth", cwd=project)
 
@@ -713,7 +713,7 @@ def test_command_line(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_example(serve: Servers, project: Path) -> None:
-    """The files of folders in the guide are right as they stand."""
+    """The files for folders in the guide are valid without changes."""
     guide = (Path(__file__).parents[2] / "docs/folders.md").read_text(encoding="utf-8")
     site, *_ = re.findall(r"^```toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     own, *_ = re.findall(r"^```toml \.adyton\.toml\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
@@ -735,7 +735,7 @@ def test_example(serve: Servers, project: Path) -> None:
 
 
 def test_wrong_sites(project: Path, public: Path) -> None:
-    """Links would lead around what folders say; words are known; `route` tells that folders speak."""
+    """Settings of folders with links are a mistake, and so are unknown words; `route` names folders."""
     head = '[[sites]]\nroot = "public"\n[[sites.routes]]\nfiles = "."\n'
     for text, mistake in [
         ('may-set = ["auth"]\nstatic-symlinks = true\n', "site.toml:4:9: files: static-symlinks is on"),
@@ -755,7 +755,7 @@ def test_wrong_sites(project: Path, public: Path) -> None:
 
 
 def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
-    """Files of folders count where files are served, and for scripts beside them; `route` tells it."""
+    """Settings of folders count on routes with files, with or without scripts; `route` says if they do."""
     (public / "a" / "page.py").write_text("def handler(request): return 'page'\n", encoding="utf-8")
     head = '[[sites]]\nroot = "public"\nmay-set = ["auth"]\n[[sites.routes]]\npath = "/files/"\nfiles = "."\n'
     head += "[[sites.routes]]\n"

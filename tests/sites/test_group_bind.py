@@ -1,4 +1,4 @@
-"""Groups with addresses to themselves: their workers accept there, and nothing else is found there."""
+"""Groups with addresses of their own: only their workers accept there, and only their sites answer there."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def application(environ, start_response):
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 ANY_PORT = '"127.0.0.1:0"'
 
@@ -121,7 +121,7 @@ def file_of(folder: Path, *, bind: str = ANY_PORT, mark: str = "first", shop: st
 
 
 def start(serve: Servers, folder: Path, *, listeners: int = 2, **said: Any) -> Server:
-    """Serve the file, and wait until its groups are past their start; the first address is no group's."""
+    """Serve the file, and wait until its groups have started or failed; the first address is the server's."""
     file = file_of(folder, **said)
     server = serve(file.name, cwd=folder, env=ENVIRONMENT, listeners=listeners)
     assert until(lambda: {"starting"}.isdisjoint(states(folder / CONTROL).values()))
@@ -135,7 +135,7 @@ def ask(address: Address, target: str = "/", *, host: str = "shop.example", **sa
 
 
 def words(address: Address, *, host: str = "shop.example") -> list[str]:
-    """Return what an application says."""
+    """Return the words in an application's answer."""
     answer = ask(address, host=host)
     assert 200 == answer.status, answer.body
     return answer.body.decode().split()
@@ -149,12 +149,12 @@ def moved(folder: Path) -> int:
 
 
 def at_port(port: int) -> str:
-    """Return an address as a file of sites has it."""
+    """Return an address in the form of a file of sites."""
     return f'"127.0.0.1:{port}"'
 
 
 def test_found_there_alone(serve: Servers, folder: Path) -> None:
-    """At its address the site answers whatever the host is, and nowhere else; no connection moves."""
+    """The site answers only at its own address, and there for any host; no connection moves."""
     server = start(serve, folder)
     own, shop = server.addresses
     assert isinstance(shop, tuple)
@@ -178,7 +178,7 @@ def test_found_there_alone(serve: Servers, folder: Path) -> None:
 
 
 def test_all_workers_accept(serve: Servers, folder: Path) -> None:
-    """Both workers of the group take connections, and one that is killed is missed by nobody."""
+    """Both workers of the group take connections; when one is killed, no client gets an error."""
     server = start(serve, folder)
     shop = server.addresses[1]
     assert until(lambda: len(workers(folder / CONTROL, "shop")) == 2)
@@ -201,7 +201,7 @@ def test_all_workers_accept(serve: Servers, folder: Path) -> None:
 
 @pytest.mark.parametrize("keeps", [False, True])
 def test_reload(serve: Servers, folder: Path, keeps: bool) -> None:  # noqa: FBT001
-    """A new version of the group takes over its address, and then its code; no client notices."""
+    """When a reload replaces the group, or only its code, the address stays open; no client gets an error."""
     server = start(serve, folder)
     shop = server.addresses[1]
     before = supervisor(folder / CONTROL, "shop")
@@ -217,7 +217,7 @@ def test_reload(serve: Servers, folder: Path, keeps: bool) -> None:  # noqa: FBT
 
 
 def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """A new version whose group does not start leaves the address to the old one."""
+    """If the group of a new version does not start, the old version keeps the address."""
     server = start(serve, folder)
     good = (folder / "shop.py").read_text(encoding="utf-8")
     with asking(server, "/", at=1) as asked:
@@ -231,7 +231,7 @@ def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
 
 
 def is_refused(address: tuple[str, int]) -> bool:
-    """Tell whether nobody listens at an address."""
+    """Tell whether connections to an address are refused."""
     try:
         socket.create_connection(address).close()
     except ConnectionRefusedError:
@@ -240,7 +240,7 @@ def is_refused(address: tuple[str, int]) -> bool:
 
 
 def test_addresses_that_change(serve: Servers, folder: Path) -> None:
-    """A reload opens an address, keeps another with all who wait there, and closes a third."""
+    """A reload opens a new address, keeps another with the clients that wait there, and closes a third."""
     with contextlib.ExitStack() as stack:
         first, kept, new = (stack.enter_context(claimed_port()) for _ in range(3))
         server = start(serve, folder, listeners=3, bind=f"[{at_port(kept)}, {at_port(first)}]")
@@ -258,7 +258,7 @@ def test_addresses_that_change(serve: Servers, folder: Path) -> None:
 
 
 def test_an_address_that_is_taken(serve: Servers, folder: Path) -> None:
-    """An address that cannot be opened is a reason to refuse a reload, and then to refuse a start."""
+    """A reload fails if an address cannot be opened, and so does a start."""
     server = start(serve, folder)
     before = supervisor(folder / CONTROL, "shop")
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -276,7 +276,7 @@ def test_an_address_that_is_taken(serve: Servers, folder: Path) -> None:
 
 
 def test_succession(serve: Servers, folder: Path) -> None:
-    """Another program takes the supervisor's place: it has the sockets of groups, and nothing is lost."""
+    """A new program that replaces the supervisor gets the sockets of groups, and no request is lost."""
     server = start(serve, folder)
     shop = server.addresses[1]
     pid = supervisor(folder / CONTROL, "shop")
@@ -294,7 +294,7 @@ def test_succession(serve: Servers, folder: Path) -> None:
 
 
 def test_succession_asleep(serve: Servers, folder: Path) -> None:
-    """The other program knows where clients of a group that sleeps come."""
+    """The new program knows the addresses of a group without processes, and starts the group for a client."""
     server = start(serve, folder, shop="min-processes = 0")
     server.signal(signal.SIGUSR2)
     server.wait_for_log("the supervisor is version")
@@ -303,7 +303,7 @@ def test_succession_asleep(serve: Servers, folder: Path) -> None:
 
 
 def test_asleep(serve: Servers, folder: Path) -> None:
-    """A group that may be absent is started by a client at its address, and ends when it idles."""
+    """A group with `min-processes = 0` starts when a client comes to its address, and ends when it idles."""
     server = start(serve, folder, shop='min-processes = 0\nidle-timeout = "1s"')
     shop = server.addresses[1]
     for _ in range(2):
@@ -316,7 +316,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """Clients of a group that does not start are answered 503, by no other site; mended, it serves."""
+    """Clients of a group that does not start get a 503, from no other site; repaired, the group serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT, listeners=2)
@@ -341,7 +341,7 @@ def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
         assert 503 == slow.receive().status
         silent.send(request("/"))
         assert 503 == silent.receive().status
-    # It is "starting" while it is tried once more.
+    # The state is "starting" while the group is tried again.
     assert until(lambda: "does not start" == states(folder / CONTROL)["shop"])
 
     (folder / "shop.py").write_text(good, encoding="utf-8")
@@ -390,7 +390,7 @@ def listening(pid: int) -> set[int]:
 
 
 def test_users(serve: Servers, tmp_path: Path) -> None:
-    """Processes of a group have its sockets, and none of another group or of the server."""
+    """Processes of a group have the group's sockets, but none of another group or of the server."""
     with open_folder("bind") as everyones:
         for name in ("shop", "blog"):
             (everyones / f"{name}.py").write_text(APPLICATION, encoding="utf-8")
@@ -423,7 +423,7 @@ def test_users(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_unix(serve: Servers, folder: Path) -> None:
-    """An address may be a unix socket, whose file goes with it."""
+    """An address may be a unix socket, whose file is removed with it."""
     path = folder / "shop.sock"
     server = start(serve, folder, listeners=3, bind=f'["unix:{path}", "unix:@{path}"]')
     assert ["shop", "shop"] == [words(address)[0] for address in server.addresses[1:]]
@@ -455,7 +455,7 @@ group = "shop"
 
 
 def test_all_sites(serve: Servers, folder: Path) -> None:
-    """Where every site has addresses of its own, the server listens nowhere else."""
+    """If every site has addresses of its own, the server listens nowhere else."""
     file = write(folder, ALL)
     server = serve(file.name, cwd=folder, bind=None, env=ENVIRONMENT)
     assert "shop" == words(server.address)[0]
@@ -527,19 +527,19 @@ routes = [
         "12:8: bind: 127.0.0.1:7002 is an address of the group a already (line 8): sites that share an"
     ),
 }
-"""The rest of a file, and the beginning of the message about it."""
+"""The rest of a file, and the beginning of the message about its mistake."""
 
 
 @pytest.mark.parametrize(("text", "said"), MISTAKES.items())
 def test_mistakes(folder: Path, text: str, said: str) -> None:
-    """Settings that do not go together are a mistake, with its place and what to do."""
+    """Settings that exclude each other are a mistake, reported with its place and a remedy."""
     write(folder, SITES + text)
     done = run("check", "site.toml", cwd=folder)
     assert (2, True) == (done.returncode, f"adyton: site.toml:{said}" in done.stderr), done.stderr
 
 
 def test_told(folder: Path) -> None:
-    """`adyton check` and `adyton route` say where a site is found; the port of a URL decides."""
+    """`adyton check` and `adyton route` name the addresses of a site; the port of a URL decides."""
     text = file_of(folder, bind='["127.0.0.1:7002", "unix:shop.sock"]').read_text(encoding="utf-8")
     write(folder, text.replace("[server]\n", '[server]\nbind = "127.0.0.1:7001"\n'))
     checked = run("check", "site.toml", cwd=folder, env=ENVIRONMENT)

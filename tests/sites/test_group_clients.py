@@ -1,6 +1,6 @@
-"""Clients of a group that are slow, many or greedy, or there at a restart: the others do not notice.
+"""Clients of a group that are slow, many or greedy, or under way at a restart, do not disturb other clients.
 
-Some re-enact what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
+Some tests repeat what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
 https://github.com/GrahamDumpleton/mod_wsgi/issues.
 """
 
@@ -38,7 +38,7 @@ BODY_BYTES = 100_000
 BIG_BYTES = 128 * 65536
 """Length of the page `big`."""
 ROOM = 18
-"""Requests that the group runs or lets wait in `test_flood`."""
+"""How many requests the group runs or lets wait in `test_flood`."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def open_clients(
 
 
 def readable(clients: list[Connection]) -> int:
-    """Return to how many of them something has come."""
+    """Return how many of the clients have received data."""
     poll = select.poll()
     for client in clients:
         poll.register(client.socket, select.POLLIN)
@@ -75,7 +75,7 @@ def begin_uploads(clients: list[Connection], path: str) -> None:
 
 @pytest.mark.parametrize("how", ["", "stream-body = true"])
 def test_slow_uploads(serve: Servers, folder: Path, how: str) -> None:
-    """Uploads that pause hold no thread of the group: others are answered, then the uploads (#592)."""
+    """Uploads that pause hold no thread of the group: other requests are answered meanwhile (#592)."""
     server = start(serve, folder, f"processes = 1\nthreads = 2\n{how}")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, SLOW)
@@ -90,7 +90,7 @@ def test_slow_uploads(serve: Servers, folder: Path, how: str) -> None:
 
 
 def test_uploads_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Uploads that stop are answered 408 in the end; the group's log says which setting says so (#592)."""
+    """Uploads that stop get a 408 after a timeout; the group's log names the setting (#592)."""
     server = start(serve, folder, "processes = 1\nthreads = 2", site='body-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
         clients = open_clients(server, stack, SLOW)
@@ -121,7 +121,7 @@ def test_slow_readers(serve: Servers, folder: Path) -> None:
 
 
 def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
-    """Clients that stop to read are cut off in the end, which the group's log says at its level (#181)."""
+    """Clients that stop reading are cut off after a timeout; the group's log says so at its level (#181)."""
     shop = 'processes = 1\nthreads = 2\nlog-level = "debug"'
     server = start(serve, folder, shop, site='write-idle-timeout = "1s"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -136,7 +136,7 @@ def test_readers_that_do_not_go_on(serve: Servers, folder: Path) -> None:
 
 
 def test_flood(serve: Servers, folder: Path) -> None:
-    """More requests for a slow page than the group takes on: the rest is told so; others go on (#777)."""
+    """If a slow page gets more requests than the group takes, the rest get a 503; others go on (#777)."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nqueue-limit = 16\nqueue-timeout = "10m"')
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
         clients = open_clients(server, stack, 60)
@@ -156,7 +156,7 @@ def test_flood(serve: Servers, folder: Path) -> None:
 
 
 def test_flood_by_one_client(serve: Servers, folder: Path) -> None:
-    """One client may ask for the slowest page as often as its route allows; others get it, too (#878)."""
+    """One client gets the slowest page as often as its route allows; other clients get it, too (#878)."""
     server = start(serve, folder, "processes = 1\nthreads = 4", route='rate-limit = "1/h"\nrate-burst = 5')
     (folder / "gate").touch()
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -179,20 +179,20 @@ RESTARTS = {
     "SIGTERM": r"the group shop: process \d+ ended with status 0; it is started again",
     "SIGTERM of a worker": r"group shop ADY328 warning: worker 1 \(process \d+\) was told to end by a signal",
 }
-"""Ways to restart a group, and what the log says."""
+"""Ways to restart a group, each with its line in the log."""
 OLD = 'processes = 1\nthreads = 8\nenv = { MARK = "old" }'
-"""The group before it."""
+"""The settings of the group before the restart."""
 
 
 def inside(folder: Path) -> int:
-    """Return how many requests are inside the application of the group, as it said last."""
+    """Return how many requests are inside the application of the group, by its last report."""
     said = group(folder / CONTROL, "shop")["status"]
     return int(said["total"]["in_flight"]) if said else 0
 
 
 @pytest.mark.parametrize("how", RESTARTS)
 def test_in_flight_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
-    """Requests that run when the group restarts are answered by who has begun them; new ones by the new."""
+    """At a restart, the group's old process answers requests it has begun, its new process all others."""
     server = start(serve, folder, OLD)
     old = process_of(server, "/shop/x")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -212,7 +212,7 @@ def test_in_flight_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", RESTARTS)
 def test_uploads_at_a_restart(serve: Servers, folder: Path, how: str) -> None:
-    """Uploads that have begun when the group restarts are received to their end, and answered (#542)."""
+    """Uploads that began before a restart of the group are received to their end, and answered (#542)."""
     server = start(serve, folder, f"{OLD}\nstream-body = true")
     old = process_of(server, "/shop/x")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, "/shop/x") as asked:
@@ -239,12 +239,12 @@ def restart(server: Server, folder: Path, how: str, old: int) -> None:
     else:
         os.kill(supervisor(folder / CONTROL, "shop") if how == "SIGTERM" else old, signal.SIGTERM)
     if how != "SIGTERM":
-        # The supervisor of a group ends before the next one begins: what comes meanwhile waits.
+        # A group's supervisor ends before its successor begins: requests that come meanwhile wait.
         assert until(lambda: old != process_of(server, "/shop/x"))
 
 
 def test_full_backlog(serve: Servers, folder: Path) -> None:
-    """A request that a frozen group cannot take is answered 503 in time; the log names the group (#228)."""
+    """A request that a frozen group cannot take gets a 503 in time; the log names the group (#228)."""
     server = start(
         serve, folder, 'processes = 1\nthreads = 2\nqueue-timeout = "10m"', "--queue-timeout", "1s"
     )
@@ -267,7 +267,7 @@ def test_full_backlog(serve: Servers, folder: Path) -> None:
 
 @pytest.fixture
 def descriptors() -> Iterator[int]:
-    """Let this process open as many files as it may; return how many."""
+    """Raise this process's limit of open files to the maximum; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield hard
@@ -276,7 +276,7 @@ def descriptors() -> Iterator[int]:
 
 @pytest.mark.parametrize("number", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
 def test_crowd_wakes_a_sleeper(serve: Servers, folder: Path, descriptors: int, number: int) -> None:
-    """However many come to a sleeping group at once, it is started once, and answers all of them."""
+    """If many clients come to a sleeping group at once, the group is started once, and answers all."""
     number = min(number, descriptors - 200)
     server = start(serve, folder, "processes = 1\nthreads = 2\nmin-processes = 0\nqueue-limit = 100000")
     assert ("asleep", 0) == (states(folder / CONTROL)["shop"], group(folder / CONTROL, "shop")["starts"])

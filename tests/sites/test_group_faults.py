@@ -1,6 +1,6 @@
-"""Processes of a group that die, stand still or cannot start: the rest is answered, and the log says why.
+"""When a process of a group dies, hangs or cannot start, other requests are answered; the log says why.
 
-Some re-enact what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
+Some tests repeat what users of mod_wsgi's daemon mode have reported, and name the issues, which are in
 https://github.com/GrahamDumpleton/mod_wsgi/issues.
 """
 
@@ -52,7 +52,7 @@ def begin(clients: list[Connection], path: str) -> list[int]:
 
 
 def test_killed_worker(serve: Servers, folder: Path) -> None:
-    """A worker that is killed takes along the answers that it has begun, and not one more."""
+    """When a worker is killed, only the answers that it has begun are lost."""
     server = start(serve, folder, "processes = 2\nthreads = 16")
     assert until(lambda: len(workers(folder / CONTROL, "shop")) == 2)
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -71,7 +71,7 @@ def test_killed_worker(serve: Servers, folder: Path) -> None:
 
 
 def test_killed_door(serve: Servers, folder: Path) -> None:
-    """When all workers that accept are killed, connections that a group has go on, there and back."""
+    """When all workers that accept are killed, a group's connections go on, and can move back and forth."""
     server = start(serve, folder, "processes = 1\nthreads = 2")
     with contextlib.ExitStack() as stack:
         clients = clients_of(server, stack)
@@ -106,7 +106,7 @@ def test_killed_supervisor(serve: Servers, folder: Path) -> None:
 
 
 def test_killed_server(serve: Servers, folder: Path) -> None:
-    """When the server's own supervisor is killed, all answers that were begun are whole; then all ends."""
+    """When the server's own supervisor is killed, answers under way are finished; then all processes end."""
     server = start(serve, folder, "processes = 2\nthreads = 16")
     pids = {supervisor(folder / CONTROL, name) for name in ("shop", "blog")}
     with contextlib.ExitStack() as stack:
@@ -122,7 +122,7 @@ def test_killed_server(serve: Servers, folder: Path) -> None:
 
 
 def test_back_to_a_server_that_stops(serve: Servers, folder: Path) -> None:
-    """While the server stops, a request for it on a connection that a group has is answered, too."""
+    """While the server stops, a request for its own pages on a group's connection is answered, too."""
     server = start(serve, folder, "processes = 1\nthreads = 2", door=1)
     with contextlib.ExitStack() as stack:
         clients = clients_of(server, stack)
@@ -142,7 +142,7 @@ def test_back_to_a_server_that_stops(serve: Servers, folder: Path) -> None:
 
 
 def test_stopped_worker(serve: Servers, folder: Path) -> None:
-    """A worker that is stopped is replaced; what comes for it meanwhile is the next one's."""
+    """A worker stopped by SIGSTOP is replaced; the new worker answers requests that have come meanwhile."""
     server = start(
         serve, folder, 'processes = 1\nthreads = 2\nheartbeat-timeout = "3s"\ngraceful-timeout = "1s"'
     )
@@ -167,12 +167,12 @@ ENDLESS = [
     # One of several processes that stops answering for good, in C code (#168).
     ("pause", 504, r"ADY203 error: .*"),
 ]
-"""Pages that never answer, what the client is told in their place, and what the log says."""
+"""Pages that never answer, the status that the client gets instead, and the line in the log."""
 
 
 @pytest.mark.parametrize(("page", "expected", "said"), ENDLESS)
 def test_never_answers(serve: Servers, folder: Path, page: str, expected: int, said: str) -> None:
-    """A request that is taken and never answered ends at its timeout, and costs nobody else anything."""
+    """A request that the application never answers ends at its timeout, and disturbs no other request."""
     shop = 'processes = 1\nthreads = 4\nrequest-timeout = "1s"\ngraceful-timeout = "1s"'
     server = start(serve, folder, shop)
     server.may_crash = True
@@ -187,7 +187,7 @@ def test_never_answers(serve: Servers, folder: Path, page: str, expected: int, s
 
 
 def test_crash_in_an_answer(serve: Servers, folder: Path) -> None:
-    """C code that crashes in the middle of an answer cuts it, and no client takes it for a whole one."""
+    """If C code crashes in the middle of an answer, the client sees that the answer is incomplete."""
     server = start(serve, folder, "processes = 1\nthreads = 4")
     server.may_crash = True
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -212,12 +212,12 @@ ENDS = {
     "kill": (r"ended with status 1", "was killed by SIGKILL from outside"),
     "crash": (r"ended with status 1", "crashed with SIGSEGV"),
 }
-"""How an import fails, how the group's supervisor ends then, and what else the log says."""
+"""Ways in which an import fails; for each how the group's supervisor ends, and another line in the log."""
 
 
 @pytest.mark.parametrize("fault", ENDS)
 def test_dies_at_its_import(serve: Servers, folder: Path, fault: str) -> None:
-    """A group that dies at its import is answered 503, with its name in the log; mended, it serves (#198)."""
+    """Clients of a group that dies at its import get a 503, the log names it; repaired, it serves (#198)."""
     (folder / "broken").touch()
     server = start(serve, folder, f'processes = 2\nenv = {{ FAULT = "{fault}" }}')
     server.may_crash = True
@@ -237,7 +237,7 @@ def test_dies_at_its_import(serve: Servers, folder: Path, fault: str) -> None:
 
 
 def test_import_that_fails_once(serve: Servers, folder: Path) -> None:
-    """An import that fails once is tried again, by itself, in a process that remembers nothing (#198)."""
+    """An import that fails once is tried again automatically, in a new process (#198)."""
     server = start(serve, folder, 'processes = 1\nenv = { FAULT = "once" }')
     server.wait_for_log("the group shop does not start")
     with asking(server, *OTHERS, keeps=True) as asked:
@@ -248,7 +248,7 @@ def test_import_that_fails_once(serve: Servers, folder: Path) -> None:
 
 
 def test_import_that_fails_later(serve: Servers, folder: Path) -> None:
-    """A worker that dies and whose successor cannot start: requests wait for the one that can."""
+    """If a worker dies and its successors cannot start, requests wait until a successor can."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nenv = { FAULT = "raise" }')
     pid = process_of(server, "/shop/x")
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -264,12 +264,12 @@ def test_import_that_fails_later(serve: Servers, folder: Path) -> None:
 
 
 DEADLY = [("first", [0] * 4), ("eleventh", ([200] * 10 + [0]) * 3)]
-"""Faults of a group, and the answers to one request after the other."""
+"""Faults of a group, and the statuses of requests sent one after the other; 0 is no answer."""
 
 
 @pytest.mark.parametrize(("fault", "expected"), DEADLY)
 def test_dies_of_requests(serve: Servers, folder: Path, fault: str, expected: list[int]) -> None:
-    """A group whose processes die of a request loses that request, each time, and no other."""
+    """When a request kills its process, only this request is lost, each time."""
     server = start(serve, folder, f'processes = 1\nthreads = 2\nenv = {{ FAULT = "{fault}" }}')
     statuses = []
     with asking(server, *OTHERS, keeps=True) as asked:
@@ -289,7 +289,7 @@ def test_dies_of_requests(serve: Servers, folder: Path, fault: str, expected: li
 
 @pytest.mark.parametrize("by", ["connections", "the application"])
 def test_descriptors_used_up(serve: Servers, folder: Path, by: str) -> None:
-    """A group without descriptors takes no more connections than it has; the rest waits, and is answered."""
+    """A group without free descriptors takes no more connections; the rest wait, and are answered later."""
     server = start(serve, folder, 'processes = 1\nthreads = 2\nenv = { FAULT = "files" }')
     said = "connections wait to be accepted: there are as many as may be"
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -313,7 +313,7 @@ def test_descriptors_used_up(serve: Servers, folder: Path, by: str) -> None:
 
 @pytest.mark.parametrize("by", ["connections", "the application"])
 def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) -> None:
-    """A door without descriptors takes no more connections; groups answer those that they have meanwhile."""
+    """When the server's own worker has no free descriptors, groups still answer on their connections."""
     server = start(serve, folder, "processes = 1\nthreads = 2", door=1, fault="files")
     with contextlib.ExitStack() as stack:
         in_shop, in_blog, comes_back = clients_of(server, stack, 3)
@@ -329,7 +329,7 @@ def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) 
         for client in clients:
             client.send(request("/gate", fields=[("Connection", "close")]))
         server.wait_for_log(r"\] worker 1 ADY101 error: connections cannot be accepted: Too many open files")
-        # The door has no room for the connection that comes back.
+        # The server's own worker has no descriptor for the connection that comes back.
         comes_back.send(request("/gate"))
         for _ in range(20):
             assert [200] * 2 == [client.get(path).status for client, path in groups[:2]]
@@ -341,7 +341,7 @@ def test_descriptors_of_the_door_used_up(serve: Servers, folder: Path, by: str) 
 
 
 def test_sleeper_that_cannot_start(serve: Servers, folder: Path) -> None:
-    """Requests that wake a sleeping group which cannot start are all answered 503, and the log names it."""
+    """If a sleeping group cannot start, all requests that wake it get a 503, and the log names the group."""
     (folder / "broken").touch()
     server = start(serve, folder, 'processes = 1\nmin-processes = 0\nenv = { FAULT = "raise" }')
     assert "asleep" == states(folder / CONTROL)["shop"]
@@ -380,7 +380,7 @@ group = "p{processes}t{threads}"
 
 
 def test_what_a_worker_is_told(serve: Servers, folder: Path) -> None:
-    """In each group a worker knows its place; `wsgi.multithread` and `multiprocess` are what may happen."""
+    """In each group a worker knows its place, and `wsgi.multithread` and `wsgi.multiprocess` are right."""
     sizes = [(processes, threads) for processes in (1, 2) for threads in (1, 4)]
     text = PLACES + "".join(
         PLACE.format(processes=processes, threads=threads) for processes, threads in sizes
@@ -393,10 +393,10 @@ def test_what_a_worker_is_told(serve: Servers, folder: Path) -> None:
             "of": processes,
             "generation": 1,
             "group": name,
-            # One worker is replaced by another while it still answers.
+            # True even for one worker: its successor may start while it still answers.
             "multiprocess": True,
             "multithread": threads > 1,
-            # One thread for the application is the main one: signal handlers and some C code need it.
+            # A single application thread is the main thread, which signal handlers and some C code need.
             "main": threads == 1,
         }
 
@@ -408,7 +408,7 @@ def numbers(server: Server, path: str, expected: dict[str, object]) -> set[int]:
     found: set[int] = set()
 
     def ask() -> bool:
-        # A client that comes alone always gets the same worker.
+        # A single client at a time would always get the same worker.
         with contextlib.ExitStack() as stack:
             clients = clients_of(server, stack)
             for client in clients:
@@ -416,7 +416,7 @@ def numbers(server: Server, path: str, expected: dict[str, object]) -> set[int]:
             for client in clients:
                 told = client.receive().json()
                 found.add(told.pop("number"))
-                # With several threads any worker may get it.
+                # With several threads, any thread of a worker may get the request.
                 assert expected == told | ({} if expected["main"] else {"main": False})
         return len(found) == expected["of"]
 

@@ -1,4 +1,4 @@
-"""Groups with folders of their own: applications are found there; all other paths are the file's."""
+"""Groups with their own folders: applications are found there; other paths start at the file's folder."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def allow_access(environ, host):
 """
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 ANN = [("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")]
 
@@ -135,14 +135,14 @@ def start(serve: Servers, file: str | Path, cwd: Path, **variables: str) -> Serv
 
 
 def told(folder: Path, own: str, length: int = 0) -> str:
-    """Return what an application of a group says that has found all."""
+    """Return the answer of a group's application that has found all its files."""
     place = folder / own
     return f"{place} {place} {place}/wsgi.py {own} shared {length}"
 
 
 @pytest.mark.parametrize("preload", [False, True])
 def test_folders(serve: Servers, folder: Path, *, preload: bool) -> None:
-    """Two groups have a module of the same name each; all other paths are those of the file."""
+    """Two groups have different modules with one name; all other paths start at the file's folder."""
     said = f"preload = {str(preload).lower()}"
     server = start(serve, file_of(folder, server=said).name, folder)
 
@@ -162,7 +162,7 @@ def test_folders(serve: Servers, folder: Path, *, preload: bool) -> None:
 
 
 def test_first_of_all(serve: Servers, folder: Path) -> None:
-    """Modules are looked for in the folder first, even if other variables have another one before it."""
+    """Modules are looked for in the group's folder first, even if a variable names another folder."""
     path = f"{folder / 'of-blog'}:{folder / 'of-shop'}"
     server = start(serve, file_of(folder).name, folder, PYTHONPATH=path)
 
@@ -171,7 +171,7 @@ def test_first_of_all(serve: Servers, folder: Path) -> None:
 
 
 def test_reload(serve: Servers, folder: Path) -> None:
-    """A group whose folder is another one now gets other processes; the file names it from its own folder."""
+    """If a group's folder changes, its processes are replaced; its path is relative to the file's folder."""
     server = start(serve, file_of(folder), folder.parent)
     assert told(folder, "of-shop") == server.fetch("/shop/").body.decode()
     file_of(folder, shop="of-blog", blog=str(folder / "of-shop"))
@@ -197,7 +197,7 @@ def test_reload(serve: Servers, folder: Path) -> None:
     ],
 )
 def test_mistakes(folder: Path, said: dict[str, str], mistakes: list[str]) -> None:
-    """A folder that is not there is told with its place, and once; an application is looked for in it."""
+    """A missing folder is reported once, with its place; an application is looked for in the folder."""
     checked = run("check", file_of(folder, **said).name, cwd=folder, env=ENVIRONMENT)
     lines = AS_ROOT.sub("", checked.stderr).replace(f"{folder}/", "").splitlines()
 

@@ -1,4 +1,4 @@
-"""Limits and surroundings of a group: its processes have them, and those of other groups do not."""
+"""Limits and surroundings of a group: its processes have them, and processes of other groups do not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def folder(project: Path) -> Path:
 
 
 def surroundings(server: Server, path: str) -> dict[str, Any]:
-    """Return what surrounds the application that answers."""
+    """Return the surroundings of the process that answers."""
     told: dict[str, Any] = json.loads(server.fetch(f"{path}surroundings").body.partition(b" ")[2])
     return told
 
@@ -47,7 +47,7 @@ SURROUNDINGS = [
 
 @pytest.mark.parametrize(("said", "expected"), SURROUNDINGS, ids=[said for said, _ in SURROUNDINGS])
 def test_surroundings(serve: Servers, folder: Path, said: str, expected: dict[str, Any]) -> None:
-    """The application of the group has the surroundings that the file says; the others have their own."""
+    """The group's application has the surroundings that the file sets; other applications keep theirs."""
     server = start(serve, folder, ONE + said)
     shop, *others = [surroundings(server, path) for path in ("/shop/", "/blog/", "/")]
 
@@ -56,7 +56,7 @@ def test_surroundings(serve: Servers, folder: Path, said: str, expected: dict[st
 
 
 def test_memory_limit(serve: Servers, folder: Path) -> None:
-    """An allocation above the group's memory limit is an error of the request, and its process goes on."""
+    """An allocation above the group's memory limit fails its request, but the process goes on."""
     server = start(serve, folder, ONE + 'memory-limit = "3g"')
     before = process_of(server, "/shop/x")
 
@@ -70,12 +70,12 @@ LIMITS = [
     ('max-rss = "100m"', "grow", 2, r"it has \d\d\d MiB of memory"),
     ('cpu-limit = "1s"', "spin", 5, r"it has used [1-9]\d* s of CPU time"),
 ]
-"""Limits of a group, a page that reaches each when it is asked for so often, and what the log says then."""
+"""Limits of a group, each with a page that reaches it, the number of requests, and a line in the log."""
 
 
 @pytest.mark.parametrize(("said", "page", "times", "why"), LIMITS, ids=[said for said, *_ in LIMITS])
 def test_limits(serve: Servers, folder: Path, said: str, page: str, times: int, why: str) -> None:
-    """A process of the group that has reached a limit is replaced without losing a request, and no other."""
+    """Only a process that has reached a limit is replaced, and no request is lost."""
     server = start(serve, folder, ONE + said)
     before, other = process_of(server, "/shop/x"), process_of(server, "/blog/x")
     with asking(server, *OTHERS, "/shop/x", keeps=True) as asked:
@@ -91,7 +91,7 @@ def test_limits(serve: Servers, folder: Path, said: str, page: str, times: int, 
 
 
 def test_max_processes(serve: Servers, folder: Path) -> None:
-    """A group whose requests wait for a thread gets one more process, up to the most that it may have."""
+    """A group whose requests wait for a thread gets one more process, up to its maximum."""
     said = 'processes = 1\nmax-processes = 2\nthreads = 2\nqueue-timeout = "10m"'
     server = start(serve, folder, said)
     with contextlib.ExitStack() as stack, asking(server, *OTHERS, keeps=True) as asked:
@@ -109,7 +109,7 @@ def test_max_processes(serve: Servers, folder: Path) -> None:
 
 
 def test_startup_timeout(serve: Servers, folder: Path) -> None:
-    """A group that is not ready in its time is given up and tried again, and hurts no other."""
+    """A group that is not ready in time is ended and tried again, and no other group is affected."""
     (folder / "shop.stuck").touch()
     server = start(serve, folder, ONE + 'startup-timeout = "5s"')
     server.may_crash = True  # One that is given up says where it hangs.

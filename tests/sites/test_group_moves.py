@@ -1,4 +1,4 @@
-"""Connections that move between processes while these die, stand still and are replaced: nothing is left.
+"""Connections move between processes that die, hang and are replaced; no connection or memory is leaked.
 
 `ADYTON_MOVES_SEED` repeats a run as far as processes and threads can be repeated.
 """
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 CLIENTS = 12
 PLACES = {"own": "/x", "shop": "/shop/x", "blog": "/blog/x"}
-"""A path of each application; the first is the door's."""
+"""A path of each application; the first is served by the server's own workers."""
 PROCESSES = {"own": 2, "shop": 2, "blog": 1}
 BODY_BYTES = [0, 0, 10, 3_000, 40_000]
 LEAVES = 0.02
-"""How likely it is that a client leaves in the middle of its next request."""
+"""Probability that a client leaves in the middle of its next request."""
 RSS_GROWTH_BYTES_MAX = 32 << 20
-"""Memory above that of a process that has done a little: the C library's heap and each thread keep it."""
+"""Most growth of a process after its first requests: the C heap and each thread keep some memory."""
 STALLS_S = 120.0
-"""Time that only a fault reaches."""
+"""Timeout that is only reached if there is a fault."""
 
 
 class Kills:
-    """Workers that were killed: a client inside one has lost its connection, and nobody else."""
+    """The count of killed workers: only a client with a connection in one of them may lose it."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -53,7 +53,7 @@ class Kills:
         self._done = 0
 
     def mark(self) -> int:
-        """Return what `since` compares with."""
+        """Return a mark for `since`."""
         return self._done
 
     def since(self, mark: int) -> bool:
@@ -68,17 +68,17 @@ class Kills:
         self._done += 1
 
     def __len__(self) -> int:
-        """Return how many there were."""
+        """Return how many workers were killed."""
         return self._done
 
 
 class Client:
-    """A client that asks everybody in turn, over one connection for as long as that lasts."""
+    """A client that asks all applications at random, over one connection for as long as that lasts."""
 
     def __init__(self, server: Server, seed: str, kills: Kills) -> None:
-        """Begin to ask; the same seed asks for the same."""
+        """Begin to ask; the same seed gives the same requests."""
         self.moves = 0
-        """How often its connections have moved, by what has answered."""
+        """How often its connections have moved, judged by the applications that have answered."""
         self.answers = 0
         self.lost = 0
         self.wrong: list[str] = []
@@ -86,13 +86,13 @@ class Client:
         self._chance = random.Random(seed)
         self._kills = kills
         self._mark = kills.mark()
-        """How many had been killed when its connection was answered last."""
+        """How many workers had been killed when the client had its last answer."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=seed)
         self._thread.start()
 
     def end(self) -> None:
-        """Ask nothing more, and leave."""
+        """Stop asking, and leave."""
         self._stop.set()
         self._thread.join()
 
@@ -103,7 +103,7 @@ class Client:
                 with self._server.connect(lint_answers=False) as connection:
                     self._ask_all(connection)
             except (OSError, AssertionError, EOFError) as error:
-                # A connection that was idle in a killed worker is seen to be closed at its next request.
+                # If a worker is killed, the client of an idle connection in it notices at its next request.
                 if self._kills.since(self._mark):
                     self.lost += 1
                 else:
@@ -122,7 +122,7 @@ class Client:
             mark = self._kills.mark()
             answer = connection.ask(asked)
             self._check(answer, wanted, len(body))
-            # From one group to another it is by way of the door.
+            # From one group to another, a connection moves by way of the server's own workers.
             self.moves += (place != wanted) * (1 if "own" in {place, wanted} else 2)
             place, self._mark = wanted, mark
             self.answers += 1
@@ -141,7 +141,7 @@ class Storm:
     """A server with clients, and what happens to its processes."""
 
     def __init__(self, server: Server, folder: Path, seed: str) -> None:
-        """Let the clients loose; the same seed does the same things."""
+        """Start the clients; the same seed gives the same faults and requests."""
         self.server = server
         self.control = folder / CONTROL
         self.kills = Kills()
@@ -155,7 +155,7 @@ class Storm:
         return sum(client.moves for client in self.clients)
 
     def goes_on(self, moves: int) -> None:
-        """Wait for so many more moves."""
+        """Wait for this many more moves."""
         wanted = self.moves + moves
 
         def is_over() -> bool:
@@ -165,7 +165,7 @@ class Storm:
         assert not any(client.wrong for client in self.clients), self.told()
 
     def end(self) -> None:
-        """Have all clients leave; all that they saw was right."""
+        """Have all clients leave; check that all their answers were right."""
         for client in self.clients:
             client.end()
         assert not any(client.wrong for client in self.clients), self.told()
@@ -176,7 +176,7 @@ class Storm:
         return "\n".join([*wrong, *self.history, str(status(self.control)), self.server.log()[-4_000:]])
 
     def workers(self, *places: str) -> list[int]:
-        """Return the workers that serve, of these applications."""
+        """Return the serving workers of these applications."""
         said = status(self.control)
         all_workers = {"own": said["workers"]} | {
             one["group"]: one.get("status", {"workers": []})["workers"] for one in said["groups"]
@@ -203,7 +203,7 @@ def kill_door(storm: Storm, _witness: Asking) -> None:
 
 
 def stop_worker(storm: Storm, witness: Asking) -> None:
-    """Stop a worker of a group while others are asked, and let it go on."""
+    """Stop a worker of a group while others are asked, and then continue it."""
     if pids := storm.workers("shop", "blog"):
         pid = storm.chance.choice(pids)
         freeze(pid)
@@ -214,13 +214,13 @@ def stop_worker(storm: Storm, witness: Asking) -> None:
 
 
 def reload_group(storm: Storm, _witness: Asking) -> None:
-    """Have new workers take the places of those of a group."""
+    """Have the workers of a group replaced."""
     name = storm.chance.choice(["shop", "blog"])
     storm.history.append(str(reload(storm.control, name)))
 
 
 def kill_supervisor(storm: Storm, _witness: Asking) -> None:
-    """Kill the supervisor of a group, whose workers finish what they have."""
+    """Kill the supervisor of a group, whose workers finish the requests that they have."""
     name = storm.chance.choice(["shop", "blog"])
     (pid,) = [one["pid"] for one in status(storm.control)["groups"] if one["group"] == name]
     if pid:
@@ -234,7 +234,7 @@ FAULTS: dict[str, Callable[[Storm, Asking], None]] = {
 
 
 def at_rest(control: Path) -> dict[str, list[int]] | None:
-    """Return all processes by what they are, once every worker is there and none has a connection."""
+    """Return all processes by their role, once every worker serves and none has a connection."""
     said = status(control)
     groups = {one["group"]: one for one in said["groups"]}
     if set(groups) != {"shop", "blog"} or any("status" not in one for one in groups.values()):
@@ -276,7 +276,7 @@ def rss(pids: list[int]) -> int:
 
 
 def told_seed() -> str:
-    """Return the seed of this run, which is in the output if it fails."""
+    """Return the seed of this run; pytest shows it if the run fails."""
     seed = os.environ.get("ADYTON_MOVES_SEED") or f"{random.SystemRandom().randrange(1 << 32):08x}"
     sys.stdout.write(f"ADYTON_MOVES_SEED={seed}\n")
     return seed
@@ -286,7 +286,7 @@ def told_seed() -> str:
     ("moves", "faults"), [(2_000, 8), pytest.param(100_000, 200, marks=pytest.mark.long)]
 )
 def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
-    """Every request is answered, but for those inside a worker that is killed, and nothing is left over."""
+    """Every request is answered, except those inside a killed worker; no descriptor or memory is leaked."""
     seed = told_seed()
     folder = fill(project)
     server = start(serve, folder, "processes = 2\nthreads = 4")
@@ -294,7 +294,7 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
     warm = Storm(server, folder, f"{seed}.warm")
     warm.goes_on(200)
     warm.end()
-    # A supervisor keeps the version before the one that serves, which a first reload gives it.
+    # A supervisor keeps the previous version, too; there is one only after a first reload.
     for name in ("shop", "blog"):
         assert 0 == reload(control, name)[0]
     begun = rest(control)
@@ -311,9 +311,9 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
             for what in some:
                 storm.goes_on(moves // (faults + 1))
                 storm.fault(what, witness)
-            # The last workers do enough work for a leak of theirs to be seen.
+            # The last workers must do enough work to show a leak.
             storm.goes_on(max(moves // 10, moves - storm.moves))
-    # The witness has connections of its own, each for a request.
+    # The witness opens a connection for each request.
     assert len(witness.wrong) <= len(storm.kills) * 4, witness.wrong
     lost = sum(client.lost for client in storm.clients)
     assert lost <= len(storm.kills) * CLIENTS, storm.told()
@@ -322,7 +322,7 @@ def test_moves(serve: Servers, project: Path, moves: int, faults: int) -> None:
     for what, pids in after.items():
         assert until(lambda pids=pids, most=before[what][0]: fds(pids) <= most), (what, fds(pids), before)
     grown = {"a worker of its own": rss(after["own worker"]) - before["own worker"][1]}
-    # Replaced processes have begun anew.
+    # Memory is compared only for processes that were not replaced.
     kept = [(what, pid) for what, pids in after.items() for pid in pids if pid in had]
     grown |= {f"{what} {pid}": rss([pid]) - had[pid] for what, pid in kept}
     assert begun["own"] == after["own"]

@@ -31,7 +31,7 @@ def metrics_of(server: Server) -> dict[str, int]:
 
 
 def test_counted(serve: Servers, project: Path) -> None:
-    """Answers, processes, memory, and connections that move, wait and are lost, are told of each group."""
+    """The metrics have each group's answers, processes, memory, and connections moved, waiting and lost."""
     folder = fill(project)
     server = start(serve, folder, "processes = 1\nthreads = 2", *ADMIN, door=1)
     assert until(lambda: states(folder / CONTROL) == {"shop": "serving", "blog": "serving"})
@@ -51,7 +51,7 @@ def test_counted(serve: Servers, project: Path) -> None:
     resident = [worker["rss_bytes"] for worker in group(folder / CONTROL, "shop")["status"]["workers"]]
     assert 0.5 < number("resident_bytes") / sum(resident) < 2
 
-    # One connection waits in the kernel for a worker that stands still.
+    # One connection waits in the kernel for a stopped worker.
     (worker,) = workers(folder / CONTROL, "shop")
     freeze(worker)
     with server.connect() as waiting:
@@ -73,12 +73,12 @@ def test_counted(serve: Servers, project: Path) -> None:
     assert 1 == number("worker_deaths_total")
     assert 0 == number("connections_lost_total", "blog")
     assert "connections lost with workers that died: 1\n" in told(folder)
-    # One connection at the door, four in groups before, and one that has waited.
+    # One request to the server itself, four to groups before, and one that has waited.
     assert "\n6 requests, 0 of them 5xx" in told(folder)
 
 
 def test_refused(serve: Servers, project: Path) -> None:
-    """Requests for a group that does not start are counted by this cause."""
+    """Requests for a group that does not start are counted as refused for this cause."""
     folder = fill(project)
     (folder / "broken").touch()
     server = start(serve, folder, 'processes = 1\nmin-processes = 0\nenv = { FAULT = "raise" }', *ADMIN)

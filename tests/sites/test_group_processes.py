@@ -30,7 +30,7 @@ def imported(folder: Path, name: str) -> set[int]:
 
 
 def serving(folder: Path, name: str, number: int, *, but: Collection[int] = ()) -> set[int]:
-    """Return the workers of a group, once so many serve that are others than these."""
+    """Return the workers of a group, once `number` workers serve that are not in `but`."""
     found: set[int] = set()
 
     def all_serve() -> bool:
@@ -44,7 +44,7 @@ def serving(folder: Path, name: str, number: int, *, but: Collection[int] = ()) 
 
 @pytest.mark.parametrize("how", ["", "preload = true"], ids=["import", "preload"])
 def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
-    """Only workers of a group import its application, or the process that they are forked from."""
+    """Only a group's workers, or the process from which they are forked, import its application."""
     server = start(serve, folder, f"processes = 2\nthreads = 2\n{how}")
     assert until(lambda: ["serving"] * 2 == [one["state"] for one in status(folder / CONTROL)["workers"]])
     door = {worker["pid"] for worker in status(folder / CONTROL)["workers"]}
@@ -60,7 +60,7 @@ def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
     assert of_blog == blog
     assert set() == shop & (door | supervisors | blog)
     if how:
-        # Each version has one process that imports.
+        # Each of the two versions has one process that imports.
         assert (2, set()) == (len(shop), shop & of_shop)
     else:
         assert of_shop == shop
@@ -68,7 +68,7 @@ def test_who_imports(serve: Servers, folder: Path, how: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["/shop", ""], ids=["group", "server"])
 def test_work_spreads(serve: Servers, folder: Path, prefix: str) -> None:
-    """A process all of whose threads are in the application leaves new connections to another one."""
+    """A process whose threads are all busy in the application leaves new connections to another process."""
     server = start(serve, folder, "processes = 2\nthreads = 1", "--threads", "1")
     name = prefix.removeprefix("/")
     if name:

@@ -1,4 +1,4 @@
-"""Requests for groups: their bodies move with them, and pipelined ones are answered in order."""
+"""Requests for groups: their bodies move with them, and pipelined requests are answered in order."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def application(environ, start_response):
 """
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 STAFF = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
 
 SMALL, LARGE, TOO_LARGE = 10, 100_000, 300_000
-"""Bytes of bodies; the last is more than a worker's buffer, which has to hold one that was read and moves."""
+"""Bytes of bodies; the last does not fit a worker's buffer, which must hold a body that moves once read."""
 
 REFUSED = "ADY108 debug: refused with 503: the request body cannot move to the process that answers"
 
@@ -104,13 +104,13 @@ EARLY = {
     "rewritten": ("/old/x", "/shop/x"),
     "password": ("/staff/x", "/staff/x"),
 }
-"""Paths whose group the head of a request tells, and what they are for the application."""
+"""Paths whose group is known from the head of a request, and the path that the application sees."""
 
 LATE = {
     "rewritten": ("/older/x", "/posted/x"),
     "password": ("/members/x", "/members/x"),
 }
-"""Paths whose group the door knows only once the body is there."""
+"""Paths whose group the accepting worker knows only after it has the body."""
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +126,12 @@ def server(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def body_of(size: int) -> bytes:
-    """Return a body of which no part is like another."""
+    """Return a body in which no part repeats another."""
     return random.Random(size).randbytes(size)
 
 
 def told_of(group: str | None, path: str, body: bytes) -> str:
-    """Return what the application says of a request."""
+    """Return the application's answer to a request."""
     return f"{group} {path} {len(body)} {hashlib.sha256(body).hexdigest()}"
 
 
@@ -146,7 +146,7 @@ def chunks_of(body: bytes) -> bytes:
 
 
 def post(connection: Connection, path: str, body: bytes, framing: str) -> Response:
-    """Send a body, if need be when it is asked for; return the answer."""
+    """Send a body, after a 100 if the request expects one; return the answer."""
     length = ("Content-Length", str(len(body)))
     if framing == "length":
         connection.send(head_of(path, length) + body)
@@ -163,7 +163,7 @@ def post(connection: Connection, path: str, body: bytes, framing: str) -> Respon
 @pytest.mark.parametrize("size", [SMALL, LARGE, TOO_LARGE])
 @pytest.mark.parametrize("route", EARLY)
 def test_bodies(server: Server, route: str, size: int, framing: str) -> None:
-    """A group gets all of a body, from the door and from a worker that has the connection."""
+    """A group gets a whole body, on a connection that moves to it and on one that it has already."""
     path, seen = EARLY[route]
     body = body_of(size)
     with server.connect() as connection:
@@ -180,7 +180,7 @@ def test_bodies(server: Server, route: str, size: int, framing: str) -> None:
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("route", LATE)
 def test_bodies_that_were_read(server: Server, route: str, size: int, framing: str) -> None:
-    """A body that the door has read before it knew the group moves on from there, and is as it was."""
+    """A body that the accepting worker has read before it knows the group moves to the group unchanged."""
     path, seen = LATE[route]
     body = body_of(size)
     with server.connect() as connection:
@@ -195,7 +195,7 @@ def test_bodies_that_were_read(server: Server, route: str, size: int, framing: s
 
 @pytest.mark.parametrize(
     ("route", "framing"),
-    # A client that waits to be asked for its body moves before it, where its password is known already.
+    # A client that expects a 100 moves before its body, if its password has been verified before.
     [
         (route, framing)
         for route in LATE
@@ -204,7 +204,7 @@ def test_bodies_that_were_read(server: Server, route: str, size: int, framing: s
     ],
 )
 def test_bodies_that_cannot_move(server: Server, route: str, framing: str) -> None:
-    """A body that was read and is too large to move is answered 503, and the log says why."""
+    """If a body was read and is too large to move, the client gets a 503, and the log says why."""
     since = server.mark()
     with server.connect() as connection:
         answer = post(connection, LATE[route][0], body_of(TOO_LARGE), framing)
@@ -229,7 +229,7 @@ ALL_PATHS = {
         ("/x", None, "/x"),
     ],
 }
-"""Requests in a row: paths, the groups that answer (`None` is the door), and the paths that these see."""
+"""Requests in a row: paths, groups that answer (`None`: the server itself), and paths that these see."""
 
 BODIES = {"none": [0] * 5, "some": [0, 3_000, 0, 10, 500], "large": [LARGE, 0, LARGE, 0, LARGE]}
 """Bytes of the bodies of these requests."""
@@ -241,7 +241,7 @@ ROWS = [("early", "none"), ("early", "some"), ("early", "large"), ("late", "none
 @pytest.mark.parametrize(("paths", "sizes"), ROWS)
 @pytest.mark.parametrize("times", [1, 6])
 def test_pipelined(server: Server, times: int, paths: str, sizes: str, is_chunked: bool) -> None:  # noqa: FBT001
-    """Requests for the door and for several groups, sent at once, are answered in order, and whole."""
+    """Pipelined requests for the server itself and for several groups are answered whole and in order."""
     asked, expected = b"", []
     for (path, group, seen), size in zip(ALL_PATHS[paths] * times, BODIES[sizes] * times, strict=True):
         body = body_of(size)

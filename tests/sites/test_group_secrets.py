@@ -1,4 +1,4 @@
-"""Values that a process does not need are not in it: variables of other groups, the token of the server."""
+"""No process has secrets that it does not need: other groups' variables, or the server's token."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def places(server: Server, path: str, secret: str) -> list[str]:
 
 @pytest.mark.parametrize("place", ["file", "environment"])
 def test_secrets_of_others(serve: Servers, tmp_path: Path, place: str) -> None:
-    """Each group has its own variables and nobody else's; no application has the token."""
+    """Each group has only its own variables; no application has the token."""
     token = f'admin-token = "{ADMIN}"' if place == "file" else ""
     file = write(tmp_path, FILE.format(token=token, **SECRETS))
     (tmp_path / "looking.py").write_text(APPLICATION)
@@ -164,7 +164,7 @@ cgi = "cgi-bin"
 LOOKS = "#!/bin/sh\necho 'Content-Type: text/plain'; echo; echo \"$DATABASE\"\n"
 
 STARTERS = [('group = "shop"', {"/shop"}), ("", {"/"})]
-"""A route's line that says who starts scripts, and the applications in processes that start them."""
+"""A line that says which processes start a route's scripts, and the applications in these processes."""
 
 
 @pytest.mark.parametrize("table", ["server", "site", "route"])
@@ -172,7 +172,7 @@ STARTERS = [('group = "shop"', {"/shop"}), ("", {"/"})]
 def test_secrets_of_scripts(
     serve: Servers, tmp_path: Path, table: str, route: str, readers: set[str]
 ) -> None:
-    """The environment of scripts is known to the processes that start them, and to no others."""
+    """The environment of scripts is only in the processes that start them."""
     secret = SECRETS["shop"]
     said = {"server": "", "site": "", "route": ""} | {table: f'cgi-environment = ["DATABASE={secret}"]'}
     said["route"] += f"\n{route}"

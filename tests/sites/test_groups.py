@@ -127,13 +127,13 @@ def user(environ, start_response):
 CONTROL = "control.sock"
 
 ENVIRONMENT = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
-"""Variables that leave the numbers to the file."""
+"""Empty variables, so that the file of sites sets the numbers of processes and threads."""
 
 ASKED = [("/", "own", "-"), ("/shop/a", "shop", "first"), ("/blog/b", "blog", "-")]
-"""Paths, the application of each, and what its environment says."""
+"""Paths, the application of each, and the mark in its environment."""
 
 REWRITTEN = [("/old/a", b"x"), ("/old/b", b"x" * 30_000), ("/assets/none.css", None)]
-"""Paths that are rewritten before routes are looked for, and bodies."""
+"""Paths that are rewritten before a route is chosen, and bodies of the requests."""
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
 DAEMON = pwd.getpwnam("daemon").pw_uid
@@ -161,14 +161,14 @@ def start(serve: Servers, folder: Path, **said: Any) -> Server:
 
 
 def words(server: Server, path: str, **said: Any) -> list[str]:
-    """Return what an application says."""
+    """Return the words in an application's answer."""
     answer = server.fetch(path, **said)
     assert 200 == answer.status, answer.body
     return answer.body.decode().split()
 
 
 def test_one_connection_for_all(serve: Servers, folder: Path) -> None:
-    """One connection asks the door, its files and both groups in turn; each knows client and body."""
+    """One connection asks the server, its files and both groups in turn; each knows client and body."""
     server = start(serve, folder)
     with server.connect() as connection:
         port = str(connection.socket.getsockname()[1])
@@ -207,7 +207,7 @@ def test_guards(serve: Servers, folder: Path) -> None:
 
 
 def test_reload_of_one(serve: Servers, folder: Path) -> None:
-    """A reload replaces the group that has changed, loses nothing, and leaves the other one's processes."""
+    """A reload replaces only the processes of the group that has changed, and loses no request."""
     server = start(serve, folder)
     before = {name: supervisor(folder / CONTROL, name) for name in ("shop", "blog")}
     blog = words(server, "/blog/")[1]
@@ -224,7 +224,7 @@ def test_reload_of_one(serve: Servers, folder: Path) -> None:
 
 
 def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """A group of a new version that does not start: the old version serves on, and the next one is served."""
+    """If a group of a new version does not start, the old version serves on, until a good version comes."""
     server = start(serve, folder)
     shop = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("raise SystemExit('closed')\n", encoding="utf-8")
@@ -240,13 +240,13 @@ def test_a_version_that_does_not_start(serve: Servers, folder: Path) -> None:
 
 
 def newer(folder: Path, module: str) -> None:
-    """Change what an application calls itself."""
+    """Change the name that an application puts into its answers."""
     file = folder / f"{module}.py"
     file.write_text(file.read_text(encoding="utf-8").replace("[__name__,", "['newer',"), encoding="utf-8")
 
 
 def test_reload_by_name(serve: Servers, folder: Path) -> None:
-    """An order with the name of a group replaces its workers and no others, and loses nothing."""
+    """A reload of a group by name replaces only its workers, and loses no request."""
     server = start(serve, folder)
     for module in ("own", "shop", "blog"):
         newer(folder, module)
@@ -267,7 +267,7 @@ def test_reload_by_name(serve: Servers, folder: Path) -> None:
 
 
 def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
-    """A group whose new code does not start serves on with the old one, and the order says so."""
+    """A group whose new code does not start serves on with the old code, and the reload reports this."""
     server = start(serve, folder)
     shop = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
@@ -284,12 +284,12 @@ def test_reload_by_name_that_fails(serve: Servers, folder: Path) -> None:
 
 
 def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -> None:
-    """A group that has not started is tried at once; one without a process begins anew anyway."""
+    """A reload by name tries a group that has failed to start at once; a sleeping group needs no reload."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     file = file_of(folder, blog="min-processes = 0")
     server = serve(file.name, cwd=folder, env=ENVIRONMENT)
-    # From the fourth failure on it rests for eight seconds and more.
+    # From the fourth failure on, the group is tried again only after eight seconds or more.
     assert until(lambda: server.log().count("the group shop does not start") >= 4)
 
     code, said = reload(folder / CONTROL, "shop")
@@ -303,7 +303,7 @@ def test_reload_by_name_of_one_that_is_not_there(serve: Servers, folder: Path) -
 
 
 def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
-    """A group that does not start is answered 503, and hurts no other; mended, it serves."""
+    """Clients of a group that does not start get a 503; others are not affected; repaired, it serves."""
     good = (folder / "shop.py").read_text(encoding="utf-8")
     (folder / "shop.py").write_text("import no_such_module\n", encoding="utf-8")
     server = serve(file_of(folder).name, cwd=folder, env=ENVIRONMENT)
@@ -319,7 +319,7 @@ def test_one_that_does_not_start(serve: Servers, folder: Path) -> None:
 
 
 def test_asleep(serve: Servers, folder: Path) -> None:
-    """A group that may be absent has no process until a request comes, and ends when it idles."""
+    """A group with `min-processes = 0` has no process until a request comes, and ends when it idles."""
     server = start(serve, folder, blog='min-processes = 0\nidle-timeout = "3s"')
     assert "asleep" == states(folder / CONTROL)["blog"]
     for _ in range(2):
@@ -333,7 +333,7 @@ def test_asleep(serve: Servers, folder: Path) -> None:
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor", "door"])
 def test_kill(serve: Servers, folder: Path, victim: str) -> None:
-    """A killed process takes along at most a request of each client, and comes back."""
+    """When a process is killed, each client loses at most one request, and the process is replaced."""
     server = start(serve, folder)
     with asking(server, "/shop/slow", "/shop/x", "/", "/blog/y") as asked:
         if victim == "worker":
@@ -344,17 +344,17 @@ def test_kill(serve: Servers, folder: Path, victim: str) -> None:
             pid = status(folder / CONTROL)["workers"][0]["pid"]
         os.kill(pid, signal.SIGKILL)
         assert until(lambda: not is_alive(pid))
-    # The workers of a supervisor that was killed finish what they have.
+    # When a supervisor is killed, its workers finish their requests.
     assert len(asked.wrong) <= (0 if victim == "supervisor" else 4), asked.wrong
     assert until(lambda: states(folder / CONTROL)["shop"] == "serving")
     if victim != "supervisor":
-        # A connection that has left one side has come to the other; the victim may not have counted its
-        # last one.
+        # Every connection that has left one side has reached the other, except perhaps the last one of the
+        # victim, which may not have counted it.
         assert until(lambda: all(abs(number) <= 1 for number in on_their_way(folder)))
 
 
 def on_their_way(folder: Path) -> tuple[int, int]:
-    """Return how many connections are between the door and groups, in each direction."""
+    """Return how many connections are on their way between the server and groups, in each direction."""
     said = status(folder / CONTROL)
     groups = [one["status"]["total"] for one in said["groups"] if one["status"]]
     away, here = (sum(one[way] for one in groups) for way in ("moved_away", "moved_here"))
@@ -373,12 +373,12 @@ WAYS = {
     "to the group": ("/blog/x", "/", ("10m", "1s")),
     "to the door": ("/x", "/blog/x", ("1s", "10m")),
 }
-"""The target, the first target on the connection, and how long the group and the door wait for room."""
+"""The target, the first target on the connection, and how long the group and the server wait for room."""
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_full_passage(serve: Servers, folder: Path, way: str) -> None:
-    """One side stands still: what the passage takes waits, the rest is told so; all are counted."""
+    """If one side is stopped, its socket takes some connections, which wait; the rest get a 503."""
     path, begin, (of_group, of_door) = WAYS[way]
     file = file_of(folder, blog=f'queue-timeout = "{of_group}"')
     server = serve(file.name, "--queue-timeout", of_door, cwd=folder, env=ENVIRONMENT)
@@ -417,13 +417,13 @@ def doors(folder: Path) -> list[int]:
 
 
 def moved_away(folder: Path, *, of_group: bool) -> int:
-    """Return how many connections the door has passed on, or the group `blog`, as it said last."""
+    """Return how many connections the server, or the group `blog`, has passed on, by its last report."""
     said = group(folder / CONTROL, "blog")["status"] if of_group else status(folder / CONTROL)
     return int(said["total"]["moved_away"])
 
 
 def test_one_that_never_answers(serve: Servers, folder: Path) -> None:
-    """A worker that keeps its interpreter for ever is replaced: what it had taken ends, and nothing else."""
+    """A worker whose interpreter is blocked for ever is replaced; only requests inside it are lost."""
     server = start(serve, folder, blog='heartbeat-timeout = "3s"\ngraceful-timeout = "1s"')
     server.may_crash = True
     pid = int(words(server, "/blog/")[1])
@@ -446,7 +446,7 @@ def test_one_that_never_answers(serve: Servers, folder: Path) -> None:
 
 
 def test_one_worker_stands_still(serve: Servers, folder: Path) -> None:
-    """A worker of a group that is stopped takes no connections: those in the passage are the other's."""
+    """A stopped worker of a group takes no connections: the group's other worker takes them all."""
     server = start(serve, folder)
     pid = int(words(server, "/shop/")[1])
     freeze(pid)
@@ -458,7 +458,7 @@ def test_one_worker_stands_still(serve: Servers, folder: Path) -> None:
 
 
 def test_supervisor_gone(serve: Servers, folder: Path) -> None:
-    """When the door's supervisor is killed, all processes end by themselves."""
+    """When the server's own supervisor is killed, all processes end by themselves."""
     server = start(serve, folder)
     all_pids = [server.process.pid, supervisor(folder / CONTROL, "shop"), int(words(server, "/shop/")[1])]
     server.kill()
@@ -466,7 +466,7 @@ def test_supervisor_gone(serve: Servers, folder: Path) -> None:
 
 
 def test_succession(serve: Servers, folder: Path) -> None:
-    """Another program takes the supervisor's place: groups, passages and sleepers stay; nothing is lost."""
+    """If a new program replaces the supervisor, groups and their sockets stay; no request is lost."""
     server = start(serve, folder, blog="min-processes = 0")
     pid = supervisor(folder / CONTROL, "shop")
     with asking(server, "/shop/x", "/", keeps=True) as asked:
@@ -481,7 +481,7 @@ def test_succession(serve: Servers, folder: Path) -> None:
 
 
 def test_stop(serve: Servers, folder: Path) -> None:
-    """A stop answers what runs, in groups too, and leaves no process."""
+    """When the server stops, requests under way are answered, in groups too, and no process is left."""
     server = start(serve, folder)
     pids = [supervisor(folder / CONTROL, name) for name in ("shop", "blog")]
     answers: list[int] = []
@@ -544,7 +544,7 @@ def application(environ, start_response):
 
 
 def test_users(serve: Servers, folder: Path, everyones: Path) -> None:
-    """Each group is its user for good, from before its Python begins; neither can read the other's files."""
+    """Each group becomes its user before its Python starts, for good; neither can read the other's files."""
     if os.geteuid() != 0:
         file = write(everyones, USERS.format(control="control.sock", shop=""))
         assert "only root can start processes of the user nobody" in run("serve", str(file)).stderr
@@ -580,7 +580,7 @@ def everyones() -> Iterator[Path]:
 
 
 def test_python_of_its_own(serve: Servers, folder: Path) -> None:
-    """A group has a virtual environment of its own: its packages, and of the server's only the server."""
+    """A group with its own virtual environment has its packages, and of the server's only `adyton`."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     (packages,) = (folder / "venv/lib").glob("python3*/site-packages")
     (packages / "of_the_venv.py").write_text("NAME = 'of the venv'\n", encoding="utf-8")
@@ -598,7 +598,7 @@ def test_python_of_its_own(serve: Servers, folder: Path) -> None:
 
 
 def test_no_package_for_that_python(serve: Servers, folder: Path) -> None:
-    """A Python that the server was not built for, and that lacks it, is told so in one sentence."""
+    """One sentence reports a group's Python that the server was not built for, and that has no `adyton`."""
     fake = folder / "python"
     fake.write_text(
         f"#!/bin/sh\nexec {sys.executable} -c 'import sys, runpy\n"
@@ -616,7 +616,7 @@ def test_no_package_for_that_python(serve: Servers, folder: Path) -> None:
 
 
 def test_told(serve: Servers, folder: Path) -> None:
-    """Status, metrics and the log tell of groups, for people and for programs."""
+    """Status, metrics and the log have the groups, in text and in JSON."""
     server = start(serve, folder)
     assert "shop" == words(server, "/shop/")[0]
     assert until(lambda: group(folder / CONTROL, "shop")["status"]["total"]["requests"] >= 1)
@@ -651,7 +651,7 @@ def test_told_of_processes(serve: Servers, folder: Path) -> None:
 
 
 def shop_of(folder: Path) -> Any:
-    """Return how the supervisor of a group stands, as it said last."""
+    """Return the last report of the supervisor of the group `shop`."""
     return group(folder / CONTROL, "shop").get("status", {"workers": []})
 
 
@@ -661,7 +661,7 @@ def serving(said: Any) -> int:
 
 
 def test_what_runs_in_groups(serve: Servers, folder: Path) -> None:
-    """The requests that run in groups are among those that run."""
+    """The running requests in the status include those in groups."""
     server = start(serve, folder)
     command = adyton("top", "--json", "--control", CONTROL)
     with asking(server, "/shop/slow"), subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE) as top:
@@ -674,7 +674,7 @@ def test_what_runs_in_groups(serve: Servers, folder: Path) -> None:
 
 
 def test_no_supervisor(folder: Path) -> None:
-    """Without a supervisor there are no groups, which is said."""
+    """Groups without a supervisor are a mistake that is reported."""
     file = file_of(folder)
     text = file.read_text(encoding="utf-8").replace('control = "control.sock"\n', "")
     file.write_text(text, encoding="utf-8")

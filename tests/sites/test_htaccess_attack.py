@@ -1,6 +1,6 @@
-"""Files of folders that try what their site does not allow, or try to open what a parent has closed.
+"""Folders' own settings that try more than their site allows, or try to open what a parent has closed.
 
-Each row is a folder with its files, a request, and the exact answer. One server is asked all of them.
+Each row is a folder with its files, a request, and the exact answer. One server answers all rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HT, OWN = ".htaccess", ".adyton.toml"
 
 
 def site_of_words() -> str:
-    """Return a site: a folder for all words, one without each of them, and some that a route has closed."""
+    """Return a site: a folder that may set all, one that lacks each permission, some that a route closes."""
     lines = ['[[sites]]\nroot = "public"\n']
     for name, words in [("all", ALL), *((f"no-{word}", tuple(w for w in ALL if w != word)) for word in ALL)]:
         lines.append(f'[[sites.routes]]\npath = "/{name}/"\nfiles = "{name}"\n')
@@ -69,22 +69,22 @@ class Row:
 
 
 def fifo(path: Path) -> None:
-    """Put a FIFO there."""
+    """Put a FIFO at this path."""
     os.mkfifo(path)
 
 
 def folder(path: Path) -> None:
-    """Put a folder there."""
+    """Put a folder at this path."""
     path.mkdir()
 
 
 def link(target: str) -> Callable[[Path], None]:
-    """Put a link there."""
+    """Return a function that puts a link to `target` at a path."""
     return lambda path: path.symlink_to(target)
 
 
 def sparse(text: str, size: int) -> Callable[[Path], None]:
-    """Put a file there that says something and goes on with zeros."""
+    """Return a function that writes a file of this size, which begins with `text` and ends in zeros."""
 
     def make(path: Path) -> None:
         path.write_text(text, encoding="utf-8")
@@ -109,7 +109,7 @@ def own(name: str, text: object, status: int, target: str = "x.txt", **more: obj
 
 
 def below(name: str, outer: str, inner: str, status: int, **more: object) -> Row:
-    """Return a row of two folders, of which the inner one is asked for."""
+    """Return a row of two folders, with a request for the inner one."""
     return Row(f"below-{name}", {HT: outer, f"sub/{HT}": inner}, status, "sub/x.txt", **more)  # type: ignore[arg-type]
 
 
@@ -164,7 +164,7 @@ WORDS = [
     own("word-errors", "error-pages = { 404 = 'index.html' }\n", 500, route="no-errors"),
     own("word-redirects", '[[redirects]]\npath = "y"\nredirect = "/z"\n', 500, route="no-redirect"),
 ]
-"""Settings that the site does not allow its folders close the folder."""
+"""Settings that the site does not allow in folders: they close the folder."""
 
 SPELLINGS = [
     ht("capitals", "REQUIRE ALL DENIED\n", 403),
@@ -305,7 +305,7 @@ MISPLACED = [
         ]
     )
 ]
-"""Directives of the server's own file have no place in a folder's."""
+"""Directives that are only valid in the server's own file, not in a folder's."""
 
 CODE = [
     ht("sethandler", "SetHandler cgi-script\n", 403),
@@ -342,7 +342,7 @@ CODE = [
     own("user", 'user = "root"\n', 500),
     own("include", 'include = "/etc/passwd"\n', 500),
 ]
-"""No code runs because a folder says so, and no folder serves more than itself."""
+"""Rows in which no folder may run code, or serve files outside of itself."""
 
 SECTIONS = [
     ht("files", f"<Files x.txt>\n{DENIED}</Files>\n", 403),
@@ -433,11 +433,11 @@ PARENTS = [
     ht("own-alone", DENIED, 200, route="own-alone"),
     own("own-alone", 'deny = ["127.0.0.1"]\n', 403, route="own-alone"),
 ]
-"""Folders that their parent has closed stay closed, whatever their own file says."""
+"""Folders that their parent has closed: they stay closed, whatever their own file says."""
 
 
 def users(name: str, file: str, status: int, **more: object) -> Row:
-    """Return a row that asks for a password of a file."""
+    """Return a row of a folder that asks for a password from a file."""
     text = f"AuthType Basic\nAuthName A\nAuthUserFile {file}\nRequire valid-user\n"
     return ht(f"users-{name}", text, status, **more)
 
@@ -530,11 +530,11 @@ PAGES = [
         )
     ),
 ]
-"""Pages for errors, of which none shows what its folder hides."""
+"""Pages for errors: none shows a file that its folder hides."""
 
 
 def leading(name: str, target: str, status: int, location: str | None = None) -> list[Row]:
-    """Return the rows in which a folder leads to a target, in both forms."""
+    """Return two rows in which a folder redirects to a target, one for each form of settings."""
     told = {"Location": location, "Set-Cookie": None}
     route = f"/all/ht-leads-{name}"
     return [
@@ -610,7 +610,7 @@ KINDS = [
     Row("kind-link-out", {"here": link("../../denied")}, 404, "here/x.txt"),
     Row("kind-link-to-rules", {"rules.txt": link(HT), HT: GRANTED}, 404, "rules.txt"),
 ]
-"""Files of settings that are no regular files, and links."""
+"""Files of settings that are links, or not regular files."""
 
 ITSELF = [
     Row(
@@ -715,7 +715,7 @@ def test_there_are_many_rows() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_attack(server: Server, row: Row) -> None:
-    """Each folder has its one answer, at every request and in each method, without what it hides."""
+    """Each folder gives the same answer to every request and method, without any hidden content."""
     for method in ("GET", "HEAD", "GET"):
         answer = ask(server, row, method)
 
@@ -730,11 +730,11 @@ def test_attack(server: Server, row: Row) -> None:
 
 
 def told(server: Server, row: Row) -> str:
-    """Return what the log says of the folder of a row."""
+    """Return the lines of the log about the folder of a row."""
     return "\n".join(line for line in server.log().splitlines() if f"{row.path}/" in line)
 
 
 def test_the_server_goes_on(server: Server) -> None:
-    """Whatever the folders have said, the next one is served."""
+    """After all these settings, the server still serves another folder."""
     assert server.fetch("/off/x.txt", lint_answers=False).status == 200
     assert server.fetch("/denied/x.txt", lint_answers=False).status == 403

@@ -34,7 +34,7 @@ DENIED, GRANTED = "Require all denied\n", "Require all granted\n"
 
 @pytest.fixture
 def public(project: Path) -> Path:
-    """Return a folder with a folder."""
+    """Return a served folder with a folder in it."""
     public = project / "public"
     (public / "a").mkdir()
     (public / "a/x.txt").write_text("file of a", encoding="utf-8")
@@ -47,7 +47,7 @@ def status(server: Server, target: str) -> int:
 
 
 def test_the_first_counts(serve: Servers, project: Path, public: Path) -> None:
-    """Of several names in a folder the first one counts, whichever comes and goes; none is served."""
+    """Of several such files in a folder, the first name counts, also after changes; none is served."""
     server = serve(write(project, FILE), cwd=project)
     folder = public / "a"
     for name, text, expected in [
@@ -73,7 +73,7 @@ def test_the_first_counts(serve: Servers, project: Path, public: Path) -> None:
 
 
 def test_a_page_beneath_such_a_file(serve: Servers, project: Path, public: Path) -> None:
-    """A page for an error may not lie in a folder that has such a file."""
+    """An error page in a folder that has such a file itself is not used."""
     (public / "a/no.html").write_text("not here", encoding="utf-8")
     (public / ".acl").write_text("ErrorDocument 404 /a/no.html\n", encoding="utf-8")
     server = serve(write(project, FILE), cwd=project)
@@ -86,7 +86,7 @@ def test_a_page_beneath_such_a_file(serve: Servers, project: Path, public: Path)
     "name", ["settings", "x.htaccess", ".a/b", "", ".", "..", ".well-known", ".adyton.toml"]
 )
 def test_wrong_names(project: Path, name: str) -> None:
-    """A name that would be served, or that is no name, is a mistake."""
+    """A name that would be served, or that is no valid name, is a mistake."""
     file = write(project, FILE.replace('".settings"]', f'"{name}"]'))
     result = run("check", str(file), cwd=project)
 
@@ -95,7 +95,7 @@ def test_wrong_names(project: Path, name: str) -> None:
 
 
 def test_adyton_route_tells(project: Path, public: Path) -> None:
-    """`adyton route` names the file that counts."""
+    """`adyton route` names the file of settings that counts."""
     for name in (".settings", ".acl", ".htaccess"):
         (public / "a" / name).write_text(GRANTED, encoding="utf-8")
     result = run("route", str(write(project, FILE)), "GET", "http://localhost/a/x.txt", cwd=project)

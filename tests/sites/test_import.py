@@ -1,4 +1,4 @@
-"""Configurations of other servers: what is made of them serves, and is never more open than they are."""
+"""Imported configurations of other servers: the result serves, and never lets in more than the original."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ CASES = [
 
 
 def write(project: Path, name: str, text: str) -> None:
-    """Write a configuration, in a folder that is not that of the file of sites."""
+    """Write a configuration, in another folder than that of the file of sites."""
     (project / "etc/more").mkdir(parents=True, exist_ok=True)
     (project / "etc/more/a.conf").write_text("location = /more { return 202; }\n", encoding="utf-8")
     (project / "etc" / name).write_text(text, encoding="utf-8")
@@ -134,7 +134,7 @@ def write(project: Path, name: str, text: str) -> None:
 def test_served(
     serve: Servers, project: Path, name: str, text: str, answers: list[tuple[str, int, str]]
 ) -> None:
-    """An imported file is checked without a mistake, and answers as the other server would."""
+    """An imported file has no mistakes, and answers as the other server would."""
     write(project, name, text.format(project=project))
     made = run("import", f"etc/{name}", "--output", "site.toml", cwd=project)
     assert (0, "") == (made.returncode, made.stdout), made.stderr
@@ -168,7 +168,7 @@ RedirectMatch permanent ^/report$ /code/reports
 
 
 def test_programs(serve: Servers, project: Path) -> None:
-    """A program answers all beneath a path, and a redirect the path itself."""
+    """A program answers all paths beneath its own, and the path itself is redirected."""
     write(project, "httpd.conf", PROGRAM.format(project=project))
     for name in ("code.cgi", "report.pl"):
         file = project / "programs" / name
@@ -209,7 +209,7 @@ def test_fields(serve: Servers, project: Path) -> None:
 
 
 def test_lost_restrictions(serve: Servers, project: Path) -> None:
-    """A restriction that is lost is an error; if it is accepted, its route refuses."""
+    """A lost restriction is an error; if the user accepts the loss, its route refuses all requests."""
     text = f"""
 server {{
     location / {{ return 200 "open"; }}
@@ -241,7 +241,7 @@ server {{
 
 
 def test_folders(serve: Servers, project: Path) -> None:
-    """Rules of folders count at any depth, by the name that they have, and only where they may."""
+    """Rules of folders count at any depth, under the configured names, and only where they are allowed."""
     text = """
 Listen 127.0.0.1:0
 AccessFileName .rules .htaccess
@@ -275,7 +275,7 @@ DocumentRoot {project}/public
 
 
 def test_folders_without_end(project: Path) -> None:
-    """A link that leads back makes folders without end, and what they say of themselves is not known."""
+    """If a link makes the folders a loop, their own settings cannot be found, which is a lost restriction."""
     text = "DocumentRoot {project}/public\n<Directory {project}>\nAllowOverride All\n</Directory>\n"
     write(project, "httpd.conf", text.format(project=project))
     (project / "public/back").symlink_to(project)
@@ -333,7 +333,7 @@ def application(environ, start_response):
 def test_pages(
     serve: Servers, project: Path, name: str, text: str, answers: list[tuple[str, int, bool]]
 ) -> None:
-    """Pages for errors are sent; one that is not there is told, and left out."""
+    """Pages for errors are sent; a missing page is reported and left out."""
     write(project, name, text.format(project=project))
     (project / "failing.py").write_text(FAILING, encoding="utf-8")
     (project / "public/errors").mkdir()
@@ -416,7 +416,7 @@ ASKED = [
     ("/far/site.css", [401, 200, 401]),
     ("/both/site.css", [403, 403, 403]),
 ]
-"""Paths, and the statuses for nobody, for the user, and for one whose password is wrong."""
+"""Paths, with the statuses without a user, for the user, and for a wrong password."""
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ ASKED = [
 def test_users(
     serve: Servers, project: Path, name: str, text: str, more: list[tuple[str, list[int]]]
 ) -> None:
-    """Passwords are asked for where they were, of those who were asked."""
+    """The imported file asks for passwords on the same paths, and lets in the same users."""
     write(project, name, text.format(project=project))
     (project / "groups").write_text("staff: ann bob\nothers: bob\n", encoding="utf-8")
     made = run("import", f"etc/{name}", "--output", "site.toml", cwd=project)
@@ -448,12 +448,12 @@ def test_users(
 
 
 def basic(credentials: str) -> str:
-    """Return the field that has a name and a password."""
+    """Return the field `Authorization` for a name and a password."""
     return "Basic " + base64.b64encode(credentials.encode()).decode()
 
 
 def test_output(project: Path) -> None:
-    """A file that is there is kept, unless it may be replaced; without a name it goes to standard output."""
+    """An existing file is not replaced unless asked; without a file name the output is standard output."""
     write(project, "uwsgi.ini", UWSGI.format(project=project))
     (project / "site.toml").write_text("# mine\n", encoding="utf-8")
     kept = run("import", "etc/uwsgi.ini", "--output", "site.toml", cwd=project)
@@ -482,7 +482,7 @@ def test_output(project: Path) -> None:
     ],
 )
 def test_mistakes(project: Path, words: tuple[str, ...], status: int, said: str) -> None:
-    """A file that cannot be imported is told, with the place of the mistake."""
+    """A file that cannot be imported is reported, with the place of the mistake."""
     for name, text in [
         ("wrong.conf", "what is this\n"),
         ("circle.conf", "include circle.conf;"),
@@ -506,7 +506,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "text"), EXAMPLES, ids=[name for name, _ in EXAMPLES])
 def test_guide(project: Path, name: str, text: str) -> None:
-    """Each configuration of the guide is imported, losing no restriction, and what it becomes is right."""
+    """Each configuration in the guide is imported without a lost restriction; the result has no mistakes."""
     (project / name).write_text(text.replace("/srv/shop", str(project)), encoding="utf-8")
     made = run("import", name, "--output", "site.toml", cwd=project)
     checked = run("check", "site.toml", cwd=project)
@@ -525,7 +525,7 @@ def test_guide(project: Path, name: str, text: str) -> None:
     ],
 )
 def test_coming_from(serve: Servers, project: Path, server: str, answers: dict[str, int]) -> None:
-    """The file of sites that a page shows is what its configuration becomes, and serves as it stands."""
+    """The file of sites on a page is the import of the page's configuration, and it serves unchanged."""
     page = (DOCS / f"coming-from-{server}.md").read_text(encoding="utf-8")
     _, name, text = EXAMPLE.findall(page)[0]
     shown = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]

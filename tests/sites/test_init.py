@@ -1,4 +1,4 @@
-"""`adyton init`: a first file of sites, which is right as it stands."""
+"""`adyton init`: a first file of sites, which is valid without changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 STATIC_URL = "assets/"
 STATIC_ROOT = BASE_DIR / "collected"
 """
-"""Settings that say where Django's files are; a folder of their sources is not there."""
+"""Settings that say where Django's static files are; one folder of sources does not exist."""
 
 WITH_SETTINGS = DJANGO | {
     "shop/settings.py": SETTINGS,
@@ -60,7 +60,7 @@ FOLDERS = [
 def test_first_file(
     serve: Servers, tmp_path: Path, files: dict[str, str], answers: dict[str, bytes | int]
 ) -> None:
-    """The file is written once, has no mistakes, and serves what was found."""
+    """The file is written once, has no mistakes, and serves the files and applications that were found."""
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -99,7 +99,7 @@ def test_first_file(
     ],
 )
 def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
-    """Unknown settings of files are told, nothing is run, and the project itself is never served."""
+    """Unknown settings for static files are reported, no code is run, and the project is never served."""
     broken = f"raise SystemExit\n{settings}"
     for name, text in (DJANGO | {"shop/settings.py": broken, "static/site.css": "source"}).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
 
 
 def test_what_is_proposed(tmp_path: Path) -> None:
-    """Lines behind a hash can be taken as they are: no log lies in a folder that is served."""
+    """Commented lines are valid once uncommented: no log is in a folder that is served."""
     (tmp_path / "index.html").write_text("front", encoding="utf-8")
     run("init", cwd=tmp_path)
     file = tmp_path / "site.toml"
@@ -127,7 +127,7 @@ def test_what_is_proposed(tmp_path: Path) -> None:
 
 
 def test_wrong_folder(tmp_path: Path) -> None:
-    """A folder that cannot be read, or written, is told."""
+    """A folder that cannot be read or written is reported."""
     missing, flag = run("init", "none", cwd=tmp_path), run("init", "--force", cwd=tmp_path)
 
     assert (2, "adyton: none: No such file or directory (os error 2)\n") == (

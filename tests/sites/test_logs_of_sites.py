@@ -1,4 +1,4 @@
-"""Access logs of sites: what a worker has not written when it is killed, its supervisor writes."""
+"""Access logs of sites: if a worker is killed, its supervisor writes the lines that it has not written."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def ask(connection: Connection, site: str) -> int:
 
 
 def test_lines_of_killed_workers(serve: Servers, tmp_path: Path) -> None:
-    """Each log has the lines of its own site, also when the worker was killed before it wrote them."""
+    """Each log has its own site's lines, also if the worker is killed before it has written them."""
     (tmp_path / "pid.py").write_text(APPLICATION)
     file = write(tmp_path, FILE)
     server = serve(file.name, cwd=tmp_path, env={"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""})
@@ -101,7 +101,7 @@ def test_lines_of_killed_workers(serve: Servers, tmp_path: Path) -> None:
         return sorted(set(log.read_text().splitlines())) if log.exists() else []
 
     for site in LOGS:
-        # The line of the last answer may not be there yet when the worker is killed.
+        # When the worker is killed, the line of its last answer may not exist yet.
         expected = {f"/{site}/{number}" for number in range(REQUESTS - 1)}
         may_be = expected | {f"/{site}/{REQUESTS - 1}"}
         assert until(lambda site=site, expected=expected: expected <= set(lines(site))), (site, lines(site))

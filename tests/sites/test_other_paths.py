@@ -1,4 +1,4 @@
-"""Paths that are answered by what another path names: the rules of that path count, too."""
+"""Paths that are answered with the file of another path: the rules of both paths count."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ RULES = [
     ('app = "shop:told"', 200, None),
     ('files = "."\nmethods = "PUT"', 200, b"index\n"),
 ]
-"""Settings around the path of an index, and the answer to the path of its folder: its status, its body."""
+"""Settings for the path of an index, and the status and body of the answer for its folder."""
 
 
 @pytest.fixture
 def pages(project: Path) -> Path:
-    """Return a project with indexes, and a page for paths that are not there."""
+    """Return a project with indexes, and a page for missing paths."""
     for name in ("index.html", "told/index.html", "open/index.html"):
         file = project / "public" / name
         file.parent.mkdir(exist_ok=True)
@@ -76,7 +76,7 @@ def pages(project: Path) -> Path:
 def test_a_body_on_its_way(
     serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None, *, waits: bool
 ) -> None:
-    """The rules of an index count before the body of the request is here, too."""
+    """The rules for an index count, too, before the body of the request has come."""
     server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)
     fields = [("Content-Length", "4"), *([("Expect", "100-continue")] if waits else [])]
     users = [([], status), *([([STAFF], 200)] if admitted and status == 401 else [])]
@@ -84,7 +84,7 @@ def test_a_body_on_its_way(
         for user, expected in users:
             with server.connect(lint_answers=False) as connection:
                 connection.send(request(target, fields=[*fields, *user]))
-                # The server has read the head when it has answered another client.
+                # Once the server has answered another client, it has read this head.
                 assert 200 == server.fetch("/app.html").status
                 connection.send(b"body")
                 response = connection.receive()
@@ -95,7 +95,7 @@ def test_a_body_on_its_way(
 
 @pytest.mark.parametrize(("rule", "status", "admitted"), RULES, ids=[rule for rule, _, _ in RULES])
 def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None) -> None:
-    """A request for a folder gets its index only if it may have the index itself."""
+    """A request for a folder gets the index only if a request for the index itself is allowed."""
     server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)
     with server.connect(lint_answers=False) as connection:
         for target in ("/", "//?a=b", "/told/", "/%74old//", "/told/"):
@@ -120,7 +120,7 @@ def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: 
 
 
 def test_an_index_is_counted_once(serve: Servers, pages: Path) -> None:
-    """A limit of the site counts a request for a folder as one."""
+    """The site's rate limit counts a request that a folder's index answers once."""
     text = FOLDER.format(rule='files = "."').replace("rate-burst = 40", "rate-burst = 3")
     server = serve(write(pages, text), cwd=pages)
 
@@ -135,7 +135,7 @@ def allow_access(environ, host):
 
 @pytest.mark.parametrize("more", ["", 'allow-python = "doors.py"'])
 def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path, more: str) -> None:
-    """A digest that lets a request into a folder lets it, and no other, to the index that asks the same."""
+    """A digest for a folder is valid for its index, too, if that asks the same, but for no second request."""
     hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
     (pages / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
     (pages / "doors.py").write_text(ALLOWS, encoding="utf-8")
@@ -148,7 +148,7 @@ def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path, more: str) ->
         answer = server.fetch("/told/", fields=field, lint_answers=False)
         assert (200, b"index\n") == (answer.status, answer.body)
         assert 401 == server.fetch("/told/", fields=field, lint_answers=False).status
-    # A request that waits to send its body is authenticated again when the body has come.
+    # A request with `Expect: 100-continue` is authenticated again when its body has come.
     fields = [*digest(refused, "GET", "/told/", 3), ("Content-Length", "4"), ("Expect", "100-continue")]
     with server.connect(lint_answers=False) as connection:
         connection.send(request("/told/", fields=fields))
@@ -202,7 +202,7 @@ SCRIPT_ANSWERS = [
 
 
 def test_scripts(serve: Servers, project: Path) -> None:
-    """A path behind the name of a script is no way to it, and a folder none to its index."""
+    """The rules of a script count for paths behind its name, and the rules of an index for its folder."""
     for name in ("index", "a", "b", "gone", "none", "sub/index"):
         file = project / f"public/pages/{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -256,7 +256,7 @@ DENIED_ANSWERS = [
 
 
 def test_denied_paths(serve: Servers, pages: Path) -> None:
-    """No route, no rule and no file of a folder lets anyone in, and `adyton route` tells it."""
+    """For denied paths, no route, rule or folder's file lets anyone in, and `adyton route` says so."""
     folder = pages / "public/told"
     (folder / "a.secret").write_text("secret", encoding="utf-8")
     (folder / "b.txt").write_text("b", encoding="utf-8")
@@ -277,7 +277,7 @@ def test_denied_paths(serve: Servers, pages: Path) -> None:
 
 
 def test_wrong_patterns(pages: Path) -> None:
-    """A pattern that would deny everything, or is none, is told."""
+    """A pattern that is invalid, or that would deny everything, is reported."""
     for pattern, why in [
         ("/", "/ is everything, and the site would answer nothing"),
         ("bak", "a path begins with a slash"),
@@ -308,7 +308,7 @@ cgi = "public/cgi-bin"
 
 
 def test_absolute_targets(serve: Servers, project: Path) -> None:
-    """The host of a target is that of the request, whatever the field says (RFC 9112 section 3.2.2)."""
+    """The host in an absolute target counts, whatever the Host field says (RFC 9112 section 3.2.2)."""
     script(project, "a.sh", SAY_ALL)
     server = serve(write(project, HOSTS), cwd=project)
     with server.connect(lint_answers=False) as connection:

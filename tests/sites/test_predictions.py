@@ -1,4 +1,4 @@
-"""Predictions of `adyton route` hold on the running server, whatever the file of sites is."""
+"""Predictions of `adyton route` hold on the running server, for random files of sites."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 SEEDS = (1, 2, 3, 5)
-"""Seeds, of which each makes another file. A seed that finds a mistake stays in the list."""
+"""Seeds, each of which makes another file. A seed that has found a mistake stays in the list."""
 
 SIZES = ((1, 1), (1, 2), (1, 3), (1, 5), (1, 12), (2, 1), (3, 4), (12, 6))
-"""Numbers of sites in a file, and of routes in each: a few are tried in turn, many are looked up."""
+"""Numbers of sites in a file, and of routes in each site: few are tried in turn, many are looked up."""
 
 PATHS = (
     "/",
@@ -84,12 +84,12 @@ for words in json.load(sys.stdin):
     main(["route", *words], False)
     print("---", flush=True)
 """
-"""Asks `adyton route` many times in one process."""
+"""Program that runs `adyton route` many times in one process."""
 
 
 @dataclass
 class Plan:
-    """A file of sites, and what its routes do, by the lines where they begin."""
+    """A file of sites, with the numbers of its routes by the lines where they begin."""
 
     lines: list[str] = field(default_factory=list)
     routes: dict[int, str | None] = field(default_factory=dict)
@@ -118,20 +118,20 @@ def plan(seed: int, sites: int, routes: int) -> Plan:
             made.add('rewrite = ["/to/ -> /a/", "/none -> /a/x.txt"]')
         full: set[str] = set()
         if routes == 1 and chance.random() < 0.6:
-            # One form is an application alone, with nothing around it.
+            # One kind of site has a single application, and no other settings.
             made.add("", "[[sites.routes]]", 'app = "shop:told"')
             made.routes[len(made.lines) - 1] = None
             continue
         for _ in range(routes):
             path = "/" if routes == 1 else chance.choice(PATHS)
-            # A route behind one that takes every request would be a mistake.
+            # A second route for a path is a mistake if the first takes every request.
             if path not in full and _add_route(made, path, chance):
                 full.add(path)
     return made
 
 
 def _add_route(made: Plan, path: str, chance: random.Random) -> bool:
-    """Add a route; return whether it has every request for its path."""
+    """Add a route; return whether it takes every request for its path."""
     made.add("", "[[sites.routes]]")
     line, number = len(made.lines), len(made.routes)
     lines = [f'path = "{path}"', f'headers = {{ X-Route = "{number}" }}']
@@ -150,7 +150,8 @@ def _add_route(made: Plan, path: str, chance: random.Random) -> bool:
         ]
     )
     made.routes[line] = str(number)
-    # The page that keeps a client from a redirect on its way to an index has the fields of another route.
+    # A redirect gets no guard: if it answered for an index, the guard's error page would have the fields of
+    # another route.
     is_guarded = guard and "redirect" not in action
     made.add(*lines, *[guard] * bool(is_guarded), *action.split("\n"))
     return not is_for_some and "files" not in action
@@ -188,11 +189,11 @@ def _outcome(lines: list[str], path: str, made: Plan) -> tuple[int, str | None]:
 
 
 INDENT = " " * 9
-"""Indent of lines about another path."""
+"""Indent of lines about the path of an index."""
 
 
 def _look(path: str, pattern: str) -> tuple[int, str]:
-    """Return how the folder answers a path, with the path of the index if it is one."""
+    """Return the folder's status for a path, and the path of the index if an index answers."""
     prefix = pattern.removesuffix("/") if pattern.endswith("/") else ""
     name = path.removeprefix(prefix).removeprefix("/")
     if name in FILES:
@@ -254,5 +255,5 @@ def test_predictions(serve: Servers, folder: Path, seed: int, size: tuple[int, i
 
 
 def _named(told: str, target: str) -> str:
-    """Put the path in the place of what tells of the site, unless it is told itself."""
+    """Replace the first line, which may name the site, by the path."""
     return "\n".join([target.partition("?")[0], *told.splitlines()[1:]])

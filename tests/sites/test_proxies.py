@@ -1,4 +1,4 @@
-"""Fields and PROXY headers about clients are believed if a trusted proxy sends them, else hidden."""
+"""Fields and PROXY headers about clients count if a trusted proxy sends them; else they are hidden."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ TOLD = {
     "HTTP_X_SCHEME": None,
     "HTTP_X_MINE": "mine",
 }
-"""Variables that an application finds for the fields of a trusted proxy."""
+"""Variables that an application gets for the fields of a trusted proxy."""
 
 
 def test_trusted(serve: Servers, project: Path) -> None:
-    """A trusted proxy's word counts for applications, handlers, rules and logs."""
+    """What a trusted proxy says about a client counts for applications, handlers, rules and logs."""
     server = serve(write(project, FILE), cwd=project)
     told = server.fetch("/", fields=SAID, lint_answers=False).json()
     handler = server.fetch("/handler/", fields=SAID, lint_answers=False).json()
@@ -92,7 +92,7 @@ def test_trusted(serve: Servers, project: Path) -> None:
 
 
 def test_not_trusted(serve: Servers, project: Path) -> None:
-    """From others, no field reaches the application that would be believed, nor one that says the same."""
+    """From untrusted clients, no field that a proxy could send about a client reaches the application."""
     server = serve(write(project, FILE.replace('"127.0.0.1", ', "")), cwd=project)
     told = server.fetch("/", fields=SAID, lint_answers=False).json()
 
@@ -113,7 +113,7 @@ def header(version: int, client: str) -> bytes:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_proxy_protocol(serve: Servers, project: Path, version: int) -> None:
-    """A connection begins with its client's address, in any pieces; without, it is refused."""
+    """A connection begins with a PROXY header, in any pieces; a connection without it is refused."""
     server = serve("shop:proxied", "--trusted-proxies=127.0.0.1", "--proxy-protocol", cwd=project)
     said = header(version, "192.0.2.7")
     for in_pieces in (False, True):
@@ -124,7 +124,7 @@ def test_proxy_protocol(serve: Servers, project: Path, version: int) -> None:
             for answer in (first, second):
                 told = answer.json()
                 assert ["192.0.2.7", "4711"] == [told["REMOTE_ADDR"], told["REMOTE_PORT"]]
-                # The client itself is trusted by nobody.
+                # The client behind the proxy is not trusted.
                 assert told["HTTP_X_FORWARDED_FOR"] is None
     for wrong in (request("/"), said[:10] + b"x" * 100, b"PROXY TCP4 a b 1 2\r\n"):
         with server.connect(lint_answers=False) as connection:
@@ -135,7 +135,7 @@ def test_proxy_protocol(serve: Servers, project: Path, version: int) -> None:
 
 
 def test_wrong_settings(project: Path) -> None:
-    """Settings that need another one say so, and names that nobody knows are told."""
+    """A setting that needs another setting is a mistake without it, and so are unknown names."""
     for arguments, words in [
         (["--proxy-protocol"], "proxy-protocol: it goes with trusted-proxies"),
         (["--trusted-fields=X-Real-IP"], "trusted-fields: it goes with trusted-proxies"),

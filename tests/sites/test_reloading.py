@@ -1,4 +1,4 @@
-"""A file of sites while it is served: workers have it as it was checked, reload takes it or leaves it."""
+"""Reloads of a file of sites: workers have the version that was checked; a reload takes all or nothing."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ app = "shop:application"
 
 
 FILE_SAYS = {"ADYTON_PROCESSES": ""}
-"""A variable that leaves the number of workers to the file."""
+"""An empty variable, so that the file of sites sets the number of workers."""
 
 
 def words(server: Server) -> set[bytes]:
-    """Return what the workers say, over several connections."""
+    """Return the answers of the workers, over several connections."""
     return {server.fetch("/").body for _ in range(8)}
 
 
 @pytest.mark.parametrize("preload", ["false", "true"])
 def test_reload(serve: Servers, project: Path, preload: str) -> None:
-    """A changed file of sites serves after a reload; a wrong one changes nothing, also for new workers."""
+    """A changed file of sites counts after a reload; a wrong file changes nothing, even for new workers."""
     file = write(project, FILE.format(preload=preload, words="first"))
     server = serve(file.name, cwd=project, env=FILE_SAYS)
     assert {b"first"} == words(server)

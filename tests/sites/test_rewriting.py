@@ -1,4 +1,4 @@
-"""Paths that are changed before routes are looked for, and what stays protected then."""
+"""Paths that are rewritten before a route is chosen: protected paths stay protected."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ANSWERS = [
     ("/old", 200, "/new "),
     ("/older", 200, "/older "),
     ("/%6fld//x%20y", 200, "/new/x y "),
-    # Rules are one pass: no rule sees the path that another has made.
+    # Rules are applied in one pass: no rule sees a path that another rule has made.
     ("/old/never/x", 200, "/new/never/x "),
     ("/one?x=1", 200, "/told/one from=rule&x=1"),
     ("/deep/x.php", 200, "/told/php "),
@@ -83,7 +83,7 @@ ANSWERS = [
     ("/de/a%26b/c?q", 200, "/told/a&b/c lang=de&q"),
     ("/style/site.css", 200, "p {}"),
     ("/style/none.css", 404, "no such file"),
-    # The rule for the new path guards it, however the old one is spelled.
+    # The rule for the new path guards it in all spellings of the old path.
     ("/old/secret/x", 403, ""),
     ("/old/%73ecret/x", 403, ""),
     ("/old//secret//x", 403, ""),
@@ -93,13 +93,13 @@ ANSWERS = [
     ("/raw/new%2Fsecret/x", 403, ""),
     ("/raw/old/secret/x", 200, "/old/secret/x "),
     ("/raw/%6eew/%73ecret", 403, ""),
-    # A path is decoded once, and not again.
+    # A path is decoded only once.
     ("/raw/new/%2573ecret/x", 200, "/new/%73ecret/x "),
     ("/raw/%252e%252e/new/secret/x", 200, "/%2e%2e/new/secret/x "),
     ("/raw/x?/new/secret/", 200, "/x /new/secret/"),
     ("/raw/x%3F/new/secret/", 200, "/x?/new/secret/ "),
     ("/raw/x%23/y", 200, "/x#/y "),
-    # No rule makes a path with dot segments.
+    # A rule cannot make a path with dot segments.
     ("/dots/new/secret/x", 400, "segment"),
     ("/dots//new/secret/x", 400, "segment"),
     ("/dots%2Fnew/secret/x", 400, "segment"),
@@ -116,12 +116,12 @@ ANSWERS = [
 
 @pytest.fixture(params=["--threads=1", "--hand-over=always", "--stream-body=on"])
 def server(serve: Servers, project: Path, request: pytest.FixtureRequest) -> Server:
-    """Serve the file: with one thread, without the loop, with bodies read as they come."""
+    """Serve the file: with one thread, without the event loop, or with bodies streamed to the application."""
     return serve(write(project, FILE), request.param, cwd=project)
 
 
 def test_answers(server: Server) -> None:
-    """Routes, and what is around them, see the new path; over one connection and over many."""
+    """Routes and their settings see the new path, over one connection and over many."""
     with server.connect(lint_answers=False) as connection:
         for kept in (True, False):
             for target, status, words in ANSWERS:
@@ -147,7 +147,7 @@ def test_answers(server: Server) -> None:
 
 @pytest.mark.parametrize("way", ["length", "chunked", "continue"])
 def test_bodies_stay(server: Server, way: str) -> None:
-    """A body comes along, however it is sent, and the next request is found behind it."""
+    """A rewritten request keeps its body, however that is sent, and the next request is read after it."""
     fields = {
         "length": "Content-Length: 5\r\n\r\n12345",
         "chunked": "Transfer-Encoding: chunked\r\n\r\n2\r\n12\r\n3\r\n345\r\n0\r\n\r\n",
@@ -165,13 +165,13 @@ def test_bodies_stay(server: Server, way: str) -> None:
 
 
 def test_is_told(server: Server, project: Path) -> None:
-    """The access log has the path that was asked for; `adyton route` tells both."""
+    """The access log has the requested path; `adyton route` shows both paths."""
     for target in ("/old/x", "/old/secret/", "/style/site.css"):
         server.fetch(target, lint_answers=False)
     server.stop()
     lines = (project / "all.log").read_text(encoding="utf-8").splitlines()
 
-    # The next request may be logged first: another thread may answer it, once the client has its answer.
+    # A later request may be logged first, because another thread may answer it.
     logged = {(line.split()[6], line.split()[8]) for line in lines}
     assert {("/old/x", "200"), ("/old/secret/", "403"), ("/style/site.css", "200")} == logged
 

@@ -1,4 +1,4 @@
-"""Pages for errors that are run in their place: their source is sent to nobody, and the log says so."""
+"""Error pages whose files are programs: their source is never sent, and the log says so."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ files = "."
 SAID = "it is run, and its text is never sent; the answer is without it"
 
 CGI = "Options +ExecCGI\nSetHandler cgi-script\n"
-"""Lines that have all files run, whatever their names are."""
+"""Lines that have all files of a folder run, whatever their names are."""
 
 MAY = 'may-set = ["cgi", "errors"]\nhtaccess = ["cgi"]\n'
 
 
 def put(project: Path, name: str, text: str = PROGRAM, mode: int = 0o755) -> Path:
-    """Put a file among those that are served, all at once."""
+    """Write a file into the served folder, by a rename."""
     file = project / "public" / name
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(".part")
@@ -66,7 +66,7 @@ def start(serve: Servers, project: Path, site: str = "", route: str = "") -> Ser
 
 
 def get(server: Server, target: str) -> Response:
-    """Return an answer, which is no source."""
+    """Return an answer; check that it contains no source."""
     response = server.fetch(target, lint_answers=False)
     assert SOURCE not in response.body, target
     return response
@@ -75,7 +75,7 @@ def get(server: Server, target: str) -> Response:
 @pytest.mark.parametrize("page", ["cgi-bin/missing", "missing.sh", "MISSING.SH", "cgi-bin/sub/missing.html"])
 @pytest.mark.parametrize("key", ["error-pages", "static-404"])
 def test_programs_of_routes(serve: Servers, project: Path, page: str, key: str) -> None:
-    """A program that a route of the site runs is no page; `check` and the start say so, with the line."""
+    """A program that a route runs is no error page; `check` and the start say so, with the line."""
     put(project, page)
     put(project, "plain.html", "a page\n", mode=0o644)
     own = f'error-pages = {{ 404 = "public/{page}", 403 = "public/plain.html" }}'
@@ -93,7 +93,7 @@ def test_programs_of_routes(serve: Servers, project: Path, page: str, key: str) 
 
 
 def test_a_page_beside_programs(serve: Servers, project: Path) -> None:
-    """A file beside programs that is none itself is a page as ever, and nothing is logged."""
+    """A file in a folder of programs that is no program itself is used as a page, and nothing is logged."""
     put(project, "cgi-bin/missing.html", "a page\n", mode=0o644)
     own = 'error-pages = { 403 = "public/cgi-bin/missing.html" }\n'
     server = start(serve, project, own, f'{MAY}static-404 = "cgi-bin/missing.html"\n')
@@ -115,7 +115,7 @@ def test_a_page_beside_programs(serve: Servers, project: Path) -> None:
 def test_programs_of_folders(
     serve: Servers, project: Path, name: str, rule: str, page: str, off: str
 ) -> None:
-    """A program that a folder has run is no `static-404`, wherever the missing file would be."""
+    """A program that its folder runs is not used as `static-404`, wherever the missing file would be."""
     put(project, page)
     (project / "public/plain").mkdir()
     put(project, f"tools/{name}", rule, mode=0o644)
@@ -130,13 +130,13 @@ def test_programs_of_folders(
     assert told == server.log().count("ADY238")
 
     put(project, f"tools/{name}", off, mode=0o644)
-    # A folder that does not have the file run sends its text, as an answer to its own path.
+    # If the folder no longer runs the file, the file's text is sent, as it is for its own path.
     assert until(lambda: SOURCE in server.fetch("/none").body)
 
 
 @pytest.mark.parametrize("page", ["sub/missing.html", "sub/in/missing.html"])
 def test_pages_of_folders(serve: Servers, project: Path, page: str) -> None:
-    """A folder's page that a folder inside has run is not sent, and the one around it counts."""
+    """A folder's page that an inner folder runs is not sent; the page of the outer folder is sent instead."""
     put(project, f"tools/{page}")
     put(project, "outer.html", "the outer one\n", mode=0o644)
     put(project, "tools/sub/.htaccess", CGI, mode=0o644)
@@ -154,7 +154,7 @@ def test_pages_of_folders(serve: Servers, project: Path, page: str) -> None:
 
 
 def test_error_documents_that_are_run(serve: Servers, project: Path) -> None:
-    """A page of `ErrorDocument` that a folder has run is not sent: the one around it counts, and texts do."""
+    """An `ErrorDocument` file that its folder runs is not sent; the outer folder's page is, and texts are."""
     put(project, "tools/missing.html")
     put(project, "tools/dull.cgi", mode=0o644)
     put(project, "outer.html", "the outer one\n", mode=0o644)
@@ -173,7 +173,7 @@ def test_error_documents_that_are_run(serve: Servers, project: Path) -> None:
 
 
 def test_error_documents_that_routes_run(serve: Servers, project: Path) -> None:
-    """A page of `ErrorDocument` is no program of a route, either."""
+    """A program that a route runs is not sent as an `ErrorDocument`."""
     put(project, "cgi-bin/missing.html")
     put(project, ".htaccess", "ErrorDocument 404 /cgi-bin/missing.html\n", mode=0o644)
     server = start(serve, project, route='htaccess = ["errors"]\n')
@@ -183,7 +183,7 @@ def test_error_documents_that_routes_run(serve: Servers, project: Path) -> None:
 
 
 def test_pages_of_folders_that_routes_run(serve: Servers, project: Path) -> None:
-    """A folder names no program of a route, either."""
+    """A program that a route runs is not sent as an error page of a folder."""
     put(project, "plain/missing.sh")
     put(project, "plain/.adyton.toml", 'error-pages = { 404 = "missing.sh" }\n', mode=0o644)
     server = start(serve, project, route='may-set = ["errors"]\n')
@@ -193,7 +193,7 @@ def test_pages_of_folders_that_routes_run(serve: Servers, project: Path) -> None
 
 
 def test_a_page_of_a_site_in_a_folder_that_runs(serve: Servers, project: Path) -> None:
-    """A site's page is judged by the folders that it lies in, as they are at the start."""
+    """At the start, a site's page is checked against the settings of the folders that it is in."""
     put(project, "tools/busy.cgi")
     put(project, "tools/.adyton.toml", "cgi = true\n", mode=0o644)
     own = 'error-pages = { 403 = "public/tools/busy.cgi" }\n'
@@ -204,7 +204,7 @@ def test_a_page_of_a_site_in_a_folder_that_runs(serve: Servers, project: Path) -
 
 
 def test_on_a_command_line(serve: Servers, project: Path) -> None:
-    """A program in a folder given on the command line is no `static-404` either."""
+    """A program in a folder on the command line is not used as `static-404`."""
     put(project, "tools/missing.cgi")
     put(project, "tools/.adyton.toml", "cgi = true\n", mode=0o644)
     server = serve("./public", "--may-set", "cgi", "--static-404", "tools/missing.cgi", cwd=project)

@@ -1,4 +1,4 @@
-"""Folders of Python pages: which of them answers, what it is told, and in which version."""
+"""Folders of Python pages: which page answers, what it is told, and which version of it runs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CANNOT = "cannot be loaded"
 
 
 def variables(response: Response) -> dict[str, str]:
-    """Return what `SAY_ALL` has said."""
+    """Return the variables in the answer of `SAY_ALL`."""
     assert 200 == response.status
     lines = response.body.decode("latin-1").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def test_kinds(serve: Servers, project: Path) -> None:
-    """A page is a handler or WSGI, whatever it defines, in a file that ends in .py or .wsgi."""
+    """A page is a handler or a WSGI application, by what it defines, in a file that ends in .py or .wsgi."""
     page(project, "a.py", HANDLER.format("handler"))
     page(project, "b.wsgi", WSGI.format("wsgi"))
     page(
@@ -96,7 +96,7 @@ def folder(project: Path) -> Path:
 
 @pytest.mark.parametrize("flags", [ONE_THREAD, THREADS], ids=["one", "threads"])
 def test_where_a_page_stands(serve: Servers, folder: Path, flags: tuple[str, ...]) -> None:
-    """`SCRIPT_NAME` is its path and `PATH_INFO` what follows, when it is loaded and afterwards."""
+    """`SCRIPT_NAME` is the page's path and `PATH_INFO` the rest, at the first request and later."""
     server = start(serve, folder, *flags)
     for target, name, rest, file in PLACES * 2:
         found = variables(server.fetch(f"{target}?q=%31"))
@@ -119,7 +119,7 @@ def test_at_the_root_of_a_site(serve: Servers, folder: Path) -> None:
 
 
 def test_by_the_end_of_the_name(serve: Servers, folder: Path) -> None:
-    """A route by the end of names looks for the whole path in the folder; so pages stand beside files."""
+    """A route for an ending looks up the whole path in its folder, so that pages can be among other files."""
     (folder / "public/pages/note.txt").write_text("note", encoding="utf-8")
     routes = '[[sites.routes]]\nfiles = "."\n[[sites.routes]]\npath = "*.py"\nscripts = "."\n'
     server = serve(write(folder, f'[[sites]]\nroot = "public/pages"\n{routes}').name, cwd=folder)
@@ -130,7 +130,7 @@ def test_by_the_end_of_the_name(serve: Servers, folder: Path) -> None:
 
 
 def test_files_first(serve: Servers, folder: Path) -> None:
-    """Files and pages of one folder: `try` has the files first, and never shows a source."""
+    """With `try`, a folder's files are looked for before its pages, and no source of a page is sent."""
     (folder / "public/pages/note.txt").write_text("note", encoding="utf-8")
     server = start(serve, folder, route='files = "pages"\ntry = ["files", "scripts"]')
 
@@ -141,7 +141,7 @@ def test_files_first(serve: Servers, folder: Path) -> None:
 
 
 def test_files_first_beside_another_rule(serve: Servers, folder: Path) -> None:
-    """A rule for one page changes nothing for the others: they stand where they stood."""
+    """A rule for one page changes nothing for other pages: their `SCRIPT_NAME` stays the same."""
     page(folder, "own.py", SAY_ALL)
     rule = '[[sites.routes]]\npath = ["/pages/own.py", "/other/index.py"]\nrespond = 410'
     server = start(serve, folder, route=f'files = "pages"\ntry = ["files", "scripts"]\n\n{rule}')
@@ -158,7 +158,7 @@ def test_files_first_beside_another_rule(serve: Servers, folder: Path) -> None:
 
 
 def test_a_folder_without_its_slash(serve: Servers, folder: Path) -> None:
-    """Clients of a folder are sent to its address with a slash, and to no other host."""
+    """A request for a folder without a slash is redirected to the path with a slash, on the same host."""
     page(folder, "a b/index.py", SAY_ALL)
     server = start(serve, folder)
     for target, location in [
@@ -182,7 +182,7 @@ def test_another_index(serve: Servers, folder: Path) -> None:
 
 
 def test_bodies_and_streams(serve: Servers, project: Path) -> None:
-    """A page is an application like any other: it reads bodies, streams, and fails by itself."""
+    """A page is an application like any other: it reads bodies, streams answers, and may fail alone."""
     page(project, "all.py", SAY_ALL)
     page(project, "stream.py", "def handler(request):\n    return (bytes([65 + n]) for n in range(3))\n")
     page(project, "fail.py", "def handler(request):\n    raise ValueError('on purpose')\n")
@@ -214,7 +214,7 @@ def handler(request):
 
 
 def test_module(serve: Servers, project: Path) -> None:
-    """A page's module stands in sys.modules under a name of its own, and stands in no other's way."""
+    """A page's module is in sys.modules under a unique name, and hides no other module."""
     file = page(project, "json.py", MODULE)
     page(project, "user.py", "import json\n\n\ndef handler(request):\n    return json.dumps([1])\n")
     server = start(serve, project)
@@ -227,7 +227,7 @@ def test_module(serve: Servers, project: Path) -> None:
 @pytest.mark.parametrize("flags", [ONE_THREAD, THREADS], ids=["one", "threads"])
 @pytest.mark.parametrize("age_s", [30, 60, 3600, 0], ids=["newer", "same", "older", "now"])
 def test_a_page_that_changes(serve: Servers, project: Path, age_s: float, flags: tuple[str, ...]) -> None:
-    """Another version of the file is loaded, be it newer or older than the one before."""
+    """A changed file is loaded again, whether its time is newer or older than before."""
     page(project, "a.py", "calls = []\n" + HANDLER.format("first"))
     server = start(serve, project, *flags)
     assert [b"first"] * 3 == [server.fetch("/pages/a.py").body for _ in range(3)]
@@ -237,16 +237,16 @@ def test_a_page_that_changes(serve: Servers, project: Path, age_s: float, flags:
 
 
 TICK_S = 2.0
-"""Time after which a file that is changed has another time, whatever its file system's clock is."""
+"""Time after which a change gives a file a new time, on every file system."""
 
 
 def test_changed_in_one_tick(serve: Servers, project: Path) -> None:
-    """A file that is written anew at once, with as many bytes and the same time, is another version."""
+    """A file that is rewritten at once, with the same size and time, counts as a new version."""
     server = start(serve, project)
     numbers = itertools.count(1000)
 
     def changes_in_time() -> bool:
-        """Change a version that was just loaded; tell whether that load was within the tick."""
+        """Change a version that was just loaded; tell whether the change was within the tick."""
         file = page(project, "a.py", HANDLER.format(next(numbers)), age_s=0)
         server.fetch("/pages/a.py")
         stat, text = file.stat(), str(next(numbers))
@@ -257,7 +257,7 @@ def test_changed_in_one_tick(serve: Servers, project: Path) -> None:
         assert not is_in_time or text.encode() == body
         return is_in_time
 
-    # A machine that is busy may take longer than a tick for one of them.
+    # A busy machine may take longer than a tick for a change.
     assert all(until(changes_in_time) for _ in range(15))
 
 
@@ -273,7 +273,7 @@ def handler(request):
 
 
 def test_loaded_once(serve: Servers, project: Path) -> None:
-    """A page keeps its state as long as its file is the same, whatever becomes of its rights and links."""
+    """A page keeps its state while its file's content is the same, even if its rights or links change."""
     file = page(project, "count.py", COUNTS)
     server = start(serve, project)
     assert [b"1", b"2"] == [server.fetch("/pages/count.py").body for _ in range(2)]
@@ -296,7 +296,7 @@ def handler(request):
 
 
 def waiting(project: Path, name: str, words: str) -> Path:
-    """Make a page that waits at its import until somebody has opened and closed a pipe; return that."""
+    """Make a page that waits at its import until the test has opened and closed a pipe; return the pipe."""
     pipe = project / f"{words}.pipe"
     os.mkfifo(pipe)
     page(project, name, WAITS.format(pipe=str(pipe), words=words), age_s=30)
@@ -304,14 +304,14 @@ def waiting(project: Path, name: str, words: str) -> Path:
 
 
 def asked(server: Server, target: str, answers: list[bytes]) -> threading.Thread:
-    """Ask on a thread of its own, which notes the answer."""
+    """Ask on a new thread, which notes the answer."""
     thread = threading.Thread(target=lambda: answers.append(server.fetch(target).body))
     thread.start()
     return thread
 
 
 def test_the_old_version_serves_while_the_new_one_loads(serve: Servers, project: Path) -> None:
-    """One thread loads the new version, and waits; all others are answered by the old one until then."""
+    """While one thread loads the new version, the old version answers all other requests."""
     page(project, "a.py", HANDLER.format("old"))
     server = start(serve, project, *THREADS)
     assert b"old" == server.fetch("/pages/a.py").body
@@ -319,7 +319,7 @@ def test_the_old_version_serves_while_the_new_one_loads(serve: Servers, project:
     answers: list[bytes] = []
     thread = asked(server, "/pages/a.py", answers)
     with pipe.open("wb"):
-        # The test's open of the pipe has waited for the page's.
+        # Opening the pipe has waited until the page has opened it, too.
         assert [b"old"] * 20 == [server.fetch("/pages/a.py").body for _ in range(20)]
         assert not answers
     thread.join()
@@ -329,7 +329,7 @@ def test_the_old_version_serves_while_the_new_one_loads(serve: Servers, project:
 
 
 def test_two_at_once_load_it_once(serve: Servers, project: Path) -> None:
-    """First requests at once: one loads, the others wait for it, and all have the same module."""
+    """If several first requests come at once, one loads the page, and the others wait for the same module."""
     pipe = waiting(project, "a.py", "made")
     file = project / "public/pages/a.py"
     loads = "import builtins\nbuiltins.loads = getattr(builtins, 'loads', 0) + 1\n"
@@ -352,7 +352,7 @@ def test_two_at_once_load_it_once(serve: Servers, project: Path) -> None:
 
 
 def test_a_load_that_lasts_too_long(serve: Servers, project: Path) -> None:
-    """A page that hangs at its import is interrupted like any request, and so are those who wait for it."""
+    """A page that hangs at its import is interrupted at the timeout, and so are requests that wait."""
     page(project, "a.py", "import time\nwhile True:\n    time.sleep(0.01)\n")
     server = start(serve, project, *THREADS, "--request-timeout", "500ms")
     statuses: list[int] = []
@@ -366,7 +366,7 @@ def test_a_load_that_lasts_too_long(serve: Servers, project: Path) -> None:
     assert [504] * 3 == statuses
     page(project, "a.py", HANDLER.format("mended"), age_s=10)
 
-    # On a busy machine its load, too, may last too long.
+    # On a busy machine, the load of the repaired page may also take too long.
     assert until(lambda: b"mended" == server.fetch("/pages/a.py").body)
 
 
@@ -384,7 +384,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "why"), BROKEN, ids=[why for _, why in BROKEN])
 def test_a_page_that_fails(serve: Servers, project: Path, text: str, why: str) -> None:
-    """A page that fails is a 500, with one traceback per version; others go on; mended, it answers."""
+    """A page that fails is a 500, with one traceback per version; other pages go on; repaired, it answers."""
     page(project, "a.py", text)
     page(project, "b.py", HANDLER.format("fine"))
     server = start(serve, project)
@@ -425,7 +425,7 @@ def handler(request):
 
 
 def test_a_page_that_goes(serve: Servers, project: Path) -> None:
-    """Without its file a page is gone, and its module is forgotten; one that comes back is loaded."""
+    """If its file is removed, a page and its module are gone; if the file returns, it is loaded anew."""
     file = page(project, "a.py", COUNTS)
     page(project, "modules.py", MODULES)
     server = start(serve, project)
@@ -440,7 +440,7 @@ def test_a_page_that_goes(serve: Servers, project: Path) -> None:
 
 
 def test_another_folder(serve: Servers, project: Path) -> None:
-    """A deployment that swaps the folder swaps its pages; one that is made later is served then."""
+    """If a deployment replaces the folder, the new pages count; a folder that is made later is served."""
     page(project, "a.py", HANDLER.format("first"))
     server = start(serve, project)
     assert b"first" == server.fetch("/pages/a.py").body
@@ -458,7 +458,7 @@ def reload_required(resource):
 
 
 def test_a_page_that_wants_to_be_loaded_again(serve: Servers, project: Path) -> None:
-    """`reload_required()` is asked, as mod_wsgi does; without `__mtime__` a page is loaded again, too."""
+    """A page is loaded again if its `reload_required()` says so, or if it has deleted `__mtime__`."""
     page(project, "a.py", COUNTS + RELOADS)
     page(project, "b.py", "del __mtime__\n" + COUNTS)
     server = start(serve, project)
@@ -467,7 +467,7 @@ def test_a_page_that_wants_to_be_loaded_again(serve: Servers, project: Path) -> 
 
 
 def test_a_hook_that_fails(serve: Servers, project: Path) -> None:
-    """An exception of the hook is in the log, and the page answers."""
+    """If `reload_required()` raises, the log has the exception, and the page answers."""
     page(project, "a.py", COUNTS + "\n\ndef reload_required(resource):\n    raise ValueError(resource)\n")
     server = start(serve, project)
 
@@ -505,7 +505,7 @@ def handler(request):
 
 
 def test_in_a_group(serve: Servers, project: Path) -> None:
-    """The workers of a group have the pages, and nobody else has."""
+    """Only the workers of a group load the pages of the group's route."""
     page(project, "a.py", PROCESS)
     env = {"ADYTON_PROCESSES": "", "ADYTON_THREADS": ""}
     server = serve(write(project, GROUP).name, cwd=project, env=env)
@@ -531,7 +531,7 @@ def test_forks(serve: Servers, project: Path) -> None:
 
 
 def test_told(project: Path) -> None:
-    """`check` and `route` say that pages answer; `check` finds what cannot be compiled."""
+    """`check` and `route` say that pages answer; `check` reports pages that cannot be compiled."""
     page(project, "a.py", HANDLER.format("a"))
     write(project, FILE.format(server="", route=""))
     checked = run("check", "site.toml", cwd=project)
@@ -558,7 +558,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("line", "why"), WRONG)
 def test_wrong_files(project: Path, line: str, why: str) -> None:
-    """A mistake is told with its line."""
+    """A mistake is reported with its line."""
     page(project, "a.py", HANDLER.format("a"))
     write(project, FILE.format(server="", route=line))
     checked = run("check", "site.toml", cwd=project)
@@ -574,7 +574,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_example(serve: Servers, project: Path, text: str) -> None:
-    """The examples of the guide are right as they stand, and serve its page."""
+    """The examples in the guide are valid without changes, and serve its page."""
     (project / "lib").mkdir()
     page(project, "hello.py", EXAMPLE_PAGE)
     env = {"ADYTON_PROCESSES": "1"}

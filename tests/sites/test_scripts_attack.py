@@ -1,4 +1,4 @@
-"""URLs that an attacker can spell: no other file is loaded, no source is shown, no page is misled."""
+"""URLs from an attacker: no file but a page is loaded, no source is shown, and no page is misled."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_no_other_file_answers(server: Server, target: str) -> None:
-    """Whatever leads out of the folder, is hidden, or is no page, is not there, and is not shown."""
+    """Paths that lead out of the folder, to hidden files, or to files that are no pages, are not answered."""
     response = server.fetch(target)
 
     assert b"RUN" not in response.body
@@ -135,7 +135,7 @@ def test_no_other_file_answers(server: Server, target: str) -> None:
 
 
 def test_a_nul_is_refused(server: Server) -> None:
-    """A NUL is refused wherever it stands, and whether the page is loaded or not."""
+    """A path with a NUL is refused wherever the NUL is, and whether the page is loaded or not."""
     for target in ("/pages/ok.py/%00", "/pages/ok.py%00", "/pages/%00"):
         assert 400 == server.fetch(target).status
         assert 200 == server.fetch("/pages/ok.py").status
@@ -144,14 +144,14 @@ def test_a_nul_is_refused(server: Server) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "PROPFIND"])
 def test_no_method_shows_a_source(server: Server, method: str) -> None:
-    """A page answers all methods, and its file none."""
+    """A page answers all methods, and no method gets its file."""
     response = server.fetch("/pages/ok.py", method=method)
     assert (200, False) == (response.status, b"def application" in response.body)
     assert 404 == server.fetch("/pages/plain.txt", method=method).status
 
 
 def test_a_source_is_not_sent_by_ranges_or_conditions(server: Server) -> None:
-    """Fields that ask for parts or versions of files are the page's own business."""
+    """The server does not apply a request's ranges and conditions to a page: the page sees them itself."""
     for field in [
         ("Range", "bytes=0-10"),
         ("If-Modified-Since", "Mon, 01 Jan 2035 00:00:00 GMT"),
@@ -176,7 +176,7 @@ def test_links_where_they_are_allowed(serve: Servers, project: Path) -> None:
 
 
 def test_a_page_that_becomes_a_link(serve: Servers, project: Path) -> None:
-    """A page that was loaded and then is a link out of the folder is not there, and that is not loaded."""
+    """A page that a link out of the folder has replaced is not found, and the link's target is not loaded."""
     file = page(project, "a.py", HANDLER.format("inside"))
     inner = page(project, "sub/b.py", HANDLER.format("inner"))
     outside = page(project, "../other/b.py", FLAG)

@@ -1,4 +1,4 @@
-"""Pages are loaded beside requests: none is lost, and none is answered by an older version again."""
+"""Pages are loaded while requests come: no request is lost, and none gets an older version again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def count_of(flags: tuple[str, ...]) -> int:
 
 @pytest.mark.parametrize("flags", PROCESSES.values(), ids=PROCESSES)
 def test_a_page_that_changes_under_load(serve: Servers, project: Path, flags: tuple[str, ...]) -> None:
-    """Each answer is whole and of a version that was there; no connection sees an older one again."""
+    """Each answer is whole and from an existing version; no connection gets an older version again."""
     noting(project, "a.py", "0")
     server = start(serve, project, *flags)
     with crowd_of(server, "/pages/a.py", CLIENTS) as crowd:
@@ -49,14 +49,14 @@ def test_a_page_that_changes_under_load(serve: Servers, project: Path, flags: tu
         assert sorted(numbers) == numbers
         assert set(range(1, VERSIONS)) <= set(numbers)
     counts = loads(project)
-    # The first version was there in two files.
+    # The first version was written twice.
     assert all(count == 1 for (_, words), count in counts.items() if words != "0"), counts
     assert count_of(flags) >= len({process for process, _ in counts})
 
 
 @pytest.mark.parametrize("flags", PROCESSES.values(), ids=PROCESSES)
 def test_versions_that_fail_under_load(serve: Servers, project: Path, flags: tuple[str, ...]) -> None:
-    """A version that fails leaves the old one serving; each process tries it once, and its repair once."""
+    """If a version fails, the old version serves on; each process loads the failing version once."""
     noting(project, "a.py", "0")
     server = start(serve, project, *flags)
     with crowd_of(server, "/pages/a.py", CLIENTS) as crowd:
@@ -81,7 +81,7 @@ THREADS = ("--processes", "0", "--threads", "4")
 
 
 def test_a_first_version_that_fails_while_others_wait(serve: Servers, project: Path) -> None:
-    """All that have waited for a page that fails get 500; it is not loaded again for each of them."""
+    """All requests that wait for a page that fails get a 500; the page is not loaded for each of them."""
     pipe = waiting(project, "a.py", "first", "raise ValueError('on purpose')\n")
     server = start(serve, project, *THREADS)
     asked = [Asked(server, "/pages/a.py")]
@@ -97,7 +97,7 @@ def test_a_first_version_that_fails_while_others_wait(serve: Servers, project: P
 
 
 def test_pages_that_take_long(serve: Servers, project: Path) -> None:
-    """Two pages wait while they are loaded, one for the first time: the others are answered meanwhile."""
+    """While two pages are being loaded, one for the first time, requests for other pages are answered."""
     page(project, "anew.py", HANDLER.format("old"))
     page(project, "other.py", HANDLER.format("other"))
     server = start(serve, project, *THREADS)
@@ -116,7 +116,7 @@ def test_pages_that_take_long(serve: Servers, project: Path) -> None:
 
 
 def test_many_pages_at_once(serve: Servers, project: Path) -> None:
-    """Pages that are asked for the first time at once are loaded once each, whoever asks for which."""
+    """Pages that get their first requests all at once are loaded once each."""
     names = [f"{number}.py" for number in range(8)]
     for name in names:
         noting(project, name, name)
@@ -157,7 +157,7 @@ def library(project: Path, name: str, text: str) -> None:
 
 
 def test_modules_with_the_names_of_pages(serve: Servers, project: Path) -> None:
-    """A page imports the module of a name, and not the page of that name; nor does one become the other."""
+    """A page imports the module with a name, not the page with that name; neither replaces the other."""
     library(project, "helper.py", 'NAME = "the module"\n')
     page(project, "helper.py", USES.format(module="helper"))
     page(project, "sub/helper.py", USES.format(module="helper"))
@@ -191,7 +191,7 @@ def handler(request):
 
 
 def test_helpers_of_other_pages(serve: Servers, project: Path) -> None:
-    """Two pages load each other's helper under one name at once: each has the one that it has loaded."""
+    """Two pages load different helpers under one module name at once; each keeps the helper it has loaded."""
     pipes = {name: fifo(project, name) for name in ("a", "b")}
     for name, pipe in pipes.items():
         waits = f'with open({str(pipe)!r}, "rb") as pipe:\n    pipe.read()\nNAME = "helper of {name}"\n'
@@ -201,7 +201,7 @@ def test_helpers_of_other_pages(serve: Servers, project: Path) -> None:
     server = start(serve, project, *THREADS)
     asked = {name: Asked(server, f"/pages/{name}.py") for name in pipes}
     with pipes["a"].open("wb"), pipes["b"].open("wb"):
-        # Both are inside the helper of the other one.
+        # Both pages are loading their helpers now.
         assert [None, None] == [one.answer for one in asked.values()]
 
     assert (200, b"helper of b") == asked["a"].answered()
@@ -219,7 +219,7 @@ NAME = "{name}"
 
 
 def test_helpers_that_import_each_other(serve: Servers, project: Path) -> None:
-    """Two pages are loaded at once whose modules import each other in a circle: neither waits for ever."""
+    """If two pages are loaded at once whose modules import each other, neither waits for ever."""
     for name, other in (("one", "two"), ("two", "one")):
         pipe = fifo(project, name)
         library(project, f"{name}.py", CIRCLE.format(pipe=str(pipe), other=other, name=name))
@@ -234,7 +234,7 @@ def test_helpers_that_import_each_other(serve: Servers, project: Path) -> None:
 
 
 def test_a_page_that_changes_while_it_is_loaded(serve: Servers, project: Path) -> None:
-    """The version that was read answers first, and the file that is there by then answers next."""
+    """A page that changes while it is loaded answers with the version read, and next with the newest file."""
     pipe = waiting(project, "a.py", "first")
     server = start(serve, project, *THREADS)
     asked = Asked(server, "/pages/a.py")

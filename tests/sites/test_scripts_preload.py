@@ -27,7 +27,7 @@ with open({notes!r}, "a") as notes:
 def handler(request):
     return "{name}"
 """
-"""Code that notes each of its loads, and the process that has loaded it."""
+"""Code of a page that notes each of its loads, and the process that has loaded it."""
 
 ALL = ["b.wsgi", "index.py", "shop/a.py", "shop/deep/c.py"]
 
@@ -46,7 +46,7 @@ def loads(project: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def pages(project: Path) -> Path:
-    """Return a project with pages in several folders, and files that are none."""
+    """Return a project with pages in several folders, and files that are no pages."""
     for name in [*ALL, "_own.py", "shop/_own/d.py", "shop/.d.py", "shop/e.py.bak"]:
         noting(project, name)
     (project / "public/pages/note.txt").write_text("note", encoding="utf-8")
@@ -65,7 +65,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize(("pattern", "names"), PATTERNS, ids=[pattern for pattern, _ in PATTERNS])
 def test_patterns(serve: Servers, pages: Path, pattern: str, names: list[str]) -> None:
-    """Pages that a pattern names are loaded when the server says that it serves; others later."""
+    """Pages that match a pattern are loaded before the server says that it serves; all others later."""
     server = start(serve, pages, route=f"scripts-preload = {pattern}")
     assert names == [name for _, name in loads(pages)]
     for name in ALL:
@@ -76,7 +76,7 @@ def test_patterns(serve: Servers, pages: Path, pattern: str, names: list[str]) -
 
 @pytest.mark.parametrize("flags", [("--processes", "0"), ("--processes", "2")], ids=["alone", "workers"])
 def test_each_worker(serve: Servers, pages: Path, flags: tuple[str, ...]) -> None:
-    """Each process that serves has loaded them, one after the other."""
+    """Each process that serves loads the pages, one after the other."""
     server = start(serve, pages, *flags, route='scripts-preload = "*"')
     count = max(1, int(flags[1]))
     assert until(lambda: len(loads(pages)) == count * len(ALL))
@@ -102,7 +102,7 @@ def test_a_reload(serve: Servers, pages: Path) -> None:
 
 
 def test_pages_that_fail(serve: Servers, pages: Path) -> None:
-    """A failure is in the log, and stops nothing else; the page is tried again when it has changed."""
+    """A page that fails is logged, and stops no other page; it is tried again after it has changed."""
     noting(pages, "a.py", before="raise SystemExit('on purpose')\n")
     noting(pages, "c.py", before="def broken(:\n")
     page(pages, "d.py", "nothing = 1\n")
@@ -121,7 +121,7 @@ def test_pages_that_fail(serve: Servers, pages: Path) -> None:
 
 
 def test_too_many(serve: Servers, project: Path) -> None:
-    """A thousand pages are loaded, by their names, and the log says that there are more."""
+    """The first thousand pages by name are loaded, and the log says that there are more."""
     for number in range(1002):
         page(
             project,
@@ -140,14 +140,14 @@ COUNTS = "def handler(request):\n    return str(builtins.loaded)\n"
 
 
 def test_links(serve: Servers, pages: Path) -> None:
-    """Links to pages are loaded where links are followed, and links to folders are not walked."""
+    """If links are followed, links to pages are loaded, but links to folders are not searched."""
     start(serve, pages, route='scripts-preload = "*"\nstatic-symlinks = true')
 
     assert sorted([*ALL, "index.py"]) == sorted(name for _, name in loads(pages))
 
 
 def test_a_folder_that_is_not_there_yet(serve: Servers, project: Path) -> None:
-    """A missing folder has no pages to load; pages that come later are loaded when they are asked for."""
+    """A missing folder is no mistake; its pages, once they exist, are loaded at their first request."""
     text = '[[sites]]\n[[sites.routes]]\nscripts = "later"\nscripts-preload = "*"\n'
     server = serve(write(project, text).name, cwd=project)
     page(project, "a.py", HANDLER.format("came"))
@@ -178,7 +178,7 @@ scripts-preload = "shop/*"
 
 
 def test_routes_with_one_folder(serve: Servers, pages: Path) -> None:
-    """Routes that share a folder share its pages: what one of them has loaded is loaded for all."""
+    """Routes that share a folder share its pages: a page that one route has loaded is loaded for all."""
     server = serve(write(pages, TWO).name, cwd=pages)
     assert ["index.py", "shop/a.py", "shop/deep/c.py"] == [name for _, name in loads(pages)]
     for path in ("/one/", "/two/", "/three/"):
@@ -197,7 +197,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("lines", "why"), WRONG, ids=[lines for lines, _ in WRONG])
 def test_wrong_files(pages: Path, lines: str, why: str) -> None:
-    """A pattern that could mean nothing is a mistake."""
+    """A pattern that cannot match any page is a mistake."""
     write(pages, f'[[sites]]\nroot = "public"\n[[sites.routes]]\n{lines}\n')
     checked = run("check", "site.toml", cwd=pages)
 

@@ -1,4 +1,4 @@
-"""A page whose file is swapped, while it is loaded or asked for: another file, a link, a folder, nothing."""
+"""A page's file is replaced by another file, a link, a folder or nothing, while it is loaded or requested."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ THREADS = ("--processes", "0", "--threads", "4")
 
 
 def another(project: Path) -> None:
-    """Put another page there."""
+    """Put another page in the place of the page."""
     noting(project, "a.py", "another")
 
 
 def link(project: Path) -> None:
-    """Put a link to a page there."""
+    """Put a link to a page in the place of the page."""
     folder = project / "public/pages"
     beside = folder / ".link"
     beside.symlink_to("b.py")
@@ -33,24 +33,24 @@ def link(project: Path) -> None:
 
 
 def folder(project: Path) -> None:
-    """Put a folder there, without a page."""
+    """Put a folder without a page in the place of the page."""
     nothing(project)
     (project / "public/pages/a.py").mkdir()
 
 
 def folder_with_a_page(project: Path) -> None:
-    """Put a folder there, with a page."""
+    """Put a folder with a page in the place of the page."""
     folder(project)
     page(project, "a.py/index.py", HANDLER.format("index"))
 
 
 def nothing(project: Path) -> None:
-    """Take it away."""
+    """Remove the page."""
     (project / "public/pages/a.py").unlink()
 
 
 def unreadable(project: Path) -> None:
-    """Put something there that is no source."""
+    """Put a file that is no Python source in the place of the page."""
     (project / "public/pages/.new").write_bytes(b"\0" * 64)
     (project / "public/pages/.new").rename(project / "public/pages/a.py")
 
@@ -62,14 +62,14 @@ SWAPS: list[tuple[Callable[[Path], None], int]] = [
     (folder_with_a_page, 308),
     (nothing, 404),
 ]
-"""A swap of a page for something else, and the status from then on."""
+"""Replacements of a page, and the status of later requests."""
 
 IDS = [swap.__name__ for swap, _ in SWAPS]
 
 
 @pytest.fixture
 def pages(project: Path) -> Path:
-    """Return a project with a page beside the one that is swapped."""
+    """Return a project with the page that is replaced, and another page."""
     page(project, "b.py", HANDLER.format("beside"))
     return project
 
@@ -79,7 +79,7 @@ def pages(project: Path) -> Path:
 def test_while_it_is_loaded(
     serve: Servers, pages: Path, swap: Callable[[Path], None], status: int, before: str
 ) -> None:
-    """The file that was read answers the request for which it was loaded; later ones get what is there."""
+    """A request that loads a page gets the version that was read; later requests get the replacement."""
     server = start(serve, pages, *THREADS)
     if before:
         noting(pages, "a.py", before)
@@ -89,7 +89,7 @@ def test_while_it_is_loaded(
     with pipe.open("wb"):
         swap(pages)
         if status != 200:
-            # The swap is seen before the load has ended.
+            # The server notices the replacement before the load has ended.
             assert [status] * 5 == [server.fetch("/pages/a.py").status for _ in range(5)]
         elif before:
             assert [b"old"] * 5 == [server.fetch("/pages/a.py").body for _ in range(5)]
@@ -111,7 +111,7 @@ def test_while_it_is_loaded(
 def test_while_it_is_asked_for(
     serve: Servers, pages: Path, swap: Callable[[Path], None], status: int
 ) -> None:
-    """A crowd sees the page, then what has taken its place, then the page again, and nothing else."""
+    """Clients see the page, then its replacement, then the page again, and nothing else."""
     noting(pages, "a.py", "old")
     server = start(serve, pages, *THREADS)
     with crowd_of(server, "/pages/a.py", 4) as crowd:
@@ -122,13 +122,13 @@ def test_while_it_is_asked_for(
             (pages / "public/pages/a.py").unlink(missing_ok=True)
             noting(pages, "a.py", f"new {number}")
             assert crowd.all_see((200, f"new {number}".encode()))
-    # Between two files the page is missing.
+    # Between the removal of a file and the next file, the page is missing.
     assert {200, 404, status} >= {answer[0] for seen in crowd.seen for answer in seen}
     assert all(count == 1 for (_, words), count in loads(pages).items() if words != "another")
 
 
 def test_what_is_no_source(serve: Servers, pages: Path) -> None:
-    """A file that no Python would read is a page that fails: the one before goes on, once told."""
+    """A file that is no Python source fails as a page: this is logged once, and the old version serves on."""
     noting(pages, "a.py", "old")
     server = start(serve, pages, *THREADS)
     with crowd_of(server, "/pages/a.py", 4) as crowd:
@@ -144,7 +144,7 @@ def test_what_is_no_source(serve: Servers, pages: Path) -> None:
 
 @pytest.mark.parametrize("first", [404, 200])
 def test_the_folder_of_all_pages(serve: Servers, pages: Path, first: int) -> None:
-    """The folder of all pages is swapped while one of them is loaded: then those of the new one answer."""
+    """If the folder of all pages is replaced while one is loaded, the new folder's pages answer next."""
     server = start(serve, pages, *THREADS)
     pipe = waiting(pages, "a.py", "loaded")
     asked = Asked(server, "/pages/a.py")

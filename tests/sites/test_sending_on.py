@@ -86,7 +86,7 @@ STAFF = ("Authorization", "Basic " + b64encode(b"ann:correct horse").decode())
 
 @pytest.fixture
 def folder(project: Path) -> Path:
-    """Return a folder with files to be sent, and others beside it."""
+    """Return a folder with files to be sent, with other files outside of it."""
     sent = project / "sent"
     sent.mkdir()
     (sent / "a.txt").write_text("0123456789", encoding="utf-8")
@@ -100,12 +100,12 @@ def folder(project: Path) -> Path:
 
 @pytest.fixture(params=["--threads=1", "--threads=4", "--hand-over=always", "--stream-body=on"])
 def server(serve: Servers, folder: Path, request: pytest.FixtureRequest) -> Server:
-    """Serve the file: with one thread, with several, without the loop, with bodies read as they come."""
+    """Serve the file: with one thread, with several, without the event loop, or with streamed bodies."""
     return serve(write(folder, FILE), request.param, cwd=folder)
 
 
 def test_files(server: Server, folder: Path) -> None:
-    """A file is sent as if it had been asked for; fields stay, but for the one that names it."""
+    """A file is sent as if requested; the answer keeps its fields, except the one that names the file."""
     with server.connect(lint_answers=False) as connection:
         for how in ("", "iter", "write", "long", "disposed"):
             for value in (f"{folder}/sent/a.txt", "a.txt", "./x/../a.txt"):
@@ -139,7 +139,7 @@ def test_files(server: Server, folder: Path) -> None:
 
 
 def test_no_other_files(server: Server, folder: Path) -> None:
-    """A file that does not lie beneath the folder is never sent, whatever the spelling."""
+    """A file outside of the folder is never sent, in any spelling of its path."""
     for value, status in [
         ("/etc/passwd", 500),
         (f"{folder}/sentinel.txt", 500),
@@ -167,7 +167,7 @@ def test_no_other_files(server: Server, folder: Path) -> None:
 
 
 def test_routes(server: Server) -> None:
-    """Another route of the same site answers, as GET and without the body, with what is around it."""
+    """Another route of the site, with its rules, answers as for a GET without a body."""
     with server.connect(lint_answers=False) as connection:
         for target, status, words in [
             ("/?&X-Accel-Redirect=/kept/site.css", 200, "p {}"),
@@ -214,7 +214,7 @@ def test_routes(server: Server) -> None:
 
 
 def test_no_end(serve: Servers, folder: Path) -> None:
-    """A request that is sent on for ever is answered 500 after ten times."""
+    """A request that is sent on again and again gets a 500 after ten times."""
     server = serve(write(folder, LOOP), cwd=folder)
     with server.connect(lint_answers=False) as connection:
         answers = [connection.get("/round"), connection.get("/fixed"), connection.get("/round")]
@@ -224,13 +224,13 @@ def test_no_end(serve: Servers, folder: Path) -> None:
 
 
 def test_is_logged(server: Server, folder: Path) -> None:
-    """The access log has the request of the client, once."""
+    """The access log has only the client's own request, once."""
     for target in ("/?&X-Accel-Redirect=/fixed", "/?iter&X-Accel-Redirect=/told/x", "/?&X-Sendfile=a.txt"):
         server.fetch(target, lint_answers=False)
     server.stop()
     lines = (folder / "all.log").read_text(encoding="utf-8").splitlines()
 
-    # Each is written by the worker that has answered it, in its own time.
+    # Lines are sorted, because each is written by the thread that has answered.
     assert sorted((line.split()[6], line.split()[8]) for line in lines) == [
         ("/?&X-Accel-Redirect=/fixed", "202"),
         ("/?&X-Sendfile=a.txt", "200"),

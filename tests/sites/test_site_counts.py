@@ -1,4 +1,4 @@
-"""Answers are counted by site, and by the group that gives them."""
+"""Metrics count answers by site, and by the group that gives them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ respond = 200
 
 
 def counted(server: Server, name: str) -> dict[str, int]:
-    """Return a family of the metrics by its labels."""
+    """Return the values of a family of metrics by their labels."""
     metrics = client.fetch(admin_of(server), "/metrics").body.decode()
     assert_is_prometheus(metrics)
     found = re.findall(rf"^adyton_site_{name}_total\{{(.*)\}} (\d+)$", metrics, re.MULTILINE)
@@ -69,7 +69,7 @@ def counted(server: Server, name: str) -> dict[str, int]:
 
 
 def test_by_site_and_group(serve: Servers, project: Path) -> None:
-    """Answers of each site are counted by who gave them, also those of workers that have ended."""
+    """Each site's answers are counted by the group that gave them, including answers of ended workers."""
     (project / "shop.py").write_text(
         "def application(environ, start_response):\n"
         "    start_response('200 OK', [('Content-Length', '0')])\n"
@@ -103,7 +103,7 @@ def test_by_site_and_group(serve: Servers, project: Path) -> None:
 
 
 def test_one_site(serve: Servers, project: Path) -> None:
-    """A single site is not counted apart."""
+    """If there is only one site, answers are not counted by site."""
     server = serve(write(project, ONE).name, cwd=project, env=ENVIRONMENT)
     server.fetch("/")
 

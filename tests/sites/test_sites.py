@@ -1,4 +1,4 @@
-"""A file of sites: which site and which route answers, and what is around it."""
+"""A file of sites: which site and which route answers, and which settings apply."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ ANSWERS = [
     ("only.example", "PUT", "/only", 201, "put"),
     ("only.example", "GET", "/only", 405, "not served with this method"),
     ("only.example", "GET", "/", 404, "Nothing is served here"),
-    # However a path is spelled, its rule is found.
+    # The rule of a path is found in all spellings of the path.
     ("shop.example", "GET", "/static/secret/key.txt", 403, ""),
     ("shop.example", "GET", "/static/%73ecret/key.txt", 403, ""),
     ("shop.example", "GET", "//static//secret//key.txt", 403, ""),
@@ -123,7 +123,7 @@ ANSWERS = [
     ("shop.example", "GET", "/static/x%2f..%2fsecret/key.txt", 400, ""),
     ("shop.example", "GET", "/static/secret/", 403, ""),
     ("shop.example", "GET", "/static/secret", 403, ""),
-    # Other names, which no file has.
+    # Names that no file has.
     ("shop.example", "GET", "/static/SECRET/key.txt", 404, ""),
     ("shop.example", "GET", "/static/secret./key.txt", 404, ""),
     ("shop.example", "GET", "/static/%2573ecret/key.txt", 404, ""),
@@ -156,7 +156,7 @@ def test_answers(server: Server) -> None:
 
 
 def test_around(server: Server) -> None:
-    """Fields are put in and taken out; a request may need a field; limits and logs are the site's."""
+    """Routes add and remove fields, and may require one; sites have limits and logs of their own."""
     shop, blog = ("Host", "shop.example"), ("Host", "blog.example")
     plain, quiet = (server.fetch(target, fields=[shop]) for target in ("/", "/quiet/"))
     css = server.fetch("/static/site.css", fields=[shop])
@@ -200,7 +200,7 @@ body = "fixed"
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_pages_for_errors_of_applications(serve: Servers, project: Path, threads: str) -> None:
-    """An answer of an application has the site's page for its status, if that is asked for."""
+    """The site's page for a status replaces an application's answer, if the settings say so."""
     server = serve(write(project, INTERCEPTED), "--threads", threads, cwd=project)
     with server.connect(lint_answers=False) as connection:
         for way in ("list", "iter", "long", "write"):
@@ -247,7 +247,7 @@ try = "files"
 
 
 def test_files_first(serve: Servers, project: Path) -> None:
-    """A folder answers for the files that it has, another key of the route for all else."""
+    """A folder answers for the files that it has; another key of the route answers all other paths."""
     server = serve(write(project, TRIED), cwd=project)
     for method, target, status, words in [
         ("GET", "/site.css", 200, "p {}"),
@@ -308,7 +308,7 @@ rate-burst = 4
 
 
 def test_rate_of_requests(serve: Servers, project: Path) -> None:
-    """A client that asks for more than it may is told to wait; routes with the same limit count together."""
+    """A client above its rate limit gets a 429; routes with the same limit count together."""
     server = serve(write(project, LIMITED), "--processes", "1", cwd=project)
     staff = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
 
@@ -318,7 +318,7 @@ def test_rate_of_requests(serve: Servers, project: Path) -> None:
     assert [200, 202, 200, 429, 429] == statuses("/", "/same/", "/x", "/same/", "/")
     assert [202, 202, 429] == statuses("/own/", "/own/", "/own/")
     assert [202] * 10 == statuses(*["/free/"] * 10)
-    # One whose password is verified meanwhile is counted once.
+    # A request that waits while its password is verified is counted only once.
     assert [200, 200, 200, 200, 429] == statuses(*["/staff/"] * 5)
 
     refused = server.fetch("/", lint_answers=False)
@@ -327,7 +327,7 @@ def test_rate_of_requests(serve: Servers, project: Path) -> None:
 
 
 def test_an_even_rate(serve: Servers, project: Path) -> None:
-    """A client that waits as long as it is told gets its answer."""
+    """A client that waits for the time in `Retry-After` gets its answer."""
     text = LIMITED.replace('"1/h"', '"2/s"').replace("rate-burst = 3", "rate-burst = 1")
     server = serve(write(project, text), "--processes", "1", cwd=project)
     statuses = []
@@ -366,7 +366,7 @@ cache-control = "no-cache"
 
 
 def test_around_is_inherited(serve: Servers, project: Path) -> None:
-    """Settings of a site or the server count for each of its routes, unless the route says otherwise."""
+    """Settings of a site, or of the server, count for all of their routes that do not set them."""
     server = serve(write(project, AROUND), cwd=project)
     names = ["X-All", "X-Some", "X-More", "X-Powered-By", "Cache-Control"]
 
@@ -383,7 +383,7 @@ def test_around_is_inherited(serve: Servers, project: Path) -> None:
 
 
 def test_around_a_command_line(serve: Servers, project: Path) -> None:
-    """Settings around all routes can be given on a command line, too."""
+    """Settings for all routes can be given on a command line, too."""
     server = serve(
         "shop:application",
         *("--deny", "192.0.2.0/24", "--headers", "X-All=a", "--static", "/static=public/static"),
@@ -412,7 +412,7 @@ def test_logs(serve: Servers, project: Path) -> None:
 
 
 def test_check_and_route(project: Path) -> None:
-    """`check` prints the table as it was compiled, `route` which route answers and why."""
+    """`check` prints the compiled table of routes; `route` says which route answers, and why."""
     write(project, FILE)
     checked = run("check", "site.toml", cwd=project)
     table = checked.stdout.splitlines()
@@ -460,7 +460,7 @@ def test_check_and_route(project: Path) -> None:
 
 
 def test_wrong_file(project: Path) -> None:
-    """All mistakes are told, each on a line with its place, and nothing starts."""
+    """All mistakes are reported, each on a line with its place, and no server starts."""
     write(project, FILE.replace("path =", "pth =", 2))
     said = run("serve", "site.toml", cwd=project)
 
@@ -514,11 +514,11 @@ MOUNTED = [
     ("/shop/one", "/shop|/one|/shop/one"),
     ("/whole/x", "|/whole/x|/whole/x"),
 ]
-"""The target, and `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI` of it."""
+"""The target of a request, and its `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI`."""
 
 
 def test_mounts_and_pages(serve: Servers, project: Path) -> None:
-    """An application that is mounted sees what is behind its path; errors of the server have own pages."""
+    """A mounted application sees the path behind its own; the server's errors have the site's pages."""
     server = serve(write(project, MOUNTS), cwd=project)
     for target, expected in MOUNTED:
         assert expected == server.fetch(target, lint_answers=False).body.decode(), target
@@ -546,7 +546,7 @@ def test_mounts_and_pages(serve: Servers, project: Path) -> None:
 
 
 def test_answers_without_a_body(serve: Servers, project: Path) -> None:
-    """A status that allows no body is answered without one."""
+    """An answer with a status that allows no body has none."""
     routes = "".join(f'[[sites.routes]]\npath = "/{status}"\nrespond = {status}\n' for status in (204, 205))
     server = serve(write(project, f"[[sites]]\n{routes}"), cwd=project)
     for status in (204, 205):

@@ -1,4 +1,4 @@
-"""Timeouts of a route: how long its calls may take, whatever its site says."""
+"""Timeouts of a route: they replace the site's timeout for its calls."""
 
 from __future__ import annotations
 
@@ -101,19 +101,19 @@ request-timeout = "200ms"
 
 @pytest.fixture
 def slow(project: Path) -> Path:
-    """Return the project with an application that takes its time."""
+    """Return the project with a slow application."""
     (project / "slow.py").write_text(APPLICATION, encoding="utf-8")
     return project
 
 
 def start(serve: Servers, slow: Path, timeout: str, *arguments: str) -> Server:
-    """Serve the file, with this timeout of the site."""
+    """Serve the file, with this timeout for the site."""
     return serve(write(slow, FILE.replace("TIMEOUT", timeout)), *arguments, cwd=slow)
 
 
 @pytest.mark.parametrize("threads", ["--threads=1", "--threads=4"])
 def test_shorter(serve: Servers, slow: Path, threads: str) -> None:
-    """A route may be given less time than its site; what is beside it keeps the site's."""
+    """A route may have a shorter timeout than its site; other routes keep the site's timeout."""
     server = start(serve, slow, "60s", threads)
     with server.connect() as connection:
         assert 504 == connection.get("/brief/?for-ever").status
@@ -121,7 +121,7 @@ def test_shorter(serve: Servers, slow: Path, threads: str) -> None:
             answer = connection.get(target)
 
             assert 200 == answer.status, target
-        # On a busy machine so little time may be over before anything was said.
+        # On a busy machine, so short a timeout may end before the first piece was sent.
         for target in ("/brief/?0", "/bounded/?0"):
             assert until(lambda target=target: 200 == connection.get(target).status)
 
@@ -133,7 +133,7 @@ def test_shorter(serve: Servers, slow: Path, threads: str) -> None:
 
 
 def test_longer(serve: Servers, slow: Path) -> None:
-    """A route may be given more time than its site."""
+    """A route may have a longer timeout than its site."""
     server = start(serve, slow, "300ms", "--threads=4")
 
     assert [504, 200] == [server.fetch(target).status for target in ("/?for-ever", "/long/?0.8")]
@@ -144,15 +144,15 @@ def test_longer(serve: Servers, slow: Path) -> None:
 
 
 def test_sent_on(serve: Servers, slow: Path) -> None:
-    """A request that is sent on has the time of the route that answers it."""
+    """A request that is sent on has the timeout of the route that answers it."""
     server = start(serve, slow, "60s", "--threads=4")
 
-    # On a busy machine the little time of the route that sends it on may be over before it does.
+    # On a busy machine, the short timeout of the first route may end before it sends the request on.
     assert until(lambda: b"/sent/" == server.fetch("/brief/sending/?0.6").body)
 
 
 def test_who_asks(serve: Servers, slow: Path) -> None:
-    """A function that is asked for a route has that route's time."""
+    """A Python function that a route's rules call has that route's timeout."""
     server = start(serve, slow, "60s", "--threads=4")
     fields = [("Authorization", "Basic YTpi")]
 
@@ -160,7 +160,7 @@ def test_who_asks(serve: Servers, slow: Path) -> None:
 
 
 def test_many(serve: Servers, slow: Path) -> None:
-    """Requests of both routes at once each have their own time."""
+    """Concurrent requests of both routes each have their route's timeout."""
     server = start(serve, slow, "60s", "--threads=4")
     statuses: dict[str, int] = {}
 

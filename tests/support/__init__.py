@@ -1,1 +1,1 @@
-"""Parts that all black-box tests share: a server to talk to and a client that forgives nothing."""
+"""Parts that all black-box tests share: a server to talk to, and a strict client."""

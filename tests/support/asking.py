@@ -50,7 +50,7 @@ class Asking:
                         connection = None
 
     def goes_on(self, answers: int = 50) -> bool:
-        """Wait for so many more answers."""
+        """Wait for this many more answers."""
         wanted = self.answered + answers
         return until(lambda: self.answered >= wanted)
 
@@ -66,7 +66,7 @@ class Asking:
 def asking(
     server: Server, *paths: str, host: str = "localhost", keeps: bool = False, at: int = 0
 ) -> Iterator[Asking]:
-    """Ask while something else happens; `at` is the number of the listener."""
+    """Ask while the block runs; `at` is the number of the listener."""
     running = Asking(server.addresses[at], list(paths), host, keeps=keeps)
     try:
         assert running.goes_on()

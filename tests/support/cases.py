@@ -1,4 +1,4 @@
-"""The form of a case: bytes in, allowed outcome out."""
+"""Test cases: the bytes of a request, and its allowed outcomes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Case:
-    """One request, and what may come of it."""
+    """One request, and its allowed outcomes."""
 
     rule: int
     name: str
     data: bytes
     statuses: frozenset[int]
     closes: bool | None
-    """Whether the connection must end after the answer; None: either is right."""
+    """Whether the connection must end after the answer; None: it may end or not."""
     told: dict[str, object] = field(default_factory=dict)
     """Values that the application must have seen, if it answered."""
     fields: dict[str, str | None] = field(default_factory=dict)
-    """HTTP_ variables the application must have seen; None: must not be there."""
+    """HTTP_ variables that the application must have seen; None: the variable must be absent."""
 
     def __str__(self) -> str:
-        """Return the rule and the name: the id of the test."""
+        """Return the rule and the name as the id of the test."""
         return f"rule {self.rule}: {self.name}"
 
 

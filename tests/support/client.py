@@ -1,4 +1,4 @@
-"""A client on a raw socket: what it sends is up to the test, what it reads must be right."""
+"""A client on a raw socket: it sends any bytes that a test wants, and checks every response."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 Address = tuple[str, int] | str
-"""Host and port, or the path of a unix socket; one that begins with `@` is an abstract name."""
+"""Host and port, or the path of a unix socket; a path that begins with `@` is an abstract name."""
 
 TIMEOUT_S = 40.0
-"""Longer than any answer may take on a busy machine; a test that reaches it fails."""
+"""Timeout for an answer, which no right answer reaches even on a busy machine."""
 
 RECEIVE_BYTES = 256 * 1024
 PIECES_MAX = 400
-"""A request is sent in at most so many pieces; a short one goes byte by byte."""
+"""Most pieces in which a request is sent; a short request is sent byte by byte."""
 PAUSE_S = 0.00005
-"""Pause between two pieces, so that the server mostly sees each alone."""
+"""Pause between two pieces, so that the server mostly reads each piece separately."""
 
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
@@ -38,12 +38,12 @@ class Feed(Enum):
     WHOLE = "whole"
     BYTEWISE = "bytewise"
     PIPELINED = "pipelined"
-    """The bytes come in one send with another request behind them."""
+    """The bytes are sent together with a further request behind them."""
 
 
 @dataclass
 class Asked:
-    """The request that a response answers: enough to read the response, and to judge it."""
+    """The facts of a request that are needed to read and judge its response."""
 
     method: str = "GET"
     target: str = "/"
@@ -51,7 +51,7 @@ class Asked:
 
     @classmethod
     def of(cls, data: bytes) -> Asked:
-        """Read a request, malformed ones as far as they make sense."""
+        """Read a request; a malformed request is read as far as possible."""
         head = data.lstrip(b"\r\n").partition(b"\r\n\r\n")[0].decode("latin-1")
         line, *rest = head.split("\r\n")
         method, target, *_ = [*line.split(" "), "", ""]
@@ -65,11 +65,11 @@ class Asked:
 
 @dataclass
 class Exchange:
-    """All that came back over one connection."""
+    """All responses that came over one connection."""
 
     responses: list[Response]
     closed: bool
-    """Whether the server ended the connection after them."""
+    """Whether the server closed the connection after the responses."""
 
     @property
     def statuses(self) -> list[int]:
@@ -116,7 +116,7 @@ class Connection:
         receive_buffer_bytes: int = 0,
         source: str = "",
     ) -> None:
-        """Connect, from this address; `lint_answers=False` when the application sends oddities on purpose."""
+        """Connect, from `source`; `lint_answers=False` is for answers that are odd on purpose."""
         family = socket.AF_UNIX
         if not isinstance(address, str):
             family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
@@ -165,7 +165,7 @@ class Connection:
         self.socket.sendall(data)
 
     def send_in_pieces(self, data: bytes) -> None:
-        """Send `data` in single bytes, or in small pieces when it is long."""
+        """Send `data` byte by byte, or in small pieces if it is long."""
         size = -(-len(data) // PIECES_MAX)
         for start in range(0, len(data), size):
             self.socket.sendall(data[start : start + size])
@@ -188,7 +188,7 @@ class Connection:
         return self.receive(Asked.of(data))
 
     def receive(self, asked: Asked | str = "GET") -> Response:
-        """Read one response; an incomplete one comes back marked so."""
+        """Read one response; an incomplete response is returned with `complete` false."""
         if isinstance(asked, str):
             asked = Asked(asked)
         response = self.reader.response(asked.method)
@@ -198,11 +198,11 @@ class Connection:
         return response
 
     def at_end(self) -> bool:
-        """Wait until the server sends or closes; tell whether it closed."""
+        """Wait until the server sends data or closes; tell whether it has closed."""
         return not self.reader.buffer and not self.reader.fill()
 
     def is_silent(self, seconds: float) -> bool:
-        """Tell whether the server neither sends nor closes for so long."""
+        """Tell whether the server neither sends nor closes within these seconds."""
         if self.reader.buffer or self.reader.ended:
             return False
         self.socket.settimeout(seconds)
@@ -231,7 +231,7 @@ def fetch(
     body: bytes | None = None,
     lint_answers: bool = True,
 ) -> Response:
-    """Send one request over a connection of its own and read the response, which is complete."""
+    """Send one request over a new connection, read the response, and check that it is complete."""
     with Connection(address, lint_answers=lint_answers) as connection:
         response = connection.get(target, method=method, fields=fields, body=body)
     assert response.complete, response
@@ -246,15 +246,15 @@ def exchange(
     tail: bytes = b"",
     lint_answers: bool = True,
 ) -> Exchange:
-    """Send `data`, then `tail` (pipelined: together), and read until both are answered or the end.
+    """Send `data`, then `tail` (pipelined: together); read until both are answered or the server closes.
 
-    Without a tail the server must close; with one, two responses are as good as one and a close.
+    Without a tail, the server must close; with a tail, it may send two responses, or one and close.
     """
     asked = [Asked.of(data), Asked.of(tail)] if tail else [Asked.of(data)]
     responses: list[Response] = []
     with Connection(address, lint_answers=lint_answers) as connection:
-        # A server that has closed may refuse what it did not ask for; what it said before that
-        # is still there to read.
+        # A server that has closed may reset the connection for further data; the responses that it has sent
+        # before can still be read.
         with contextlib.suppress(ConnectionResetError, BrokenPipeError):
             if feed is Feed.PIPELINED:
                 connection.send(data + tail)

@@ -1,4 +1,4 @@
-"""Questions to a running server at its control socket."""
+"""Queries and commands for a running server at its control socket."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
 
 def status(control: Path) -> Any:
-    """Ask how things stand."""
+    """Return the server's status."""
     done = run("status", "--json", "--control", str(control))
     assert 0 == done.returncode, done.stderr
     return json.loads(done.stdout)
 
 
 def reload(control: Path, *names: str) -> tuple[int, str]:
-    """Give the order, for a group if one is named; return its status and what it said."""
+    """Reload the server, or only the groups in `names`; return the exit status and the output."""
     done = run("reload", *names, "--control", str(control))
     return done.returncode, done.stdout + done.stderr
 
 
 def group(control: Path, name: str) -> Any:
-    """Return how a group stands; of one with two versions, the one that stays."""
+    """Return the status of a group; if it has two versions, that of the version that stays."""
     found = [one for one in status(control)["groups"] if one["group"] == name and one["state"] != "draining"]
     assert len(found) == 1, found
     return found[0]
 
 
 def states(control: Path) -> dict[str, str]:
-    """Return how the groups stand."""
+    """Return the states of all groups, by name."""
     return {one["group"]: one["state"] for one in status(control)["groups"]}
 
 
@@ -42,6 +42,6 @@ def supervisor(control: Path, name: str) -> int:
 
 
 def workers(control: Path, name: str) -> list[int]:
-    """Return the workers of a group that serve, as far as it has said."""
+    """Return the serving workers of a group, by its last report."""
     said = group(control, name).get("status", {"workers": []})
     return [worker["pid"] for worker in said["workers"] if worker["state"] == "serving"]

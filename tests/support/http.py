@@ -1,4 +1,4 @@
-"""A strict reader of HTTP/1.1 responses: whatever is not exactly right is an error."""
+"""A strict reader of HTTP/1.1 responses: any deviation from the standard is an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HEAD_BYTES_MAX = 64 * 1024
-"""A head of ours that is longer than this has run away."""
+"""Longest head of a response: no head of ours may be longer."""
 
 BODYLESS = frozenset({204, 304})
 SINGLETONS = frozenset(
@@ -41,11 +41,11 @@ IMF_FIXDATE = re.compile(
 
 
 class MalformedError(AssertionError):
-    """The server sent something that is not a correct HTTP/1.1 response."""
+    """Raised when the server sends something that is not a correct HTTP/1.1 response."""
 
 
 class NoResponseError(AssertionError):
-    """The connection ended where a response was due."""
+    """Raised when the connection ends although a response is due."""
 
 
 @dataclass
@@ -57,9 +57,9 @@ class Response:
     fields: list[tuple[str, str]]
     body: bytes = b""
     framing: str = "none"
-    """`none`, `length`, `chunked` or `close`."""
+    """How the end of the body is known: `none`, `length`, `chunked` or `close`."""
     complete: bool = True
-    """False when the connection ended before the framing said so."""
+    """False if the connection ended before the end of the body."""
     interim: list[int] = field(default_factory=list)
     """Statuses of the 1xx responses that came before."""
     pieces: list[bytes] = field(default_factory=list)
@@ -89,10 +89,10 @@ class Response:
 
 
 class Reader:
-    """Takes responses out of a stream of bytes; `more` returns b"" at its end."""
+    """Reads responses from a stream of bytes; `more` returns b"" at the end of the stream."""
 
     def __init__(self, more: Callable[[], bytes]) -> None:
-        """Start with nothing read."""
+        """Start with an empty buffer."""
         self._more = more
         self.buffer = bytearray()
         self.ended = False
@@ -107,7 +107,7 @@ class Reader:
         return bool(data)
 
     def response(self, method: str = "GET") -> Response:
-        """Read one final response to a request with `method`, 1xx before it included."""
+        """Read one final response to a request with `method`, and the 1xx responses before it."""
         interim: list[int] = []
         while True:
             response = self._head()
@@ -203,7 +203,7 @@ def _field(line: bytes) -> tuple[str, str]:
 
 
 def _check(response: Response) -> None:
-    """Check what RFC 9110 and 9112 ask of every head, whatever it answers."""
+    """Check the requirements of RFC 9110 and 9112 for the head of any response."""
     for name in SINGLETONS:
         if len(response.values(name)) > 1:
             raise MalformedError(f"{name} more than once: {response.fields}")

@@ -1,4 +1,4 @@
-"""Sends each kind of response that the tests see through httplint, once."""
+"""Checks each kind of response in the tests with httplint, once."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from support.http import Response
 
 BODY_BYTES_MAX = 1 << 20
-"""Longer bodies are not linted: they differ from short ones in nothing but time."""
+"""Longest body that is linted: a longer one only takes more time."""
 
 CHANGING = {"date", "last-modified", "expires", "etag", "content-length", "location"}
 """Fields whose value differs between responses of one kind."""
 
 BLAMES_THE_REQUEST = {"STATUS_URI_TOO_LONG", "STATUS_VERSION_NOT_SUPPORTED"}
-"""Notes that say what the status says: that the request was wrong."""
+"""Notes that only repeat what the status says: the request was wrong."""
 
 MULTIPART_RANGE = "PARTIAL_WITHOUT_RANGE"
-"""Wrong about multipart/byteranges, which must not have the field (RFC 9110 section 15.3.7.2)."""
+"""Note that is wrong for multipart/byteranges, which must not have the field (RFC 9110 section 15.3.7.2)."""
 
 _seen: set[tuple[object, ...]] = set()
-"""Shapes of responses that were found good; thousands of responses have some hundred shapes."""
+"""Kinds of responses that were found good; thousands of responses are of only some hundred kinds."""
 
 
 def bad_notes(response: Response, asked: Asked) -> list[str]:
-    """Return what httplint calls bad in `response`; empty when it is fine."""
+    """Return the notes of httplint about faults of `response`; empty if it has none."""
     if len(response.body) > BODY_BYTES_MAX or not response.complete or 101 in response.interim:
         return []
     shape = (

@@ -12,7 +12,7 @@ LINE = re.compile(
 
 
 def assert_is_prometheus(text: str) -> None:
-    """Check each line, that families and series stand once, and that histograms are cumulative."""
+    """Check each line, that no family or series occurs twice, and that histograms are cumulative."""
     assert text.endswith("\n")
     names = []
     for line in text.splitlines():

@@ -1,7 +1,8 @@
-"""Pythons of the gate's other environments, in which the server is installed, too.
+"""Finds the Pythons of the gate's other environments, in which the server is installed, too.
 
-An environment is `.cache/venv-VERSION`, with `-PROFILE` behind it unless that is `ci`. Which there are stands
-in `tests/gate/steps.py`; by hand, `tests/gate/environments.py` and `tests/gate/setup.py server` make one.
+An environment is `.cache/venv-VERSION`, followed by `-PROFILE` unless the profile is `ci`.
+`tests/gate/steps.py` lists the environments; `tests/gate/environments.py` and `tests/gate/setup.py server`
+make one by hand.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 FIRST = os.environ.get("ADYTON_TEST_FIRST", "3.11")
-"""The version with which all folders are run."""
+"""The version of Python with which all test folders are run."""
 
 
 def version() -> str:
@@ -23,12 +24,12 @@ def version() -> str:
 
 
 def other() -> str:
-    """Return a version of another minor version of Python; empty if this run has none."""
+    """Return another minor version of Python for which there is an environment; empty if there is none."""
     return os.environ.get("ADYTON_TEST_OTHER", FIRST if version() != FIRST else "3.13")
 
 
 def python_of(wanted: str) -> Path:
-    """Return the interpreter of the environment of a version, which has to be there."""
+    """Return the interpreter of a version's environment; fail if there is no such environment."""
     prefix = Path(sys.prefix)
     found = prefix.with_name(ENVIRONMENT.sub(wanted, prefix.name)) / "bin/python"
     assert found.exists(), f"{found} is missing: tests/gate/environments.py and setup.py make it"

@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 120.0
 LOG_TIMEOUT_S = 60.0
-"""Reached only by what fails."""
+"""Timeout for a line in the log; only a failing test reaches it."""
 RESTING_S = 0.1
-"""A client's close is noticed sooner, on a busy machine as well."""
+"""Pause in which the server notices that a client has closed, even on a busy machine."""
 STOP_TIMEOUT_S = 40.0
-"""Above the default graceful timeout of 30 s, so that a forced end shows as such."""
+"""Timeout for a stop, above the default graceful timeout of 30 s, so that a forced end can be told."""
 
 LISTENING = re.compile(r"adyton: listening on ([^\s\"\\]+)")
-"""The banner as text, or in an entry that is JSON."""
+"""The banner, as text or in a JSON entry."""
 PANIC = re.compile(r"panicked at|fatal runtime error|RUST_BACKTRACE|Segmentation fault")
 OUR_TRACEBACK = re.compile(
     r"""Traceback \(most recent call last\):\n\s+File "[^"]*(site-packages|python)/adyton/"""
 )
-"""A traceback that begins in our package; one that passes through it began in an application."""
+"""A traceback whose first frame is in our package, and not in an application."""
 
 AS_ROOT = re.compile(r"^.*ADY336 warning: .*\n", re.MULTILINE)
-"""The warning of a server where root runs the tests."""
+"""The server's warning if root runs the tests."""
 
 SETTINGS_PREFIXES = ("ADYTON_", "PORT")
 """Variables of the tests' own environment that must not reach the server."""
 
 THREADS = os.environ.get("ADYTON_TEST_THREADS", "")
-"""`--threads` of each server that does not say it itself; empty: the server's default."""
+"""`--threads` of each server for which a test gives none; empty: the server's default."""
 
 PROCESSES = os.environ.get("ADYTON_TEST_PROCESSES", "0")
-"""`--processes` of each server that does not say it itself: most tests look at one process."""
+"""`--processes` of each server for which a test gives none: most tests look at one process."""
 
 
 class Log:
-    """The lines that a process writes to stderr, to be waited for."""
+    """The lines that a process writes to stderr; tests can wait for a line."""
 
     def __init__(self, descriptor: int, file: Path | None = None) -> None:
-        """Read `descriptor` until its end, and meanwhile what is appended to `file`."""
+        """Read `descriptor` until its end, and also text that is appended to `file` meanwhile."""
         self._text = ""
         self._ended = False
         self._changed = threading.Condition()
@@ -97,14 +97,14 @@ class Log:
             self._sources.pop(0).stream.close()
 
     def _take(self) -> None:
-        """Take what is there; the caller has the lock."""
+        """Take the text that has come; the caller holds the lock."""
         for source in self._sources:
             if taken := source.take():
                 self._text += taken
                 self._changed.notify_all()
 
     def text(self) -> str:
-        """Return all that was written until now: nothing of it is still under way."""
+        """Return the whole text that the process has written until now."""
         with self._changed:
             self._take()
             return self._text
@@ -112,7 +112,7 @@ class Log:
     def wait_for(
         self, pattern: str, *, count: int = 1, since: int = 0, timeout_s: float = START_TIMEOUT_S
     ) -> str:
-        """Wait until `pattern` is there `count` times after `since`; return the text after it."""
+        """Wait until `pattern` occurs `count` times after `since`; return the text after `since`."""
         expression = re.compile(pattern, re.MULTILINE)
 
         def found() -> bool:
@@ -131,7 +131,7 @@ class Log:
 
 
 class Source:
-    """A stream that is read as far as it is there, in characters that are whole."""
+    """A stream of text that is read without blocking, in whole characters."""
 
     def __init__(self, stream: FileIO) -> None:
         """Read `stream`, which does not block."""
@@ -140,7 +140,7 @@ class Source:
         self._decoder = getincrementaldecoder("utf-8")("backslashreplace")
 
     def take(self) -> str:
-        """Return what has come since the last call; a pipe has `ended` when its writers are gone."""
+        """Return the text that has come since the last call; sets `ended` when a pipe's writers are gone."""
         taken = ""
         while data := self.stream.read(65536):
             taken += self._decoder.decode(data)
@@ -149,7 +149,7 @@ class Source:
 
 
 class Server:
-    """A running `python -m adyton serve`, or another program that serves in the same way."""
+    """A running `python -m adyton serve`, or another program that serves with the same banner."""
 
     def __init__(
         self,
@@ -205,11 +205,11 @@ class Server:
     def wait_for_log(
         self, pattern: str, *, count: int = 1, since: int = 0, timeout_s: float = LOG_TIMEOUT_S
     ) -> str:
-        """Wait until the log after `since` has `pattern` `count` times; return that part."""
+        """Wait until the log after `since` has `pattern` `count` times; return the log after `since`."""
         return self._log.wait_for(pattern, count=count, since=since, timeout_s=timeout_s)
 
     def resting_fds(self) -> int:
-        """Return the number of open descriptors once it has stood still for a moment."""
+        """Return the number of open descriptors once the number has not changed for a moment."""
         count, since = self.fds(), time.monotonic()
         while time.monotonic() - since < RESTING_S:
             time.sleep(0.005)
@@ -218,7 +218,7 @@ class Server:
         return count
 
     def settles_at_fds(self, count: int) -> bool:
-        """Tell whether the open descriptors become `count` or fewer within a short time."""
+        """Tell whether the number of open descriptors falls to `count` or less within a short time."""
         return until(lambda: self.fds() <= count)
 
     def rss(self) -> int:
@@ -241,7 +241,7 @@ class Server:
         return status
 
     def stop(self) -> None:
-        """End with SIGTERM, and check that it ended as it should and logged nothing of ours."""
+        """End the server with SIGTERM; check that it ended well and logged no fault of ours."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
         status = self.wait()
@@ -256,7 +256,7 @@ class Server:
         assert not OUR_TRACEBACK.search(self.log()), self.log()
 
     def kill(self) -> None:
-        """End at once, whatever happens."""
+        """End the server with SIGKILL."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -276,7 +276,7 @@ class Server:
         body: bytes | None = None,
         lint_answers: bool = True,
     ) -> Response:
-        """Send one request over a connection of its own; the response is complete."""
+        """Send one request over a new connection; return the response, which must be complete."""
         return client.fetch(
             self.address,
             target,
@@ -288,10 +288,10 @@ class Server:
 
 
 class Servers:
-    """Starts servers and, at the end, stops those that still run."""
+    """Starts servers and, at the end, stops the servers that still run."""
 
     def __init__(self, default_cwd: Path) -> None:
-        """Start with none."""
+        """Start without servers."""
         self._default_cwd = default_cwd
         self._running: list[Server] = []
 
@@ -334,7 +334,7 @@ class Servers:
         return server
 
     def close(self) -> None:
-        """Stop all of them; a test that ended a server itself has waited for it."""
+        """Stop all servers, except servers that a test has ended and waited for."""
         running, self._running = self._running, []
         try:
             for server in running:
@@ -372,9 +372,9 @@ def run(
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the tests' environment without what would change the server, plus `extra`.
+    """Return the tests' environment without variables that would change the server, plus `extra`.
 
-    Threads and processes are given as variables: they count less than flags and keywords.
+    The default threads and processes are given as variables, because flags and keywords override these.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)}
     threads = {"ADYTON_THREADS": THREADS} if THREADS else {}
@@ -382,7 +382,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bool:
-    """Ask again and again until `condition` holds; tell whether it did in time."""
+    """Check repeatedly until `condition` holds; tell whether it held in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -392,20 +392,20 @@ def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bo
 
 
 def open_files(pid: int) -> set[Path]:
-    """Return the files that a process has open, by the names that they have now."""
+    """Return the files that a process has open, by their current names."""
     found = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
-        # A descriptor may be closed while it is looked at.
+        # The process may close a descriptor meanwhile.
         with contextlib.suppress(OSError):
             found.add(link.readlink())
     return found
 
 
 def family(pid: int) -> list[int]:
-    """Return a process, and all that it and its children have started and that run."""
+    """Return a process and all its running descendants."""
     children: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        # A process may end while it is looked at.
+        # A process may end meanwhile.
         with contextlib.suppress(OSError):
             state, parent = stat.read_text(encoding="utf-8").rpartition(")")[2].split()[:2]
             if state != "Z":
@@ -418,7 +418,7 @@ def family(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def claimed_port(ports: range = range(20_000, 30_000)) -> Iterator[int]:
-    """Give a free port that no other test takes meanwhile, and that the kernel gives to nobody."""
+    """Give a free port that no other test uses meanwhile, and that the kernel assigns to no client."""
     for port in random.sample(ports, len(ports)):
         with socket.socket(socket.AF_UNIX) as claim:
             if is_claimed(claim, port):
@@ -428,7 +428,7 @@ def claimed_port(ports: range = range(20_000, 30_000)) -> Iterator[int]:
 
 
 def is_claimed(claim: socket.socket, port: int) -> bool:
-    """Claim a port by a name that its socket alone can have; tell whether it is free."""
+    """Claim a port by binding an abstract unix socket of its name; tell whether the port is free."""
     with contextlib.suppress(OSError):
         claim.bind(f"\0adyton-test-port-{port}")
         with socket.create_server(("127.0.0.1", port)):
@@ -437,7 +437,7 @@ def is_claimed(claim: socket.socket, port: int) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """Read what the banner says after `listening on`."""
+    """Parse the address that the banner shows after `listening on`."""
     if text.startswith("unix:"):
         return text.removeprefix("unix:")
     host, _, port = text.removeprefix("http://").rstrip("/").rpartition(":")

@@ -1,4 +1,4 @@
-"""Servers and applications of users that are not root."""
+"""Folders and mount namespaces for servers and applications of users that are not root."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ done
 shift
 exec "$@"
 """
-"""Runs a command where folders have another mode, with what is in them as it was, if it stays."""
+"""Shell script that runs a command while folders have another mode, but the same files in them."""
 
 
 def where(mode: str, folders: list[Path], command: list[str]) -> list[str]:
-    """Return the command that runs in a mount namespace of its own, in which these folders have that mode."""
+    """Return the command that runs `command` in a mount namespace where these folders have that mode."""
     private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", REMOUNT, "remount", mode]
     return [*private, *map(str, folders), "--", *command]
 
 
 def closed_folders(*needed_too: Path) -> list[Path]:
-    """Return folders that only root may enter, and that lead to the server or to these; outermost first."""
+    """Return folders on the way to the server or to these that only root may enter; outermost first."""
     needed = [Path(os.__file__).resolve(), Path(sys.prefix).resolve() / "bin"]
     needed += [path.resolve() for path in needed_too]
     folders = {folder for path in needed for folder in path.parents}
@@ -55,7 +55,7 @@ def closed_folders(*needed_too: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def open_folder(name: str) -> Iterator[Path]:
-    """Give a folder that every user may enter, while it is needed."""
+    """Give a folder that every user may enter, and remove it afterwards."""
     folder = Path(tempfile.gettempdir()) / f"adyton-{name}-{os.getpid()}"
     folder.mkdir(mode=0o755)
     try:

@@ -232,7 +232,7 @@ def test_nothing_fits(machine: Machine) -> None:
     found = Search(task(limits=limits), lambda _: None).run()
 
     assert (Choice(1, 1), False) == (found.winner.choice, found.fits)
-    assert "It does NOT fit: it needs 16 MiB, and there may be 1 MiB" in table(found)
+    assert "It does NOT fit: it needs 16 MiB, and may use 1 MiB" in table(found)
     assert "It does NOT fit" in markdown(found)
     assert as_json(found)["fits"] is False
 
@@ -408,7 +408,7 @@ def test_nothing_measured(
     spoil(machine, monkeypatch, "late", when=lambda options: int(options[1]) > search.CROWD)
 
     assert (1, "") == (status, told.out)
-    assert "INVALID: what one request costs could not be measured: steady was seen" in told.err
+    assert "INVALID: the cost of one request could not be measured: steady was seen" in told.err
     with pytest.raises(InvalidError, match=r"no choice that was left could be measured: .*: late was seen"):
         Search(task(), lambda _: None).run()
 
@@ -536,7 +536,7 @@ def test_edge_is_told(machine: Machine) -> None:
     found = Search(task(), lambda _: None).run()
 
     assert [
-        "8 processes x 1 thread has as much as there may be: more processes (--processes-max) may serve more"
+        "8 processes x 1 thread has reached the limit: more processes (--processes-max) may serve more"
     ] == found.doubts
 
 

@@ -1,7 +1,7 @@
 """Adds the script of ``--reload``, in development only: pages load again when the application has changed.
 
-A short script at the end of each HTML page asks once a second which version serves, and loads the page
-again when it is another one.
+A short script at the end of each HTML page asks the server once a second for the number of its version, and
+loads the page again when the number has changed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from adyton._response import Response
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-#: Path that the script asks for.
+#: Path at which the script asks for the number.
 PATH = "/.adyton/generation"
 
 _SCRIPT = b"""
@@ -47,7 +47,7 @@ def _wsgi(application: Callable[..., Any], generation: int) -> Callable[..., Any
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:  # noqa: ANN401
             nonlocal is_page
             has_body = environ["REQUEST_METHOD"] != "HEAD" and not status.startswith(("1", "204", "304"))
-            # A page that says what is wrong is to be replaced by a better one, too.
+            # Error pages get the script, too, so that they are replaced once the application is repaired.
             is_page = has_body and _is_page(headers)
             if is_page:
                 headers[:] = [pair for pair in headers if pair[0].lower() != "content-length"]
@@ -94,7 +94,7 @@ def _handler(application: Callable[..., Any], generation: int) -> Callable[..., 
 
 
 def _is_page(headers: list[tuple[str, str]], unsaid: str = "text/html") -> bool:
-    """Whether the headers are those of a page; ``unsaid`` is the type if they name none."""
+    """Whether the headers are those of an HTML page; ``unsaid`` is the type if no header names one."""
     named = {name.lower(): value for name, value in headers}
     kind = named.get("content-type", unsaid).lower()
     return kind.startswith("text/html") and "content-encoding" not in named

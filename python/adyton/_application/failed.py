@@ -13,14 +13,14 @@ from adyton._application.load import NotFoundError, look_into, user_name
 if TYPE_CHECKING:
     from types import TracebackType
 
-#: Files in which the application has failed, for ``--reload``.
+#: Files in which the application has failed: ``--reload`` watches them, too.
 FILES: list[str] = []
 
 
 def report(error: BaseException, place: str = "") -> str:
-    """Why the application could not be loaded: its own traceback, without our frames.
+    """Says why the application could not be loaded: its own traceback, without our frames.
 
-    ``place`` is where a file of sites names it, as ``site.toml:3:7: ``, or empty.
+    ``place`` is the line of a file of sites that names the application, as ``site.toml:3:7: ``, or empty.
     """
     if isinstance(error, NotFoundError | NoApplicationError):
         return f"adyton: {place}{error}\n"
@@ -34,7 +34,7 @@ def report(error: BaseException, place: str = "") -> str:
     frames = without_ours(error.__traceback__)
     lines = format_exception(type(error), error, frames)
     if place:
-        lines.insert(0, f"adyton: {place}what is named here cannot be loaded:\n")
+        lines.insert(0, f"adyton: {place}the application named here cannot be loaded:\n")
     if isinstance(error, ModuleNotFoundError) and frames is None:
         lines.append(_where_it_is_not(error.name or ""))
     lines.append(single.hint(error))
@@ -42,13 +42,13 @@ def report(error: BaseException, place: str = "") -> str:
 
 
 def _where_it_is_not(name: str) -> str:
-    """Returns a hint for finding a module: import says nothing of folders that it may not enter."""
+    """Returns a hint where to look for a module: the import system skips folders that it may not enter."""
     parent = sys.modules.get(name.rpartition(".")[0])
     closed = [folder for folder in getattr(parent, "__path__", sys.path) if _is_closed(folder)]
     if closed:
-        return f"adyton: {user_name()} may not enter {', '.join(closed)}, where it is looked for\n"
+        return f"adyton: {user_name()} may not enter {', '.join(closed)}, where the module is looked for\n"
     if parent is None:
-        return f"adyton: it is not in {os.getcwd()}; --python-path names other folders to look in\n"
+        return f"adyton: the module is not in {os.getcwd()}; --python-path names other folders to look in\n"
     return ""
 
 
@@ -61,7 +61,7 @@ def _is_closed(folder: str) -> bool:
 
 
 def without_ours(frames: TracebackType | None) -> TracebackType | None:
-    """Leaves out the frames of this package and of the import system at the top; nothing if all are."""
+    """Leaves out the frames of this package and of the import system at the top; None if no frame is left."""
     while frames is not None:
         file = frames.tb_frame.f_code.co_filename
         if not (os.path.abspath(file).startswith(HERE) or "importlib" in file):

@@ -28,7 +28,7 @@ def note_imports() -> None:
 
 @functools.cache
 def _installed() -> tuple[str, ...]:
-    """The folders of what comes with an installation: they are asked about several times a second."""
+    """Returns the folders of installed packages. They are cached: this is called several times a second."""
     import site
     import sysconfig
 
@@ -39,10 +39,10 @@ def _installed() -> tuple[str, ...]:
 
 
 def sources() -> list[tuple[str, int | None]]:
-    """The files that the application was imported from, or failed in; not those of an installation.
+    """Returns the files that the application was imported from, or failed in, without installed packages.
 
-    With each stands when it had been changed last as it was imported, in nanoseconds since 1970, if that was
-    noted.
+    Each file has the time of its last change before it was imported, in nanoseconds since 1970, or None if
+    that time was not noted.
     """
     brought = _installed()
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]

@@ -1,6 +1,7 @@
-"""Says what kind of application an object is, and refuses what could answer no request.
+"""Says what kind of application an object is, and refuses objects that could answer no request.
 
-It looks at the code of functions instead of importing ``inspect``: this runs before the first answer.
+The module looks at the code of functions instead of importing ``inspect``, which would delay the first
+answer.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 #: Flags that mark a function's code (inspect(3), `co_flags`).
 _TAKES_ANY_NUMBER = 0x04
-_IS_ASYNC = 0x80 | 0x100 | 0x200  # a coroutine, a generator that is one, an asynchronous generator
+_IS_ASYNC = 0x80 | 0x100 | 0x200  # a coroutine, a generator-based coroutine, an asynchronous generator
 
-#: Classes whose objects are ASGI applications whatever their code looks like, which may be compiled.
+#: Classes whose objects are ASGI applications, even if their code is compiled and cannot be looked at.
 _ASGI_CLASSES = {
     ("blacksheep.server.application", "Application"): "BlackSheep",
     ("channels.routing", "ProtocolTypeRouter"): "Channels",
@@ -30,10 +31,10 @@ _ASGI_CLASSES = {
     ("starlette.routing", "Router"): "Starlette",
 }
 
-#: Names of the arguments of an ASGI application; in version 2 of ASGI it has only the first of them.
+#: Names of an ASGI application's arguments; in version 2 of ASGI it has only the first argument.
 _ASGI_ARGUMENTS = ("scope", "receive", "send")
 
-#: Functions of these names make an application, even if they would take a WSGI application's two arguments.
+#: Functions whose names begin so make an application, even if they can take the two arguments of WSGI.
 _MAKERS = ("create_", "make_", "get_", "build_")
 
 _WSGI_ARGUMENTS = 2
@@ -60,10 +61,10 @@ class _Call(NamedTuple):
 
 
 def kind_of(application: object, name: str, interface: str) -> str:
-    """``"handler"`` or ``"wsgi"``: what the user says, or how the object is called.
+    """Returns ``"handler"`` or ``"wsgi"``: the user's ``interface``, or the one that fits the object.
 
-    A handler is called ``handler``, or takes exactly one positional argument. Anything else is WSGI.
-    Raises ``NoApplicationError`` for what can be called as neither.
+    A handler has the name ``handler``, or takes exactly one positional argument. Anything else is WSGI.
+    Raises ``NoApplicationError`` for an object that can be called as neither.
     """
     if not callable(application):
         kind = type(application).__name__
@@ -94,20 +95,20 @@ def _refuse_known_asgi(application: object, name: str) -> None:
 
 
 def _asgi(what: str) -> str:
-    hint = "take a server for ASGI, or make WSGI of it (a2wsgi.ASGIMiddleware does)"
+    hint = "use a server for ASGI, or convert it to WSGI (a2wsgi.ASGIMiddleware does that)"
     return f"{what}, and Adyton serves WSGI and plain handlers: {hint}"
 
 
 def _refuse(call: _Call, application: object, name: str, kind: str) -> None:
-    """Raises what is wrong with an application that is called in this way, if something is."""
+    """Raises ``NoApplicationError`` with the reason, if an application cannot be served as ``kind``."""
     if call.names in (_ASGI_ARGUMENTS, _ASGI_ARGUMENTS[:1]) or (call.is_async and call.takes(3)):
         raise NoApplicationError(_asgi(f"{name} is an ASGI application"))
     if call.is_async:
-        hint = "make it a plain `def`, in which asyncio.run() calls what is asynchronous"
+        hint = "make it a plain `def` that calls asynchronous code with asyncio.run()"
         raise NoApplicationError(f"{name} is an `async def`, and Adyton calls plain functions: {hint}")
     if _makes_one(call, application):
         hint = "if it makes the application, add --factory"
-        raise NoApplicationError(f"{name} needs no argument, as no application does: {hint}")
+        raise NoApplicationError(f"{name} can be called without arguments, which no application can: {hint}")
     wanted = 1 if kind == "handler" else _WSGI_ARGUMENTS
     if call.takes(wanted):
         return
@@ -137,7 +138,7 @@ def _count(call: _Call) -> str:
 
 
 def _attribute(application: object, name: str) -> Any:  # noqa: ANN401
-    """An attribute, or None: an application's own ``__getattr__`` may raise whatever it likes."""
+    """Returns an attribute, or None if there is none, or if the object's ``__getattr__`` raises anything."""
     try:
         return getattr(application, name, None)
     except Exception:  # noqa: BLE001
@@ -145,7 +146,7 @@ def _attribute(application: object, name: str) -> Any:  # noqa: ANN401
 
 
 def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
-    """Returns how an object is called; None for one that is not written in Python."""
+    """Returns how an object is called; None for an object that is not written in Python."""
     if isinstance(application, partial):
         inner = _call_of(application.func)
         return None if inner is None else _bind(inner, len(application.args), tuple(application.keywords))
@@ -177,13 +178,13 @@ def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
 
 
 def _bind(call: _Call, count: int, keywords: tuple[str, ...]) -> _Call:
-    """Returns how the rest is called when the first arguments are given, and some by name."""
+    """Returns the call that is left when the first ``count`` arguments and ``keywords`` are given."""
     missing = [name for name in call.missing if name not in keywords]
     most = None if call.most is None else max(call.most - count, 0)
     least, names = max(call.least - count, 0), call.names[count:]
     given = [place for place, name in enumerate(names) if name in keywords]
     if given:
-        # Arguments behind one that is given by name can themselves only be given by name.
+        # All arguments that follow an argument given by name must be given by name, too.
         missing += [name for name in names[given[0] : least] if name not in keywords]
         most, least, names = given[0], min(least, given[0]), names[: given[0]]
     return call._replace(least=least, most=most, names=names, missing=tuple(missing))

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
 
-#: Looked for in a module that was named without an attribute, in this order.
+#: Attributes that are tried in this order when the user names only a module.
 NAMES = ("application", "app", "handler")
 
-#: Index in ``sys.path`` of the folder of a file that is run: behind the folder of a group, if that leads.
+#: Index in ``sys.path`` for the folder of a file that is run: 1 if a group's folder comes first, else 0.
 _behind = 0
 
 
 class NotFoundError(Exception):
-    """Raised when the module was imported and lacks the name that was asked for."""
+    """Raised when the module was imported but does not have the attribute that was asked for."""
 
 
 def prepare(
@@ -31,14 +31,14 @@ def prepare(
 ) -> None:
     """Goes to the working directory, and sets up ``sys.path`` and the environment.
 
-    ``leads``: modules are looked for there before all else, wherever ``sys.path`` has had it. Raises
-    ``OSError``, with a sentence, when a folder is not there or may not be entered.
+    With ``leads``, the working directory becomes the first entry of ``sys.path``, even if it was a later one.
+    Raises ``OSError``, with a sentence, when a folder does not exist or may not be entered.
     """
     global _behind  # noqa: PLW0603
     if chdir is not None:
         _try("chdir", chdir, os.chdir)
     for entry in python_path:
-        # A zip archive will do, and so will a folder that this user may enter and not list.
+        # A zip archive is allowed, and so is a folder that this user may enter but not list.
         _try("python-path", entry, os.stat if os.path.isfile(entry) else look_into)
     for entry in reversed([os.getcwd(), *map(os.fspath, python_path)]):
         path = os.path.abspath(entry)
@@ -53,7 +53,7 @@ def prepare(
 
 
 def _try(setting: str, path: str, use: Callable[[str], object]) -> None:
-    """Uses a path that a setting names; an error says which it is, and to which user it is refused."""
+    """Uses a path that a setting names; an error names the setting, the path and the user."""
     try:
         use(path)
     except PermissionError as error:
@@ -65,12 +65,12 @@ def _try(setting: str, path: str, use: Callable[[str], object]) -> None:
 
 
 def look_into(folder: str) -> None:
-    """Raises what keeps this user from entering a folder."""
+    """Raises ``OSError`` if this user cannot enter a folder."""
     os.stat(os.path.join(folder, "."))
 
 
 def user_name() -> str:
-    """The user of this process, by name if there is one."""
+    """Returns the user of this process, by name if the user has one."""
     import pwd
 
     try:
@@ -96,9 +96,10 @@ def load(place: str, attribute: str | None, is_file: bool, factory: bool) -> tup
 
 
 def load_function(place: str, name: str, is_file: bool) -> tuple[Any, str]:  # noqa: FBT001
-    """Imports a module or runs a file, and returns a function of it and what to call that.
+    """Imports a module or runs a file; returns one of its functions, and the name to show for that function.
 
-    A file that is a module already is not run again. Raises whatever its code raises, and ``NotFoundError``.
+    A file that was already run as a module is not run again. Raises whatever its code raises, and
+    ``NotFoundError``.
     """
     module = (_already_run(place) or _run_file(place)) if is_file else _import(place)
     shown, found = _find(module, place, name)
@@ -109,7 +110,7 @@ def load_function(place: str, name: str, is_file: bool) -> tuple[Any, str]:  # n
 
 
 def _already_run(path: str) -> ModuleType | None:
-    """Return the module that was made of a file, if there is one."""
+    """Returns the module that was made from a file, if the file was run."""
     wanted = os.path.abspath(path)
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == wanted:

@@ -1,21 +1,21 @@
-"""Finds what gevent or eventlet have put in the place of Python's threads, without importing either."""
+"""Finds which of Python's modules gevent or eventlet has patched, without importing either library."""
 
 from __future__ import annotations
 
 import sys
 
-#: For each library the module that patches, and the name of that module's record of patched modules.
+#: The module of each library that does the patching, and the variable in which it records patched modules.
 PATCHERS = {"gevent": ("gevent.monkey", "saved"), "eventlet": ("eventlet.patcher", "already_patched")}
 
-#: Names that both give to Python's modules for threads. If none of these is patched, the other patched
-#: modules wait in the hub of their thread, and work.
+#: Names that both libraries give to Python's modules for threads. If none of these modules is patched, the
+#: other patched modules work: they wait in the hub of their own thread.
 THREADS = {"_thread", "thread", "threading"}
 
 
 def report(threads: int) -> str | None:
-    """Returns a sentence about what was patched and what fails then; ``None`` if nothing was.
+    """Returns a sentence: what was patched, and what fails because of it; ``None`` if threads were not.
 
-    ``threads``: how many may be in requests at once.
+    ``threads``: how many threads may answer requests at once.
     """
     for library, (module, attribute) in PATCHERS.items():
         patched: dict[str, object] = getattr(sys.modules.get(module), attribute, {})
@@ -32,7 +32,7 @@ ALONE = (
     "that waits holds up all others"
 )
 
-#: Failures that were seen with several threads and one library, besides those that both libraries share.
+#: Failures that were seen with several threads and only one of the libraries.
 OWN = {
     "gevent": "subprocess may fail",
     "eventlet": "--request-timeout does not end such a wait",

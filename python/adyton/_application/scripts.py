@@ -1,7 +1,7 @@
-"""Loads scripts of a folder, each as a module of its own, and says which application one defines.
+"""Loads scripts of a folder, each as a module of its own, and finds the application that a script defines.
 
-A script is no module that others import: its folder is not on ``sys.path``, and its module has a name that no
-import statement can write. So no script stands in the way of a module of the standard library.
+No other module can import a script: its folder is not on ``sys.path``, and no import statement can spell the
+name of its module. So no script hides a module of the standard library.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ if TYPE_CHECKING:
 #: Endings that the name of a script may have.
 _ENDS = (".py", ".wsgi")
 
-#: Characters of a digest in a name: no two paths of a machine will have the same.
+#: Characters of a digest in a name: enough that no two paths of a machine have the same digest.
 _DIGEST_CHARS = 24
 
 
 def load(path: str, source: bytes, modified: float, interface: str) -> tuple[Any, str, dict[str, Any]]:
-    """Runs a script; returns its application, what kind that is, and the names that the script has defined.
+    """Runs a script; returns its application, the application's kind, and the names that the script defines.
 
-    Its module stands in ``sys.modules`` from before it runs until it is forgotten. If it fails, the one that
-    was there stands there again. Raises whatever the script raises, and ``NotFoundError``.
+    The module of the script is in ``sys.modules`` from before the script runs until :func:`forget`. If the
+    script fails, the module that was there before is put back. Raises whatever the script raises, and
+    ``NotFoundError``.
     """
     name = module_name(path)
     module = _new_module(name, path)
-    # As mod_wsgi has it: a script may take it away to be loaded again.
+    # As in mod_wsgi: a script that deletes this variable is loaded again.
     module.__dict__["__mtime__"] = modified
     before = sys.modules.get(name)
     sys.modules[name] = module
@@ -55,7 +56,7 @@ def load(path: str, source: bytes, modified: float, interface: str) -> tuple[Any
 
 
 def module_name(path: str) -> str:
-    """The name of a script's module: that of its file, for people, and a digest of its path."""
+    """Returns the name of a script's module: the name of its file, for people, and a digest of its path."""
     stem = Path(path).stem.replace(".", "_")
     digest = sha256(os.fsencode(path)).hexdigest()[:_DIGEST_CHARS]
     return f"_adyton_{stem}-{digest}"
@@ -79,7 +80,7 @@ def _application_of(module: ModuleType, path: str) -> str:
 
 
 def forget(path: str, names: dict[str, Any]) -> None:
-    """Takes a script's module away, unless another one stands there by now."""
+    """Takes a script's module out of ``sys.modules``, unless a newer module has replaced it."""
     name = module_name(path)
     module = sys.modules.get(name)
     if module is not None and module.__dict__ is names:
@@ -87,11 +88,11 @@ def forget(path: str, names: dict[str, Any]) -> None:
 
 
 def give_way() -> None:
-    """Does nothing: a thread that waits is interrupted when it comes here."""
+    """Does nothing: an exception that was set for a waiting thread is raised when the thread calls this."""
 
 
 def faults(folder: str) -> list[str]:
-    """The scripts of a folder that cannot be compiled, each with the reason; runs none of them."""
+    """Returns the scripts of a folder that cannot be compiled, each with the reason; runs no script."""
     found: list[str] = []
     for path in _scripts_in(folder):
         try:

@@ -1,6 +1,6 @@
-"""Recognises applications that keep in the memory of one process what all workers would have to know.
+"""Recognises applications that keep state, which all workers would need, in the memory of one process.
 
-Nothing is imported for this, and nothing of the application is called: classes are known by their names.
+This imports no module and calls no code of the application: it knows classes by their names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Under these names wrappers keep what they wrap.
+#: Attributes in which wrappers keep the application that they wrap.
 _WRAPPED = ("app", "application", "wsgi_app", "wrap_app", "wrapped_app", "_app", "_application")
 
 #: How many layers of wrappers are looked through at most.
@@ -21,37 +21,37 @@ _LAYERS_MAX = 32
 
 
 def reasons(application: object) -> list[str]:
-    """Why an application needs to be served by one process: a part of a sentence for each reason."""
+    """Returns why one process must serve an application: a part of a sentence for each reason."""
     found: dict[str, None] = {}
     for layer in _layers(application):
         for look in (_debugger, _cherrypy, _beaker, _flask_session, _wsgidav, _django):
-            # Foreign objects may do anything, as in `_layers`.
+            # Objects of the application may raise anything, as in `_layers`.
             with contextlib.suppress(Exception):
                 found.update(dict.fromkeys(look(layer)))
     return list(found)
 
 
 def hint(error: BaseException) -> str:
-    """Returns a hint if the import failed because another process holds something; otherwise nothing."""
+    """Returns a hint if the import failed because another process holds a lock or an address; else empty."""
     causes: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in causes:
         causes.append(cause)
         cause = cause.__cause__ or cause.__context__
     numbers = {each.errno for each in causes if isinstance(each, OSError)}
-    # flock(2) and fcntl(2) say EAGAIN; dbm.gnu has an error of its own for it, which is an OSError, too.
+    # flock(2) and fcntl(2) fail with EAGAIN; so does dbm.gnu, whose own error class is an OSError, too.
     if errno.EAGAIN in numbers or any(_is(each, "zc.lockfile", "LockError") for each in causes):
         what = "has locked it"
     elif errno.EADDRINUSE in numbers:
         what = "listens at this address"
     else:
         return ""
-    helps = "if that is another worker of this server, give it --processes 1"
+    helps = "if that process is another worker of this server, start the server with --processes 1"
     return f"adyton: perhaps another process {what}; {helps}\n"
 
 
 def _layers(application: object) -> Iterator[Any]:
-    """An application and what it wraps, as far as that can be seen in its attributes."""
+    """Yields an application and the applications that it wraps, as far as its attributes show them."""
     waiting: list[object] = [application]
     seen: set[int] = set()
     while waiting and len(seen) < _LAYERS_MAX:
@@ -60,13 +60,13 @@ def _layers(application: object) -> Iterator[Any]:
             continue
         seen.add(id(layer))
         yield layer
-        # Foreign objects may do anything when they are looked at, which must not stop a server.
+        # Objects of the application may raise anything when they are looked at; that must not stop a server.
         with contextlib.suppress(Exception):
             waiting += _wrapped(layer)
 
 
 def _wrapped(layer: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yields the objects in one: a method belongs to one, a function names one, a middleware has one."""
+    """Yields the objects inside a layer: a method's object, a wrapped function, a wrapped application."""
     found = [getattr(layer, name, None) for name in ("__self__", "__wrapped__")]
     own = getattr(layer, "__dict__", {})
     found += [own.get(name) for name in _WRAPPED]
@@ -76,7 +76,7 @@ def _wrapped(layer: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 def _is(found: object, module: str, name: str) -> bool:
-    """Whether something is of a class, or of one that is made from it."""
+    """Whether an object is of a class, or of a subclass of it."""
     kind = found if isinstance(found, type) else type(found)
     return any(each.__module__ == module and each.__qualname__ == name for each in kind.__mro__)
 

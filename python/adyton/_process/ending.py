@@ -7,9 +7,9 @@ from typing import Any
 
 
 def forget_children() -> None:
-    """Has this process not wait for children at its end, which :mod:`multiprocessing` does for most.
+    """Keeps :mod:`multiprocessing` from waiting at the exit for children that are no daemons.
 
-    What else it does at the end is done: daemons are ended, and finalizers run.
+    Everything else that :mod:`multiprocessing` does at the exit is done: daemons are ended, finalizers run.
     """
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
@@ -22,7 +22,8 @@ def forget_children() -> None:
 def end_timers() -> list[str]:
     """Ends the timers of this process (setitimer(2)); returns which signals they would have sent.
 
-    One that fires when the interpreter has put back what signals do by themselves would kill the process.
+    At its exit the interpreter restores the default actions of signals: a timer that fired then would kill
+    the process.
     """
     import signal
 

@@ -9,9 +9,9 @@ from adyton._process.ending import end_timers
 
 
 def before_preload() -> None:
-    """Keeps the collector from leaving holes in memory that workers are to share.
+    """Turns the garbage collector off, because it would leave holes in the memory that workers are to share.
 
-    Registers what has to be done in a fork before anything that the application does there, which may hang.
+    Registers our own fork hook first, so that it runs before the application's hooks, which may hang.
     """
     import gc
 
@@ -20,9 +20,10 @@ def before_preload() -> None:
 
 
 def after_preload() -> None:
-    """Takes what was imported out of the collector's sight: its look would copy every page.
+    """Hides imported objects from the garbage collector: its marks would copy every page that workers share.
 
-    Says which threads and timers the import has started: a fork has only the thread that forks (fork(2)).
+    Logs which threads and timers the import has started, because a worker has only the thread that forked it
+    (fork(2)).
     """
     import gc
 
@@ -45,12 +46,12 @@ def _tell_lost(what: str, remedy: str) -> None:
     relay(30, "adyton", f"--preload: {what} will not run in workers: {where}")
 
 
-#: Whether a process is being forked that forks a worker.
+#: Whether this process is forking the intermediate process that in turn forks a worker.
 _forking = False
 
 
 def _end_with_prototype() -> None:
-    """Has the process between the prototype and a worker end when the prototype does, wherever it hangs."""
+    """Has the kernel end the intermediate process with the prototype, even if it hangs in a fork hook."""
     global _forking  # noqa: PLW0603
     if _forking:
         from adyton._core import end_with_parent
@@ -60,9 +61,9 @@ def _end_with_prototype() -> None:
 
 
 def begin_fork() -> tuple[int, int]:
-    """Forks a worker that is not this process's child, by way of one that is.
+    """Forks a child, which forks the worker and exits, so that the worker is not a child of this process.
 
-    Returns that one's number, and a descriptor for ``end_fork``; zeros in the worker.
+    Returns the child's number, and a descriptor for ``end_fork``; zeros in the worker.
     """
     import gc
 
@@ -80,7 +81,7 @@ def begin_fork() -> tuple[int, int]:
         os._exit(0)
     os.close(reader)
     os.close(writer)
-    # The supervisor only believes its own children that they are its workers.
+    # The supervisor accepts only its own children as workers: wait until the kernel has made it the parent.
     while os.getppid() == parent:
         os.sched_yield()
     gc.enable()
@@ -88,12 +89,12 @@ def begin_fork() -> tuple[int, int]:
 
 
 def end_fork(midwife: int, reader: int) -> int:
-    """Waits until a worker is forked, and returns its number; 0 if it never will be."""
+    """Waits until the worker is forked, and returns its number; 0 if the fork has failed."""
     import contextlib
 
     worker = os.read(reader, 16)
     os.close(reader)
-    # If the application has SIGCHLD ignored, the kernel has reaped the child.
+    # If the application ignores SIGCHLD, the kernel has reaped the child already.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(midwife, 0)
     return int(worker or 0)

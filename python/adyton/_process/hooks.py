@@ -8,9 +8,9 @@ from adyton._application.failed import report
 
 
 def run_hooks(event: str, place: tuple[int, int, int]) -> list[str]:
-    """Runs the application's hooks of one kind, if it has any; returns what failed of those at the end.
+    """Runs the application's hooks of one kind, if it has any.
 
-    Raises what a hook raises.
+    Returns the failures of hooks that run when a worker stops; raises what any other hook raises.
     """
     if "adyton.hooks" not in sys.modules:
         return []

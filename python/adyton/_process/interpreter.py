@@ -6,7 +6,7 @@ import sys
 
 
 def described() -> str:
-    """The interpreter, for the banner: ``CPython 3.13.0``."""
+    """Returns the interpreter's name and version, for the banner: ``CPython 3.13.0``."""
     name = {"cpython": "CPython"}.get(sys.implementation.name, sys.implementation.name)
     version = ".".join(map(str, sys.version_info[:3]))
     threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"

@@ -1,6 +1,6 @@
-"""Says whether a Python that a group names can have the package ``adyton``, without running it.
+"""Says whether the package ``adyton`` can be imported in a Python that a group names, without running it.
 
-It may be another user's program, which root is not to run.
+That Python may belong to another user, so root must not run it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from adyton._application import HERE
 
 
 def lacks(python: str | os.PathLike[str]) -> str | None:
-    """The version of a Python in a virtual environment that this server was not built for, and that lacks it.
+    """Returns a Python's version if this server was not built for it and it has no ``adyton``.
 
-    ``None`` if it has it, or if that is not known: of a Python outside of such an environment it is not.
+    Returns ``None`` if ``adyton`` can be imported there, or if that is unknown, as it always is for a Python
+    outside of a virtual environment.
     """
     environment = Path(python).parent.parent
     with contextlib.suppress(OSError):
@@ -31,7 +32,7 @@ def lacks(python: str | os.PathLike[str]) -> str | None:
 
 
 def _is_built_for(version: str) -> bool:
-    """Whether this package has a core for such a Python, as ``3.13t``; true if no core says for which."""
+    """Whether this package has a core for a version such as ``3.13t``; true if no core names a version."""
     cores = [core.name for core in Path(HERE).glob("_core.*.so")]
     wanted = f"_core.cpython-{version.replace('.', '')}-"
     return not any("cpython-" in core for core in cores) or any(core.startswith(wanted) for core in cores)

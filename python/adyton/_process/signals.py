@@ -1,8 +1,8 @@
-"""Signals while a server runs: some stay with it, and of all others the application's handlers run.
+"""Keeps some signals for the server while it runs; for all others the application's handlers run.
 
-Python runs handlers on the main thread, between two steps of its code (:mod:`signal`). That thread sleeps
-while it drives the loop, or while other threads serve: what :func:`signal.set_wakeup_fd` is given here has it
-woken.
+Python runs handlers on the main thread, between two steps of its code (:mod:`signal`). The main thread sleeps
+while it drives the event loop, or while other threads serve. The descriptor that is given to
+:func:`signal.set_wakeup_fd` here wakes it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Signals that stay with the server, and what it needs each of them for.
+#: Signals that the server keeps for itself, and what it needs each of them for.
 REASONS = {
     signal.SIGTERM: "to stop",
     signal.SIGINT: "to stop",
@@ -30,16 +30,17 @@ def keep(
     hear: Callable[[], int],
     tell: Callable[[str], None],
 ) -> Callable[[], None]:
-    """Leaves the server its signals, and has handlers of others run; returns what undoes that.
+    """Keeps the server's signals, and lets handlers of other signals run; returns a function to undo that.
 
-    ``may_be_set``: requests are served by the main thread, which may set handlers. ``hear`` begins to listen
-    for signals, and returns the descriptor that tells of them; ``tell`` takes a sentence for the log.
+    ``may_be_set``: the main thread serves requests, so the application may set handlers in them. ``hear``
+    begins to listen for signals, and returns the descriptor to which their numbers are written; ``tell``
+    takes a sentence for the log.
     """
     keeper = Keeper(is_worker, hear, tell)
     keeper.look()
     if may_be_set:
         keeper.watch()
-    # A child that the application forks has its signals to itself.
+    # In a child that the application forks, all signals are the application's.
     os.register_at_fork(after_in_child=keeper.undo)
     return keeper.undo
 
@@ -54,9 +55,9 @@ class Keeper:
         self._hear = hear
         self._tell = tell
         self._told: set[int] = set()
-        #: Handlers that the application has for signals of the server.
+        #: Handlers that the application has set for signals of the server; they do not run.
         self._wanted: dict[int, Any] = {}
-        #: Descriptor that tells of signals, once the keeper listens; -1 before.
+        #: Descriptor to which numbers of signals are written once the keeper listens; -1 before.
         self._descriptor = -1
         #: Whether the keeper cannot listen.
         self._is_deaf = False
@@ -74,11 +75,11 @@ class Keeper:
         signal.set_wakeup_fd = self._set_wakeup_fd
 
     def undo(self) -> None:
-        """Leaves signals to themselves."""
+        """Restores Python's own functions and removes the wakeup descriptor."""
         signal.signal = self._set
         signal.set_wakeup_fd = self._set_wakeup
         if self._descriptor >= 0:
-            # Elsewhere than on the main thread it was never set.
+            # ValueError: not the main thread, the only one that may set the descriptor.
             with contextlib.suppress(ValueError):
                 self._set_wakeup(-1)
             self._descriptor = -1
@@ -86,7 +87,7 @@ class Keeper:
     def _signal(self, signalnum: int, handler: Any) -> Any:  # noqa: ANN401
         """Stands in for :func:`signal.signal`.
 
-        ``asyncio.run`` sets SIGINT, for example, and puts back what it took for the former handler.
+        ``asyncio.run``, for example, sets a handler for SIGINT, and afterwards restores the former handler.
         """
         if signalnum in self._kept:
             former = self._wanted.get(signalnum, signal.getsignal(signalnum))
@@ -97,7 +98,7 @@ class Keeper:
         return former
 
     def _set_wakeup_fd(self, fd: int, *, warn_on_full_buffer: bool = True) -> int:
-        """Stands in for :func:`signal.set_wakeup_fd`: none is the server's own."""
+        """Stands in for :func:`signal.set_wakeup_fd`; to the application, the server's descriptor is -1."""
         if fd == -1:
             former = self._set_wakeup(self._descriptor, warn_on_full_buffer=False)
         else:
@@ -105,7 +106,7 @@ class Keeper:
         return -1 if former == self._descriptor else former
 
     def _note(self, number: int, handler: Any) -> None:  # noqa: ANN401
-        """Has a handler of the application run, or says once that it does not."""
+        """Makes sure that a handler of the application runs, or logs once that it does not."""
         if not _is_of_application(handler):
             return
         if number not in self._kept:
@@ -116,13 +117,13 @@ class Keeper:
             self._tell(f"the server needs {name} {reason}, so the application's handler for it does not run")
 
     def _listen(self) -> None:
-        """Begins to hear of signals, if it has not begun."""
+        """Begins to listen for signals, if the keeper does not listen yet."""
         if self._descriptor >= 0 or self._is_deaf:
             return
         try:
             former = self._set_wakeup(-1)
         except ValueError:
-            # This is not the main thread, which is the program's own and runs its handlers.
+            # This is not the main thread. The main thread runs the program's own code, and so its handlers.
             self._is_deaf = True
             return
         if former != -1:
@@ -138,7 +139,7 @@ class Keeper:
 
 
 def _is_of_application(handler: object) -> bool:
-    """Whether a handler is a function, neither the interpreter's nor one that ``asyncio`` sets."""
+    """Whether a handler is the application's own: neither the interpreter's nor set by ``asyncio``."""
     function = handler.func if isinstance(handler, functools.partial) else handler
     module = getattr(function, "__module__", None) or ""
     return (

@@ -1,4 +1,4 @@
-"""Tells where the threads of a process are: when asked, at a signal, and at a fault."""
+"""Writes the stacks of the threads of a process: when asked, at a signal, and at a fault."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from adyton._application import HERE
 
 
 def prepare_worker() -> None:
-    """Has the Python stacks of all threads written when this process is ended by a fault, or by SIGABRT.
+    """Has the Python stacks of all threads written when a fault or SIGABRT ends this process.
 
-    Shows the application the command line that the user has typed.
+    Also reduces ``sys.argv`` to the command line that the user has typed, for the application.
     """
     import faulthandler
 
     faulthandler.enable(2)
-    # A command of this program to itself, and its argument, stand before the user's command line.
+    # An internal command of this program, and its argument, come before the user's command line.
     del sys.argv[1:3]
 
 
 def write_stacks_at_signal(file: int) -> int:
-    """Has faulthandler write the stacks of all threads into the open `file` at a signal; returns which.
+    """Has faulthandler write the stacks of all threads to the open `file` at a signal; returns the signal.
 
-    It needs the interpreter for this now, and not then.
+    Only this call needs the interpreter: the signal works even if the interpreter is blocked.
     """
     import faulthandler
     import signal
 
-    # Not the last one, which is Valgrind's.
+    # Not the last signal: Valgrind uses it.
     number = signal.SIGRTMAX - 1
     faulthandler.register(number, file=file)
     return number
 
 
 def write_stack_at_signal(file: int) -> int:
-    """Has faulthandler write into the open `file` where a thread is that gets a signal; returns which."""
+    """Has faulthandler write a thread's stack to `file`, which is open, at a signal; returns the signal."""
     import faulthandler
     import signal
 
-    # The two behind it are taken: by the stacks of all threads, and by Valgrind.
+    # The last two signals are taken: by Valgrind, and by the stacks of all threads.
     number = signal.SIGRTMAX - 2
     faulthandler.register(number, file=file, all_threads=False)
     return number
 
 
 def stacks() -> str:
-    """Returns where every thread is but this one, which only asks; those in the application come first."""
+    """Returns the stack of every thread except this one; threads that run the application come first."""
     import threading
     from traceback import format_stack
 

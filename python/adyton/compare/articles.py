@@ -1,4 +1,4 @@
-"""The articles that pages with rows and templates show."""
+"""The articles that the pages from a database or a template show."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ ARTICLES = [
     )
     for number in range(1, 43)
 ]
-"""42 of them make a page of 7 KB."""
+"""42 articles: they make a page of 7 KB."""
 NAMES = ("number", "name", "price", "text")
 """Parts of each article."""

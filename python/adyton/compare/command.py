@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adyton.compare.scenarios import Scenario
 
 TWICE = "adyton-wsgi"
-"""This peer takes part twice: how far the two differ is the noise of the page."""
+"""This peer takes part twice: the difference between its two rows is the noise of the page."""
 
 QUICK_S = 90.0
 """Time that a comparison may take unless it is told otherwise."""
@@ -47,7 +47,7 @@ def main(words: Sequence[str]) -> int:
     """Runs ``adyton compare`` and returns its exit status.
 
     0: every row has figures; 1: some row has none, or the file could not be written; 2: a wrong command
-    line; 130: it was interrupted, or 128 and the number of the signal that ended it.
+    line; 130: Ctrl-C interrupted it; 128 plus the number of the signal: another signal ended it.
     """
     interrupt_when_ended()
     try:
@@ -55,7 +55,7 @@ def main(words: Sequence[str]) -> int:
     except KeyboardInterrupt as error:
         return status_of(error)
     except BrokenPipeError:
-        # A reader that has gone away, as `| head`, has seen enough; nothing more must be tried at the exit.
+        # The reader has closed, as `| head` does: Python must not write the buffered rest at its exit.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as we live
         return GOOD
 
@@ -108,9 +108,9 @@ def compare_all(
     *,
     publish: bool,
 ) -> tuple[Pace, int]:
-    """Compares, and returns the pace that was kept to, and the status if it was interrupted.
+    """Compares; returns the pace of the comparison, and the exit status if it was interrupted.
 
-    What is published goes on where it was cut off.
+    With ``--publish``, a comparison that was interrupted before is continued.
     """
     pace, seats = how
     kept = None
@@ -132,7 +132,7 @@ def compare_all(
 
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
-    """Says what is wrong with the command line and would be noticed late, or never; nothing if nothing is."""
+    """Says what is wrong with the command line, if it would be noticed late or never; else empty."""
     known = programs_of(peers)
     unknown = [name for name, _ in options.program if name not in known]
     if unknown:
@@ -157,19 +157,19 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--peers",
         metavar="NAME,...",
-        help="only these, by the names that --list shows (default: those marked * there; with --time all but "
-        "older vintages, with --publish all)",
+        help="compare only these peers, by the names that --list shows (default: the peers that --list marks "
+        "with *; with --time all except older vintages; with --publish all)",
     )
     grammar.add_argument(
         "--publish",
         action="store_true",
-        help="older vintages, too, and rounds until rates are known within 3 %%, ten at most",
+        help="compare older vintages, too, and repeat rounds, ten at most, until rates are known within 3 %%",
     )
     grammar.add_argument(
         "--time",
         type=seconds,
         metavar="TIME",
-        help="about how long all of it may take (default: 90s; with --publish as long as it needs)",
+        help="about how long the comparison may take (default: 90s; with --publish as long as it needs)",
     )
     grammar.add_argument(
         "--program",
@@ -177,13 +177,13 @@ def parser() -> argparse.ArgumentParser:
         type=named,
         action="append",
         default=[],
-        help="where a program of a peer is",
+        help="the path of a program that a peer needs",
     )
     grammar.add_argument(
         "--list", action="store_true", help="show all peers, and what is missing for those that cannot run"
     )
     grammar.add_argument(
-        "--json", action="store_true", help="print the result as JSON, every report of every round in it"
+        "--json", action="store_true", help="print the result as JSON, with every report of every round"
     )
     grammar.add_argument(
         "-o",
@@ -192,7 +192,7 @@ def parser() -> argparse.ArgumentParser:
         type=writable,
         action="append",
         default=[],
-        help="write the page to a file, too: .md or .json; several times for several",
+        help="also write the page to a file: .md or .json; may be repeated",
     )
     return grammar
 
@@ -206,7 +206,7 @@ def named(word: str) -> tuple[str, str]:
 
 
 def keys_of_ways(scenario: Scenario, peers: list[Peer]) -> frozenset[str]:
-    """Returns the keys of the peers of the scenario's table of ways: of each the first that can run."""
+    """Returns keys of peers for the table of ways: for each way and server the first that can run."""
     here = {peer.key for peer in peers if not peer.missing} if scenario.ways else frozenset()
     sides = [side for way in scenario.ways for side in (way.ours, way.theirs)]
     return frozenset(key for side in sides for key in [key for key in side if key in here][:1])
@@ -222,8 +222,8 @@ def choose(
 ) -> list[Peer] | str:
     """Returns the peers that take part, or what is wrong with the names.
 
-    Where none is named these are all, but for those of an ``older`` vintage, and for those that a ``quick``
-    comparison leaves out, unless that is asked for. It does not leave out those that are ``also`` asked for.
+    Without names all installed peers take part, with two exceptions: peers of an older vintage only with
+    ``older``, and in a ``quick`` comparison only peers that are marked so, or whose keys are in ``also``.
     """
     if names is None:
         quicker = [peer for peer in peers if not quick or peer.quick or peer.key in also]
@@ -252,7 +252,7 @@ def list_peers(peers: list[Peer]) -> int:
 
 
 def told_version(peer: Peer) -> str:
-    """Returns the version of a peer, or why it does not tell one."""
+    """Returns the version of a peer, or why the peer does not tell its version."""
     try:
         return version_of(peer)
     except PeerError as error:

@@ -1,4 +1,4 @@
-"""PostgreSQL for the scenario that asks a database: made in a folder of its own, started, and ended."""
+"""PostgreSQL for the scenario that queries a database: made in a folder of its own, started, and ended."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from adyton.compare.scenarios import Scenario
 
 DEBIAN = Path("/usr/lib/postgresql")
-"""Debian has a folder for each version there, with its programs in `bin`."""
+"""Folder in which Debian has a folder for each version, with its programs in `bin`."""
 USERS = ("postgres", "nobody")
-"""PostgreSQL refuses to be run by root: then the first of these users that exists owns its files."""
+"""PostgreSQL refuses to run as root: if we are root, the first of these users that exists runs it."""
 NAME = "compare"
 """Name of the database, and of its user."""
 START_S = 60.0
 LOOK_S = 0.01
-"""Time between two looks whether it has started."""
+"""Time between two checks whether the database has started."""
 CONNECTIONS_MAX = 1000
-"""Each thread of a server may keep one: Apache has 150 of them in each process."""
+"""Most connections at once: each thread of a server may keep one, and Apache has 150 threads in a process."""
 INSTALL = "PostgreSQL is not installed: `apt-get install postgresql`"
 
 
@@ -53,7 +53,7 @@ class Database:
 
 @contextlib.contextmanager
 def database_of(scenario: Scenario, cpus: frozenset[int]) -> Iterator[Database]:
-    """Gives a scenario the database that it needs, on these CPUs, and ends it; without that, what to do."""
+    """Runs the database that a scenario needs on these CPUs; gives instructions if PostgreSQL is missing."""
     with contextlib.ExitStack() as stack:
         database = Database()
         if any(load.needs_database for load in scenario.loads):
@@ -66,7 +66,7 @@ def database_of(scenario: Scenario, cpus: frozenset[int]) -> Iterator[Database]:
 
 
 def postgres() -> Path | None:
-    """Returns the newest server program that is installed, beside which is all else that it needs."""
+    """Returns the newest server program that is installed; the other programs are in the same folder."""
     found = [path for path in DEBIAN.glob("*/bin/postgres") if path.parent.parent.name.isdigit()]
     on_path = program("postgres")
     newest = max(found, key=lambda path: int(path.parent.parent.name), default=None)
@@ -75,7 +75,7 @@ def postgres() -> Path | None:
 
 @contextlib.contextmanager
 def running_database() -> Iterator[Database]:
-    """Starts PostgreSQL with the articles in it, for all who can reach its socket, and ends it.
+    """Starts PostgreSQL with the articles in it, for every user who can reach its socket, and ends it.
 
     Raises :class:`PeerError` when it does not start.
     """
@@ -87,7 +87,7 @@ def running_database() -> Iterator[Database]:
         folder.chmod(0o755)
         before = as_another_user(folder)
         make(server, folder, before)
-        # Nothing is written while servers are compared, so that nothing has to be kept safe.
+        # No data is written while servers are compared, so no data has to survive a crash.
         command = [*before, str(server), "-D", str(folder / "data"), "-k", str(folder), "-h", ""]
         command += ["-c", f"max_connections={CONNECTIONS_MAX}"]
         with (folder / "said").open("wb") as said, uninterrupted():
@@ -98,7 +98,7 @@ def running_database() -> Iterator[Database]:
             wait_until_ready(process, folder)
             yield Database(folder, frozenset({process.pid}))
         finally:
-            # PostgreSQL would wait at SIGTERM for clients that are still connected.
+            # Not SIGTERM, after which PostgreSQL waits for clients that are still connected.
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -107,7 +107,7 @@ def running_database() -> Iterator[Database]:
 
 
 def as_another_user(folder: Path) -> list[str]:
-    """Gives a folder to a user who is not root; returns the words before the commands of that user."""
+    """Gives a folder to a user who is not root; returns the words that make a command run as that user."""
     if os.geteuid():
         return []
     for user in USERS:
@@ -122,7 +122,7 @@ def as_another_user(folder: Path) -> list[str]:
 
 
 def make(server: Path, folder: Path, before: list[str]) -> None:
-    """Makes the database: who owns it cannot connect to it, and the user that can may read the articles."""
+    """Makes the database: its owner cannot connect, and the user who can may only read the articles."""
     data = folder / "data"
     initdb = [str(server.with_name("initdb")), "-D", str(data), "--no-sync", "--locale=C", "--encoding=UTF8"]
     asked([*before, *initdb], folder)
@@ -140,24 +140,24 @@ def make(server: Path, folder: Path, before: list[str]) -> None:
 
 
 def quoted(text: str) -> str:
-    """Returns a text as SQL has it."""
+    """Returns a text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def asked(command: list[str], folder: Path, *statements: str) -> None:
-    """Runs a program of PostgreSQL, which is told some SQL, to its end."""
+    """Runs a program of PostgreSQL to its end, with SQL statements as its input."""
     told = "".join(f"{statement}\n" for statement in statements)
     done = subprocess.run(  # noqa: S603 - of the system
         command, input=told, cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
-    # A server that is alone tells errors, and ends well.
+    # In single-user mode the server prints errors of SQL, and ends with status 0 all the same.
     if done.returncode or "ERROR:" in done.stderr:
         said = done.stderr.strip().splitlines()
         raise PeerError(f"PostgreSQL cannot be set up: {' / '.join(said[-3:])}")
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
-    """Waits until it serves, which the last line of a file says."""
+    """Waits until PostgreSQL serves: the last line of a file says so."""
     deadline = time.monotonic() + START_S
     state = folder / "data" / "postmaster.pid"
     while not (state.exists() and state.read_text("utf-8").splitlines()[-1:] == ["ready   "]):

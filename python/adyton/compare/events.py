@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 RELOAD, KILL = "reload", "kill"
 TURN_S = 20.0
-"""Time in which new workers must have taken the place of the old ones; after that it is never."""
+"""Longest time for new workers to replace the old ones; after it the event counts as never finished."""
 LOOK_S = 0.01
-"""Time between two looks at the processes."""
+"""Time between two checks of the processes."""
 REST_S = 0.3
 """Time between the end of an event and the next one."""
 
 
 @contextlib.contextmanager
 def going_on(event: str, server: Server) -> Iterator[list[float]]:
-    """Has events happen, one behind the other, as long as the block runs; gives the seconds of each."""
+    """Causes events, one after the other, while the block runs; gives a list of their seconds."""
     took_s: list[float] = []
     over = threading.Event()
     act = {RELOAD: reload, KILL: kill}.get(event)
@@ -49,9 +49,9 @@ def going_on(event: str, server: Server) -> Iterator[list[float]]:
 
 
 def reload(server: Server) -> float:
-    """Has the workers replaced; returns the time until none of them is left, and as many new ones are there.
+    """Has the workers replaced; returns the time until no old worker is left and as many new ones run.
 
-    Some end all old ones before they start new ones.
+    Some servers end all old workers before they start new ones.
     """
     old = workers(server)
     began_s = time.monotonic()
@@ -66,7 +66,7 @@ def reload(server: Server) -> float:
 
 
 def kill(server: Server) -> float:
-    """Kills the worker that has had most CPU time; returns the time until there are as many as before."""
+    """Kills the worker that has used most CPU time; returns the time until as many workers run as before."""
     old = workers(server)
     began_s = time.monotonic()
     busiest = max(old, key=cpu_s_of, default=None)
@@ -83,7 +83,7 @@ def workers(server: Server) -> set[int]:
 
 
 def until(done: Callable[[], bool], server: Server, began_s: float) -> float:
-    """Returns how long after its beginning something is done; infinite when that takes too long."""
+    """Waits until ``done`` is true; returns the time since ``began_s``, infinite if that takes too long."""
     while not done():
         if time.monotonic() - began_s > TURN_S or server.how_it_ended():
             return math.inf

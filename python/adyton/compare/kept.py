@@ -1,4 +1,4 @@
-"""Rounds of a comparison that is published, kept as they end: one that is cut off goes on where it was."""
+"""Keeps each round of a published comparison when it ends, so that an interrupted comparison can go on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from adyton.compare.results.rows import Row
 
 FOLDER = ".adyton-compare"
-"""A folder in the working directory, as that of the reports that ``adyton bench`` keeps."""
+"""A folder in the working directory, as is the folder in which ``adyton bench`` keeps reports."""
 SCHEMA = "adyton-compare-kept/1"
 
 
@@ -25,13 +25,13 @@ class Kept:
     """The rounds of one comparison, in a file of its own."""
 
     def __init__(self, scenario: str, asked: object, folder: Path | None = None) -> None:
-        """``asked`` is all on which figures depend: only rounds of the very same are gone on with."""
+        """Takes in ``asked`` all that figures depend on: kept rounds are used only if theirs is equal."""
         said = json.dumps(asked, sort_keys=True, default=str)
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         self.path = (folder or Path(FOLDER)) / f"{scenario}-{digest}.json"
 
     def load(self, rows: Sequence[Row]) -> tuple[int, float]:
-        """Fills the rows; returns how many rounds there were and the seconds that they took, or zeros."""
+        """Fills the rows; returns the number of kept rounds and the seconds that they took, or zeros."""
         try:
             data = json.loads(self.path.read_text("utf-8"))
         except (OSError, ValueError):
@@ -43,9 +43,9 @@ class Kept:
         return int(data["rounds"]), float(data["seconds"])
 
     def save(self, rows: Sequence[Row], rounds: int, seconds: float) -> None:
-        """Keeps all rounds until now, in the place of those kept before.
+        """Keeps all rounds until now; they replace the rounds that were kept before.
 
-        A disk that is full must not end hours of measurements: what cannot be kept is not.
+        A full disk must not end hours of measurements: if the rounds cannot be written, they are not kept.
         """
         data = {"schema": SCHEMA, "rounds": rounds, "seconds": seconds}
         data["rows"] = {row.name: told(row) for row in rows}
@@ -69,7 +69,7 @@ def told(row: Row) -> dict[str, Any]:
 
 
 def fill(row: Row, data: dict[str, Any]) -> None:
-    """Gives a row the rounds that it had. JSON has texts in the place of the numbers of rounds."""
+    """Gives a row its kept rounds. JSON has turned their numbers, which are keys, into strings."""
     row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
     row.problems = data["problems"]
     row.absent |= data["absent"]

@@ -1,4 +1,4 @@
-"""Facts of the machine and of this program on a page: all on which figures depend, and no names."""
+"""Facts of the machine and of this program for the page: all that figures depend on, but no host name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adyton import _core
 
 
 def facts() -> dict[str, str]:
-    """Returns them by their titles."""
+    """Returns the facts by their titles."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "machine": f"{cpu_model()}, {os.cpu_count()} CPUs, {memory_bytes / 2**30:.1f} GiB",
@@ -24,7 +24,7 @@ def facts() -> dict[str, str]:
 
 
 def cpu_model() -> str:
-    """Returns the CPU's name for itself, and whether a hypervisor shows itself (proc_cpuinfo(5))."""
+    """Returns the CPU's name, and whether the machine is a virtual one, as far as proc_cpuinfo(5) tells."""
     told = Path("/proc/cpuinfo").read_text("utf-8", "replace")
     found = re.search(r"^model name\s*:\s*(.+)$", told, re.MULTILINE)
     name = found.group(1).strip() if found else platform.machine()
@@ -32,5 +32,5 @@ def cpu_model() -> str:
 
 
 def core_digest() -> str:
-    """Returns the first digits of the SHA-256 of our compiled part, to tell builds of a version apart."""
+    """Returns the first digits of our compiled part's SHA-256: they differ between builds of a version."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Pages of applications that are those of one scenario: uploads, frameworks, streams, databases."""
+"""Pages of applications that only one scenario has: uploads, frameworks, streams, databases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adyton.compare.served.application import BODY, rendered
 
 @dataclass(frozen=True)
 class Own:
-    """A page of such an application, which is for WSGI."""
+    """A page of a WSGI application that only one scenario has."""
 
     path: str
     application: str
@@ -19,13 +19,13 @@ class Own:
     body: bytes
     """Body of a right answer."""
     sent: bytes = b""
-    """Data that each request sends, by POST; empty: it is a GET."""
+    """Data that each request sends by POST; if empty, each request is a GET."""
     size: int = 0
-    """Length of the request's body, which repeats ``sent``; 0: ``sent`` as it is."""
+    """Length of the request's body, in which ``sent`` is repeated; 0: the body is ``sent`` itself."""
     kind: str = ""
     """Media type of the request's body."""
     is_chunked: bool = False
-    """Whether the request's body is chunked, without a length."""
+    """Whether the request's body is chunked, so that the head has no length."""
 
     @property
     def fields(self) -> dict[str, str]:
@@ -37,7 +37,7 @@ class Own:
         """All that a request sends."""
         if not self.size:
             return self.sent
-        # The last line may be shorter, and ends as the others do.
+        # The last line may be shorter, and ends with the same byte as the others.
         return (self.sent * -(-self.size // len(self.sent)))[: self.size - 1] + self.sent[-1:]
 
 
@@ -52,7 +52,7 @@ WAYS = {
     "unread": b"nothing\n",
     CHUNKED: b"%(size)d bytes\n",
 }
-"""Ways to read an upload, and the answer to each. One that is sent in chunks is read in pieces."""
+"""Ways to read an upload, and the answer to each. A chunked upload is read in pieces."""
 
 
 def uploads() -> dict[str, Own]:
@@ -71,16 +71,16 @@ def uploads() -> dict[str, Own]:
 FRAMEWORKS = ("Django", "Flask", "Falcon", "Bottle", "Pyramid")
 FORM, FORM_TYPE = b"name=Lyre+%26+plectrum&strings=7", "application/x-www-form-urlencoded"
 MESSAGE, COMPACT = b'{"message": "Hello World!"}', b'{"message":"Hello World!"}\n'
-"""JSON as most write it, and as Flask does."""
+"""JSON as most frameworks write it, and as Flask writes it."""
 
 
 def of_frameworks() -> dict[str, Own]:
-    """Returns the pages of all frameworks, which are the same as far as templates and JSON let them."""
+    """Returns the pages of all frameworks: alike, except where their templates and JSON writers differ."""
     page = rendered(ARTICLES)
     found: dict[str, Own] = {}
     for name in FRAMEWORKS:
         module = f"on_{name.lower()}"
-        # Jinja2 leaves the end of a template's last line out.
+        # Jinja2 drops the newline at the end of a template.
         shown = page if name in ("Django", "Bottle") else page.rstrip(b"\n")
         found |= {
             f"{name} hello": Own("/hello", module, BODY),
@@ -100,14 +100,14 @@ STREAMS = {
     "file": Own("/file", "streams", LARGE),
 }
 DRIVERS = {"psycopg": "with_psycopg", "psycopg2": "with_psycopg2"}
-"""Modules that ask a database, by the driver that they use."""
+"""Modules that query a database, by the driver that they use."""
 QUERIES = {
     "1 query": (1, "/1"),
     "5 queries": (5, "/5"),
     "1 query of 1 ms": (1, "/1/waiting"),
     "5 queries of 1 ms": (5, "/5/waiting"),
 }
-"""Number of rows that each page asks for, one after the other, and its path."""
+"""Number of rows that each page queries, one query for each, and the path of the page."""
 
 
 def of_database() -> dict[str, Own]:

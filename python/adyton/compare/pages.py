@@ -1,4 +1,4 @@
-"""The pages that are asked for: what their bodies must be, and where each kind of peer has them."""
+"""The pages that are requested: their right bodies, and their paths on each kind of peer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PICTURES = {f"picture-{number}.jpg": 10_000 * number for number in range(1, 7)}
-"""The gallery: as many as a browser asks for at once, with their sizes in bytes."""
+"""The gallery: as many pictures as a browser requests at once, with their sizes in bytes."""
 FILES = {"file.jpg": 350 * 1024, **PICTURES}
 
 
 def noise(name: str, size: int) -> bytes:
-    """Returns bytes that cannot be packed, as those of pictures; always the same for a name."""
+    """Returns bytes that cannot be compressed, like those of pictures; the same name gives the same bytes."""
     return random.Random(name).randbytes(size)  # noqa: S311 - no secret
 
 
@@ -49,30 +49,30 @@ PLACES: dict[str, dict[str, str]] = {
     "mount": MOUNTED,
     "static": MOUNTED | {"hello": "/static/hello.txt"},
 }
-"""The paths of the pages, by what a peer serves.
+"""The paths of the pages, by the entries of a peer's ``serves``.
 
-``mount`` is a folder of files beside an application; ``wsgi`` are applications of scenarios.
+``mount`` is a folder of files beside an application; ``wsgi`` stands for applications of single scenarios.
 """
 USUAL = "application"
-"""The module of the folder ``served`` that has all other pages."""
+"""The module of the folder ``served`` that has the pages of all other scenarios."""
 
 
 def body(page: str) -> bytes:
-    """Returns the right body of a page, through whatever it is served."""
+    """Returns the right body of a page, which is the same for every way of serving it."""
     return BODIES[page.removeprefix("static ")]
 
 
 def application_of(page: str) -> str:
-    """Returns the module of the folder ``served`` that has a page, where Python does."""
+    """Returns the module of the folder ``served`` that has a page, on peers that serve it with Python."""
     return OWN[page].application if page in OWN else USUAL
 
 
 def write_pages(served: Path, work: Path, application: str = USUAL) -> None:
-    """Writes all that is served: ``app`` has the programs and the database, ``files/static`` the files.
+    """Writes what peers serve: the programs and the database in ``app``, the files in ``files/static``.
 
-    Peers serve what is in ``application.py``: that module, or what loads another one.
+    Peers serve ``app/application.py``: the usual application, or a loader for that of a scenario.
     """
-    # A copy, because servers with users of their own must be able to read it.
+    # Copied, because servers that run as another user must be able to read the folder.
     app = work / "app"
     shutil.copytree(served, app, ignore=shutil.ignore_patterns("__pycache__"))
     if application != USUAL:

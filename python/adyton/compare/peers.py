@@ -1,4 +1,4 @@
-"""The peers: one small file each, which says how it starts, what it serves, and what it needs."""
+"""The peers: one small file each, which says how the peer starts, what it serves, and what it needs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SCRIPTS = Path(sys.executable).parent
-"""Programs of Python packages stand beside the Python that they belong to."""
+"""Folder of this Python, in which the programs of its packages are, too."""
 SYSTEM = {
     "python": sys.executable,
     "prefix": sys.prefix,
     "apache": "/usr/lib/apache2/modules",
 }
-"""Words in braces that are the same for every peer and every start."""
+"""Values of words in braces that are equal for every peer and every start."""
 PROGRAMS: dict[str, str] = {}
 """Programs whose paths the command line gives."""
 MERGED = ("files", "words", "asked")
-"""Tables of a peer's file to which one that is like it adds."""
+"""Tables that a peer inherits from the peer that it is `like`, and adds to; it replaces all other keys."""
 
 
 class PeerError(Exception):
-    """A peer does not start, or does not answer."""
+    """Raised when a peer does not start, or does not answer."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Peer:
     """The name of its file, by which it is chosen."""
     name: str
     serves: tuple[str, ...]
-    """Pages that it has, and where: names in ``pages.PLACES``."""
+    """Kinds of pages that the peer has: names in ``pages.PLACES``, which has their paths."""
     start: str
     """The command line; words in braces are replaced."""
     version: str
@@ -54,29 +54,29 @@ class Peer:
     beside: str = ""
     """A second program that has to run, such as the uWSGI behind nginx."""
     base: str = ""
-    """Stands before the paths of all pages."""
+    """Prefix of the paths of all pages."""
     forks: bool = False
-    """Whether each request has its own process, whose CPU time is counted nowhere when it has ended."""
+    """Whether each request has its own process: when it has ended, its CPU time cannot be read anywhere."""
     reload: str = ""
-    """The signal at which its first process replaces all others, as `HUP`; empty: there is no such signal."""
+    """The signal, such as `HUP`, at which its first process replaces all others; empty if it has none."""
     older: bool = False
-    """Whether it is an older vintage of another peer: it takes part when named, and when one publishes."""
+    """Whether it is an older vintage of another peer: it takes part only if named, or with ``--publish``."""
     quick: bool = False
-    """Takes part even where there is no time for every mode of every server."""
+    """Whether it takes part even if there is no time for every mode of every server."""
     user: str = ""
     """The user that starts it, when we are root."""
     needs: tuple[str, ...] = ()
-    """Programs that must be there."""
+    """Programs that must be installed."""
     modules: tuple[str, ...] = ()
-    """Python modules that must be there."""
+    """Python modules that must be installed."""
     paths: tuple[str, ...] = ()
-    """Files that must be there."""
+    """Files that must exist."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Files that are written for it, by their names in its folder."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """Words in braces of its own."""
+    """Values of the peer's own words in braces."""
     asked: Mapping[str, str] = field(default_factory=dict)
-    """Further words in braces of its own, with the command lines that print their values."""
+    """Command lines that print the values of further words in braces, by these words."""
 
     @property
     def places(self) -> dict[str, str]:
@@ -96,13 +96,13 @@ class Peer:
         return [self.beside, self.start] if self.beside else [self.start]
 
     def shown(self, sizes: Mapping[str, object]) -> str:
-        """The command lines as they are told: with its sizes, and nothing of this machine in them."""
+        """The command lines as the page shows them: with the peer's sizes, without paths of this machine."""
         usual = {"port": 8000, "work": ".", "files": "files", "closing": ""}
         text = replaced(" & ".join(self.lines()), {**usual, **self.words, **sizes})
         return text.replace("{python}", "python").replace("{app}/", "").replace("{app}", ".")
 
     def configuration(self) -> dict[str, str]:
-        """The files that tell it what to do, by their names: its own, and the shared ones they include."""
+        """The configuration files by their names: the peer's own, and the shared files that they include."""
         found, shared = dict(self.files), shared_files()
         texts = [*self.lines(), *found.values()]
         while more := {
@@ -134,25 +134,26 @@ def peer_of(file: Path) -> Peer:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Reads one file, and the one that it says it is like."""
+    """Reads the file of a peer, and the file of the peer that it says it is `like`."""
     table = tomllib.loads(file.read_text("utf-8"))
     model = table.pop("like", None)
     if model is None:
         return table
     other = read(file.with_stem(model))
-    # Each mode of a server says itself whether it is the one for which there is always time.
+    # `quick` is not inherited: each mode of a server says for itself whether it takes part in quick
+    # comparisons.
     other.pop("quick", None)
     merged = {name: other.get(name, {}) | table.get(name, {}) for name in MERGED}
     return other | table | merged
 
 
 def program(name: str) -> str | None:
-    """Returns where a program is: as the command line says, beside this Python, or on the path."""
+    """Returns the path of a program: as given on the command line, beside this Python, or on ``PATH``."""
     return shutil.which(PROGRAMS.get(name, name), path=str(SCRIPTS)) or shutil.which(PROGRAMS.get(name, name))
 
 
 def told_where(name: str) -> str:
-    """A program, and its path if the command line gives one."""
+    """Returns the name of a program, with its path if the command line gives one."""
     return f"{name} ({PROGRAMS[name]})" if name in PROGRAMS else name
 
 
@@ -165,7 +166,7 @@ def programs_of(peers: Iterable[Peer]) -> set[str]:
 
 @contextlib.contextmanager
 def told_if_lost(command: list[str]) -> Iterator[None]:
-    """Raises :class:`PeerError` where a program cannot be executed: it is there, but what it needs is not."""
+    """Raises :class:`PeerError` if a program cannot be executed, as when its interpreter is missing."""
     try:
         yield
     except OSError as error:
@@ -185,9 +186,9 @@ def output_of(line: str) -> subprocess.CompletedProcess[str]:
 
 
 def version_of(peer: Peer) -> str:
-    """Returns the version that a peer tells of itself.
+    """Returns the version that a peer prints.
 
-    Raises :class:`PeerError` when it cannot be asked.
+    Raises :class:`PeerError` when its program cannot be executed.
     """
     done = output_of(peer.version)
     found = re.search(r"\d+\.\d+[\w.+~-]*", done.stdout + done.stderr)
@@ -195,9 +196,9 @@ def version_of(peer: Peer) -> str:
 
 
 def words_of(peer: Peer) -> Iterator[tuple[str, str]]:
-    """Yields the peer's own words, those that have to be asked for last.
+    """Yields the peer's own words in braces with their values; words whose values a program prints come last.
 
-    Raises :class:`PeerError` when a program does not tell one.
+    Raises :class:`PeerError` when such a program fails.
     """
     yield from ((name, replaced(text, SYSTEM)) for name, text in peer.words.items())
     for name, line in peer.asked.items():
@@ -215,6 +216,6 @@ def command_of(line: str, words: Mapping[str, object]) -> list[str]:
 
 
 def replaced(text: str, words: Mapping[str, object]) -> str:
-    """Replaces ``{port}`` and its like; other braces stay as they are."""
+    """Replaces words in braces such as ``{port}``; all other braces stay as they are."""
     pattern = r"\{(" + "|".join(words) + r")\}"
     return re.sub(pattern, lambda found: str(words[found.group(1)]), text)

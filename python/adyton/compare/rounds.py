@@ -1,4 +1,4 @@
-"""Rounds: each starts every peer once, in an order of its own, and puts every load of the scenario on it."""
+"""Rounds: each starts all peers once, in random order, and puts every load of the scenario on each peer."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 1.7, 0.8
-"""Time of a start, and of a run of ``adyton bench`` besides its measurement, on a quiet machine."""
+"""Time of a peer's start, and of a run of ``adyton bench`` without its measurement, on a quiet machine."""
 ROUNDS = ((10, 5.0), (7, 2.0), (6, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
-"""Rounds, and the seconds that each measurement must get: the first pair that fits is taken."""
+"""Numbers of rounds, with the least seconds of a measurement: the first pair that fits the time is taken."""
 HALVED_ROUNDS, HALVED_FEW = 6, 3
-"""With fewer than six rounds, half of the load is offered in the first one; with little time, in three."""
+"""In how many rounds half of the rate is offered: three if time is short, one with fewer than six rounds."""
 LONGEST_S = 10.0
-"""A longer measurement says nothing more."""
+"""Longest measurement: a longer one would say nothing more."""
 PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
-"""A measurement that is published, and what it is at least where there is little time: rounds differ more."""
+"""Length of a measurement that is published, and its minimum if time is short. More rounds tell more."""
 LEAD_S, PUBLISHED_LEAD_S = 0.3, 1.0
-"""Load before each measurement, and at the most before one that is published."""
+"""Time of load before each measurement, and the most before a measurement that is published."""
 STEADY = 0.05
-"""Difference between two measurements in a row below which the peer is warm."""
+"""A peer is warm when two measurements in a row differ by less than this part."""
 HALVED_MIN = 2
-"""Fewest requests due in a measurement at half of the rate; with fewer, it is not offered."""
+"""Fewest requests due in a measurement at half of the rate; with fewer, half of the rate is not offered."""
 KNOWN = frozenset({"foreign-load", GENERATOR})
-"""Gates that may fail: work behind the listener is not foreign here, and a load's own limit is told."""
+"""Gates that may fail: a peer's other processes are not foreign here; the page tells a load's own limit."""
 FOREIGN_CPUS_MAX = 0.1
-"""CPUs that other programs may use, of those of peer or load."""
+"""How many of the CPUs for peer and load other programs may use."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
-"""A peer has recovered after this many answers within that time; the last one limits the wait for it."""
+"""A peer has recovered after five answers in a row within 0.1 s each; it is waited for up to 20 s."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,23 @@ class Pace:
     warm_up_s: float
     """Time of the first load, before anything is measured."""
     tries: int
-    """How often a peer is measured at most, until it is as fast as the time before."""
+    """How often a peer is measured at most until two measurements in a row agree."""
     halves: int
-    """In how many rounds half of the load is offered, too."""
+    """In how many rounds half of the rate is offered, too."""
     lead_s: float = LEAD_S
     """Load before each measurement, while connections are made and the first answers come."""
     total_s: float = math.inf
-    """Time within which a round must be able to end to be begun, but for the first ones."""
+    """Time of the comparison: after ``least`` rounds, no round is begun that would end later."""
     least: int = 1
     """How many rounds are made, however long they take."""
     known_within: float | None = None
-    """Part of the rates within which they must be known to end a peer's rounds; ``None``: never."""
+    """A peer's rounds end once its rates are known within this part; ``None``: they never end early."""
     seed: int = 1
     """Seed of the order of the peers in each round."""
 
     @classmethod
     def within(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
-        """Fits as many rounds as possible into a time, or one."""
+        """Fits as many rounds as possible into a time, but at least one."""
         for rounds, shortest in ROUNDS:
             halves = rounds if rounds >= HALVED_ROUNDS else 1
             seconds = seconds_of(total_s, rounds, halves, scenario, len(rows))
@@ -95,7 +95,7 @@ class Pace:
 
     @classmethod
     def publish(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
-        """Returns a pace that honest figures need; with little time, rounds of shorter measurements."""
+        """Returns a pace for figures to be published; with little time, its measurements are shorter."""
         least = max(PUBLISHED_MIN_S, scenario.seconds_min)
         for halves in (10, VALUES_MIN, HALVED_FEW):
             # A third of a measurement is the load before it.
@@ -116,7 +116,7 @@ class Pace:
         )
 
     def __str__(self) -> str:
-        """Returns the pace as a page tells it."""
+        """Returns the pace as the page shows it."""
         rounds = str(self.rounds)
         if self.known_within is not None and self.rounds > VALUES_MIN:
             rounds = (
@@ -129,8 +129,8 @@ class Pace:
 
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
-    """Returns how long a measurement may be when ``rounds``, some with half of the load, take ``total_s``."""
-    # Each kind of page is warmed up; every other time it takes one try more until it is as fast as before.
+    """Returns the length of a measurement if ``rounds``, of which ``halves`` offer half, take ``total_s``."""
+    # Each kind of page is warmed up, and every other time it takes one more try until two measurements agree.
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
@@ -139,7 +139,7 @@ def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, row
 
 
 def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
-    """Returns the rows of the peers that have what a scenario asks for; one peer takes part twice."""
+    """Returns the rows of the peers that have the pages of a scenario; one peer takes part twice."""
     cpus = len(seats.server)
     takes = [peer for peer in peers if any(load.asked <= peer.places.keys() for load in scenario.loads)]
     rows = [Row(peer, size) for peer in takes for size in sizes_of(peer, scenario, cpus)]
@@ -148,7 +148,7 @@ def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str)
 
 
 def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
-    """Returns the sizes that a peer is tried with: only those that it can be told, in a sweep."""
+    """Returns the sizes that a peer is tried with: several in a sweep, if the peer can be told its size."""
     if not scenario.sizes:
         return [Size.usual(cpus)]
     text = " ".join([*peer.lines(), *peer.configuration().values()])
@@ -166,7 +166,7 @@ class How:
     pace: Pace
     seats: Seats
     database: Database
-    """Database that the peers may ask."""
+    """Database that the peers may query."""
 
 
 def compare(  # noqa: PLR0913 - what is compared, how, and who is told
@@ -180,8 +180,8 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
 ) -> Pace:
     """Fills the rows, round by round, and returns the pace with the rounds for which there was time.
 
-    ``tell`` is told what is done at the moment. Rounds that were ``kept`` are not made again, and each that
-    ends is kept.
+    ``tell`` is called with the current step. Rounds that were ``kept`` before are not repeated, and each
+    round is kept when it ends.
     """
     with database_of(scenario, seats.load) as database:
         if database.why_not:
@@ -193,7 +193,7 @@ def compare(  # noqa: PLR0913 - what is compared, how, and who is told
 def compare_rounds(
     scenario: Scenario, rows: Sequence[Row], how: How, tell: Callable[[str], None], kept: Kept | None
 ) -> Pace:
-    """Compares with the database that the scenario needs."""
+    """Compares while the database that the scenario needs is running."""
     pace = how.pace
     done, before_s = kept.load(rows) if kept else (0, 0.0)
     seed = f"{pace.seed} from {done}" if done else pace.seed
@@ -223,7 +223,7 @@ def compare_rounds(
 
 
 def rows_left(scenario: Scenario, rows: Sequence[Row], pace: Pace) -> list[Row]:
-    """Returns the rows of the next round: those of which more is asked, and those they are compared with."""
+    """Returns the rows of the next round: rows that are not done, and rows that others are compared with."""
     done = [is_done(scenario, row, pace) for row in rows]
     if all(done):
         return []
@@ -243,7 +243,7 @@ def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
 
 
 def measure(scenario: Scenario, row: Row, number: int, how: How) -> None:
-    """Starts a peer, puts every load on it that it has the pages for, ends it, and notes what was wrong."""
+    """Starts a peer, puts on it every load whose pages it has, ends it, and notes its faults."""
     taken = [load for load in scenario.loads if row.takes(load) and load.name not in row.absent]
     loads = in_turn(taken, f"{how.pace.seed} {number} {row.name}")
     for application in dict.fromkeys(load.application for load in loads):
@@ -252,7 +252,7 @@ def measure(scenario: Scenario, row: Row, number: int, how: How) -> None:
 
 
 def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], how: How) -> None:
-    """Puts those loads on a peer for which it has one application."""
+    """Puts loads on a peer whose pages are all in one application."""
     asked = set().union(*(load.asked for load in loads))
     closing, socket = scenario.closes, how.database.socket
     try:
@@ -268,7 +268,7 @@ def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load
             bench = Bench(server, how.pace, how.seats, number + 1, allowed, leaders)
             put(row, number, here, bench)
     except (PeerError, OSError) as error:
-        # A peer that has served before, or was not tried before, may serve the next time.
+        # A peer that has served before, or that was not tried before, may serve next time: repeat the round.
         has_served = any(load.name in row.shots for load in loads)
         is_new = not any(load.name in row.spoilt for load in loads)
         kind = START if has_served or is_new else RUN
@@ -277,22 +277,23 @@ def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load
 
 
 def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
-    """Returns loads in random order; those that are multiples of what another one shows are behind it.
+    """Returns loads in random order, with two exceptions.
 
-    Last are those in which a worker is killed, with which a server may end.
+    Loads at a multiple of the measuring load's rate come after it; last are loads in which a worker is
+    killed, because the server may end with the worker.
     """
     order = random.Random(seed)  # noqa: S311 - the same for the same seed
     return sorted(loads, key=lambda load: (load.event == events.KILL, load.times > 0, order.random()))
 
 
 def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
-    """Puts the loads on a peer that runs, one after the other."""
+    """Puts the loads on a running peer, one after the other."""
     capacity = 0.0
     warm: set[tuple[str, ...]] = set()
     for load in loads:
         rate = capacity * load.times
         if load.times and rate < 1:
-            row.is_good(load, number, {RUN: "it shows no rate of which a multiple could be offered"})
+            row.is_good(load, number, {RUN: "its rate is too low for a multiple of it to be offered"})
             continue
         shoot = bench.once if load.pages in warm else bench.settled
         warm.add(load.pages)
@@ -311,7 +312,7 @@ def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
 
 
 def halved(row: Row, number: int, load: Load, rate: float, bench: Bench) -> list[dict[str, Any]]:
-    """Offers half of the rate, once more if that is spoilt, and returns the reports; empty if none counts."""
+    """Offers ``rate``, again if the measurement is spoilt; returns the reports, empty if none counts."""
     for _ in range(2):
         try:
             half = bench.once(replace(load, options=load.half), rate)
@@ -327,7 +328,7 @@ def halved(row: Row, number: int, load: Load, rate: float, bench: Bench) -> list
 
 
 def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
-    """Returns why reports are no figures, by the gates that failed; nothing when they are."""
+    """Returns why a measurement does not count, by the gates that failed; empty if it counts."""
     why = {
         SILENCE if gate == "answers" and is_silent(report) else gate: f"{when}: {text}"
         for report in shot.reports
@@ -337,33 +338,33 @@ def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
         why["answers"] = f"{when}: answers were wrong"
     if shot.foreign_cpus > FOREIGN_CPUS_MAX:
         why[FOREIGN] = (
-            f"{when}: other programs kept {shot.foreign_cpus:.2f} CPUs busy that are for peer and load"
+            f"{when}: other programs kept {shot.foreign_cpus:.2f} of the CPUs for peer and load busy"
         )
     return why
 
 
 def is_silent(report: dict[str, Any]) -> bool:
-    """Tells whether nothing came of any request, not even an error: the machine may have stood still."""
+    """Tells whether no request had any result, not even an error: the machine may have stood still."""
     counts = report["counts"]
     return not any(count for what, count in counts.items() if what not in ("sent", "in_flight"))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Loads of a peer that runs."""
+    """Puts loads on a running peer."""
 
     server: Server
     pace: Pace
     seats: Seats
     seed: int
-    """Seed of random arrivals: those of a round are the same for all peers."""
+    """Seed of random arrivals: within a round, requests arrive at the same moments for all peers."""
     allowed: frozenset[str] = KNOWN
-    """Gates of ``adyton bench`` that make no figure invalid."""
+    """Gates of ``adyton bench`` whose failure makes no figure invalid."""
     database: frozenset[int] = frozenset()
     """See :attr:`Database.leaders`."""
 
     def settled(self, load: Load, rate: float) -> Shot:
-        """Puts a load on the peer until it is as fast as the time before, or has been tried often enough."""
+        """Repeats a load until two rates in a row agree, or until the last try."""
         before = replace(self, pace=replace(self.pace, seconds=self.pace.warm_up_s)).once(load, rate).rate
         for _ in range(self.pace.tries):
             shot = self.once(load, rate)
@@ -373,12 +374,12 @@ class Bench:
         return replace(shot, is_steady=False)
 
     def flaws(self, shot: Shot, when: str) -> dict[str, str]:
-        """Returns why reports are no figures: when the peer has ended meanwhile, how it did."""
+        """Returns why a measurement does not count; if the peer has ended meanwhile, how it ended."""
         ended = self.server.how_it_ended()
         return {RUN: f"{when}: {ended}"} if ended else flaws(shot, self.allowed, when)
 
     def once(self, load: Load, rate: float) -> Shot:
-        """Puts a load on the peer once; with a rate it is an open loop."""
+        """Puts a load on the peer once; with a rate the load is an open loop."""
         server, pace, seats = self.server, self.pace, self.seats
         offered = ("--rate", str(int(max(1, rate)))) if rate else ()
         lead_s = max(pace.lead_s, load.lead_s)
@@ -387,7 +388,7 @@ class Bench:
         runs = [Run(load.pages, (*load.options, *offered, *lasting, *begun))]
         if load.beside:
             page, *options = load.beside
-            # This load begins when the other one does, give or take a start, and must not end before it.
+            # The second load begins about when the first does, and must not end before it.
             longer = ("-d", f"{int(1000 * (pace.seconds + 2 * lead_s))}ms")
             runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
@@ -399,10 +400,11 @@ class Bench:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats, self.database).since(before)
-        # CPU time of the lead is taken off by its length: the peer was as busy then.
+        # The lead's share of the CPU time is taken off by its length, since the peer was equally busy in it.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
-        # The peer may still work on pages whose clients have gone, which must not count for the next load.
+        # The peer may still work on requests whose clients have gone: that work must not count for the next
+        # load.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],
@@ -418,15 +420,16 @@ class Bench:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of ``adyton bench``: of one page, or of several in turn, whose rates have one window so."""
+    """One run of ``adyton bench``: of one page, or of several in turn, so that all are measured together."""
 
     pages: tuple[str, ...]
     options: tuple[str, ...]
 
     def right(self, server: Server, file: Path) -> tuple[str, str]:
-        """Returns the option that says what is right, by a file that is written.
+        """Returns the option that says which answers are right; writes the file that it names.
 
-        Of several pages each first answer is: they were all right when the peer was started.
+        With several pages, the first answer of each counts as right: all were right when the peer was
+        started.
         """
         if len(self.pages) == 1:
             file.write_bytes(pages.body(self.pages[0]))
@@ -435,7 +438,7 @@ class Run:
         return "--urls", str(file)
 
     def sent(self, file: Path) -> tuple[str, ...]:
-        """Returns the options that say what requests send, by a file that is written; none without that."""
+        """Returns the options for the bodies of requests, and writes the file that they name; else none."""
         own = OWN.get(self.pages[0])
         if own is None or not own.sent:
             return ()
@@ -459,15 +462,15 @@ def reports_of(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[s
 
 
 def threads_of(options: Sequence[str], seats: Seats) -> int:
-    """Returns how many threads a load has: one for each of its CPUs, but none without a connection."""
+    """Returns how many threads a load has: one for each of its CPUs, but no more than it has connections."""
     connections = int(options[options.index("-c") + 1])
     return min(len(seats.load), connections)
 
 
 def recovery_s(load: Load, server: Server, ended_s: float) -> float:
-    """Returns how long after a load the peer is itself again: the first of some prompt answers in a row.
+    """Returns the seconds from the end of a load to the first of several prompt answers in a row.
 
-    The load ended at ``ended_s`` of the monotonic clock, in seconds.
+    The load ended at ``ended_s`` of the monotonic clock.
     """
     page = load.pages[0]
     port, path = place_of(server.urls[page])

@@ -40,26 +40,26 @@ if TYPE_CHECKING:
 START_S = 20.0
 """Longest time from the start to a right answer."""
 PAGE_S = 10.0
-"""Longest time to a right answer for another page, when one page is right."""
+"""Longest time to a right answer for another page, once one page is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
-"""Threads of each process where a peer can be told and no sweep sets another number: Adyton's default."""
+"""Threads of each process, if a peer can be told a number and no sweep sets one: Adyton's default."""
 LOOK_S = 0.002
-"""Time between two looks whether it answers: the time of a start is as exact."""
+"""Time between two checks whether the peer answers; the time of a start is no more exact than this."""
 ABSENT = http.HTTPStatus.NOT_IMPLEMENTED
-"""The status with which an application says that something is not installed: see ``served/loader.py``."""
+"""The status with which an application says that a package is not installed: see ``served/loader.py``."""
 CALM_S = 0.2
-"""Time between two looks whether it is still busy with its start."""
+"""Time between two checks whether the peer is still busy with its start."""
 CALM_CPU_S = 0.02
-"""CPU time that it may use between two of these looks."""
+"""CPU time that a peer may use between two of these checks and still count as calm."""
 CONFIGURE = (
     *("APACHE_", "GRANIAN_", "GUNICORN_", "H2O_", "NGINX", "UVICORN_", "UWSGI_"),
     *("PERL", "PHP", "PYTHON", "VIRTUAL_ENV"),
 )
-"""Prefixes of variables that would configure a peer, for which only its file must speak."""
+"""Prefixes of environment variables that would configure a peer: only its own file may do that."""
 TOPOLOGY = Path("/sys/devices/system/cpu")
-"""Folder in which Linux tells which CPUs are hyper-threads of one core."""
+"""Folder in which Linux says which CPUs are hyper-threads of one core."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Seats:
 
     @classmethod
     def of_this_machine(cls) -> Seats:
-        """Half of the CPUs for each; with one CPU both share it."""
+        """Gives half of the CPUs to each; if there is only one CPU, both share it."""
         return cls.halves(os.sched_getaffinity(0), siblings_of)
 
     @classmethod
     def halves(cls, cpus: Iterable[int], siblings: Callable[[int], frozenset[int]]) -> Seats:
-        """Halves the cores: hyper-threads of one are not parted, unless there is only one core."""
+        """Halves the cores: hyper-threads of one core stay together, unless there is only one core."""
         cpus = frozenset(cpus)
         cores = sorted({siblings(cpu) & cpus | {cpu} for cpu in cpus}, key=min)
         if len(cores) == 1:
@@ -91,7 +91,7 @@ class Seats:
 
 
 def siblings_of(cpu: int) -> frozenset[int]:
-    """Returns the CPUs that are hyper-threads of one core, this one among them; itself if unknown."""
+    """Returns all hyper-threads of the core of ``cpu``, itself included; only itself if unknown."""
     try:
         text = (TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text("ascii")
     except OSError:
@@ -102,22 +102,22 @@ def siblings_of(cpu: int) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Size:
-    """How many processes and threads a peer is told to have, where it can be told."""
+    """How many processes and threads a peer is told to have, if it can be told."""
 
     processes: int
     threads: int
     workers: int
-    """Processes that serve one request at a time, of which gunicorn's documentation wants more."""
+    """Number of processes for servers whose processes serve one request at a time, as gunicorn advises."""
     swept: bool = False
 
     @classmethod
     def usual(cls, cpus: int) -> Size:
-        """Returns the size in most documentation: a process for each CPU. All have as many threads."""
+        """Returns the size that most documentation advises: a process for each CPU, each with 16 threads."""
         return cls(cpus, THREADS, 2 * cpus + 1)
 
     @property
     def words(self) -> dict[str, object]:
-        """Values of the words in braces that tell the size."""
+        """Returns the values of the words in braces that stand for the size."""
         return {
             "processes": self.processes,
             "threads": self.threads,
@@ -126,7 +126,7 @@ class Size:
         }
 
     def __str__(self) -> str:
-        """Processes and threads."""
+        """Returns the size as ``processes x threads``."""
         return f"{self.processes} x {self.threads}"
 
 
@@ -141,20 +141,20 @@ class Server:
     forks: bool = False
     """See :attr:`Peer.forks`."""
     reload: int = 0
-    """The number of :attr:`Peer.reload`; 0: there is no such signal."""
+    """The number of the signal :attr:`Peer.reload`; 0 if there is none."""
     start_s: float = 0.0
     """Time from its start to its first right answer."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Advice on pages that it lacks because something is not installed, by their names."""
+    """Advice on pages that the peer lacks because a package is not installed, by the names of the pages."""
     wrong: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why it does not have other pages right, by their names."""
+    """Reasons why the answers for other pages are not right, by the names of the pages."""
     how_it_ended: Callable[[], str] = str
-    """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
+    """Says how a program of the peer has ended, and what it said last; empty while all programs run."""
 
 
 @contextlib.contextmanager
 def seated(cpus: frozenset[int]) -> Iterator[None]:
-    """Runs this process, and what it starts meanwhile, on these CPUs."""
+    """Runs this process, and programs that it starts in the block, on these CPUs."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     try:
@@ -173,12 +173,13 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
     closing: bool = False,
     database: Path | None = None,
 ) -> Iterator[Server]:
-    """Starts a peer, gives it when those pages have been tried that are asked for and it has, and ends it.
+    """Starts a peer, tries all pages that are asked for and that it has, gives the peer, and ends it.
 
-    One application must have all of these. With ``closing``, each request comes over a connection of its
-    own, which the floor has to be told. ``database`` is the folder of the socket of one that it may ask.
+    One application must have all of these pages. With ``closing``, each request comes over its own
+    connection, which the floor has to be told. ``database`` is the folder of the socket of a database for the
+    peer.
 
-    Raises :class:`PeerError` when it does not answer in time, with what it says.
+    Raises :class:`PeerError`, with the peer's last output, if the peer does not answer in time.
     """
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name:
         work = Path(name)
@@ -238,7 +239,7 @@ def write(peer: Peer, work: Path, words: Mapping[str, object], application: str)
 
 
 def as_user(peer: Peer, work: Path) -> list[str]:
-    """Returns the words before the command of a peer that is not started by root."""
+    """Returns the words that make a command run as the peer's user, if we are root and it has one."""
     if not peer.user or os.geteuid():
         return []
     shutil.chown(work, peer.user)
@@ -249,7 +250,7 @@ def as_user(peer: Peer, work: Path) -> list[str]:
 def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes]:
     """Starts a program in a session of its own, without the user's settings and virtual environment.
 
-    The Python inside a server of Debian would take the latter for its home.
+    The Python inside a server of Debian would otherwise take our virtual environment for its home.
     """
     variables = {name: value for name, value in environment().items() if not name.startswith(CONFIGURE)}
     folders = variables.get("PATH", os.defpath).split(os.pathsep)
@@ -262,10 +263,10 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
 ) -> tuple[float, dict[str, str], dict[str, str]]:
-    """Waits until the answer to every page is right; without one that is, raises :class:`PeerError`.
+    """Waits until the answers for all pages are right; raises :class:`PeerError` if none is in time.
 
-    Returns when the first was, by the monotonic clock; what is not installed that pages need; and why others
-    are not right, both by the names of the pages.
+    Returns the monotonic time of the first right answer; advice on packages that pages lack; and reasons why
+    other pages are not right. Advice and reasons are by the names of the pages.
     """
     patience_s, first_s = START_S, math.inf
     absent: dict[str, str] = {}
@@ -291,7 +292,7 @@ def wait_until_right(
 
 
 def wait_until_calm(leaders: set[int]) -> None:
-    """Waits until the last of its processes has started: with the first, a peer answers already."""
+    """Waits until all processes of a peer have started: the peer answers as soon as the first has."""
     deadline, used_s = time.monotonic() + START_S, cpu_s(leaders)
     while time.monotonic() < deadline:
         time.sleep(CALM_S)
@@ -301,7 +302,7 @@ def wait_until_calm(leaders: set[int]) -> None:
 
 
 def how_ended(processes: list[subprocess.Popen[bytes]], work: Path) -> str:
-    """Says how the first of some programs that has ended did; nothing when all of them run."""
+    """Says how the first program that has ended did so; empty while all of the programs run."""
     code = next((code for process in processes if (code := process.poll()) is not None), None)
     if code is None:
         return ""
@@ -310,23 +311,23 @@ def how_ended(processes: list[subprocess.Popen[bytes]], work: Path) -> str:
 
 
 def last_words(work: Path) -> str:
-    """Returns what a peer has said last, on its output or in its logs."""
+    """Returns the last lines of a peer's output or logs."""
     logs = [work / "said", *work.glob("*.log")]
     said = "\n".join(log.read_text("utf-8", "replace") for log in logs).strip().splitlines()
     return " / ".join(said[-3:]) or "it says nothing"
 
 
 def is_right(port: int, path: str, page: str, timeout_s: float) -> bool:
-    """Tells whether the server answers as it has to, over a new connection."""
+    """Tells whether the server gives the right answer, over a new connection."""
     return answer_of(port, path, page, timeout_s) == (http.HTTPStatus.OK, pages.body(page))
 
 
 def answer_of(port: int, path: str, page: str, timeout_s: float = PAGE_S) -> tuple[int, bytes] | None:
-    """Asks a server for a page over a new connection; returns status and body, or nothing without them."""
+    """Requests a page over a new connection; returns status and body, or None without an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     own = OWN.get(page)
     try:
-        # A server that does not read a body may answer before it has come, and close.
+        # A server that does not read the body may answer and close before all of the body is sent.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             if own and own.sent:
                 connection.request("POST", path, own.posted, own.fields, encode_chunked=own.is_chunked)

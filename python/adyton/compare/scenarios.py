@@ -1,4 +1,4 @@
-"""Scenarios: what is asked of the peers, and what each column of the classic tables really was."""
+"""Scenarios: the loads for the peers, and what each column of the classic tables really measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEADLINE_S = 1.0
-"""An answer that comes later does not count: the user has gone away."""
+"""Time after which an answer does not count: by then the user has gone away."""
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class Load:
     options: tuple[str, ...]
     """Options of ``adyton bench``."""
     name: str = ""
-    """Name of the load, where a scenario has several."""
+    """Name of the load, in scenarios that have several."""
     pages: tuple[str, ...] = ("hello",)
-    """Pages of which one is drawn for each request, all as often."""
+    """Pages, one of which is drawn for each request with equal probability."""
     half: tuple[str, ...] = ()
-    """Options with which half of its rate is offered, too, for the times; empty: it is not."""
+    """Options for a second load, at half of the rate, that measures times; empty: there is none."""
     times: float = 0.0
-    """Multiple of the measuring load's rate that is offered; 0: the load is as fast as it can."""
+    """Multiple of the measuring load's rate that is offered; 0: the load is as fast as it can be."""
     is_measure: bool = False
     """Whether this is the measuring load."""
     beside: tuple[str, ...] = ()
-    """A page that is loaded meanwhile: its name, then options of ``adyton bench``."""
+    """A page that is loaded at the same time: its name, then options of ``adyton bench``."""
     recovers: bool = False
-    """Whether it is measured how soon a peer has recovered after the load."""
+    """Whether the time until the peer has recovered from the load is measured."""
     lead_s: float = 0.0
-    """Load before the measurement, at least, because it takes so long until all connections are there."""
+    """Least time of load before the measurement: making all connections takes this long."""
     event: str = ""
-    """Event that happens to the peer meanwhile, again and again: a name in ``events``; empty: none."""
+    """Event that is repeated under the load: a name in ``events``; empty: none."""
     group: str = ""
-    """Prefix of its name: loads of a group stand in tables of their own."""
+    """Prefix of the load's name: the loads of a group have their own tables."""
 
     @property
     def asked(self) -> set[str]:
@@ -55,7 +55,7 @@ class Load:
 
     @property
     def needs_database(self) -> bool:
-        """Whether these pages ask a database."""
+        """Whether these pages query a database."""
         return self.application in own.DRIVERS.values()
 
     @property
@@ -66,7 +66,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to run Python, and the peers that have it: of each server the first one that has figures."""
+    """A way to run Python, and the peers that run it so; for each server, the first with figures counts."""
 
     name: str
     ours: tuple[str, ...]
@@ -83,23 +83,23 @@ class Scenario:
     question: str
     loads: tuple[Load, ...]
     figures: tuple[str, ...]
-    """Columns of the page, by their titles in ``report.FIGURES``; with several loads each is a table."""
+    """Columns of the page, by their titles in ``report.FIGURES``; with several loads each becomes a table."""
     classic: str
-    """Description of the classic figure's column: what it was, and what it is here."""
+    """Description of the column of the classic figure: what it measured, and what is measured here."""
     of: str = "apache-static"
-    """Key of the peer that the rates are compared with; it counts as 1000."""
+    """Key of the peer with whose rate other rates are compared; that rate counts as 1000."""
     allowed: frozenset[str] = frozenset()
-    """Gates of ``adyton bench`` that make no figure invalid here, because they are what is asked about."""
+    """Gates of ``adyton bench`` whose failure makes no figure invalid here: it is what the scenario shows."""
     sizes: tuple[tuple[int, int], ...] = ()
-    """Processes for each CPU, and threads in each: all are tried where a peer can be told."""
+    """Processes for each CPU, and threads in each process: all are tried on peers that can be told."""
     seconds_min: float = 0.0
-    """Shorter measurements say nothing here."""
+    """Least seconds of a measurement in this scenario: a shorter one would say nothing."""
     judged: str = "requests/s"
     """The column by which each peer is compared with ours."""
     classics: Mapping[str, int] = field(default_factory=dict)
     """The figures of the classic table, by the keys of peers."""
     ways: tuple[Way, ...] = ()
-    """Rows of a table that has each server's own static files for its measure; these are the last of them."""
+    """Rows of the table in which each server's static files are 1000; the last row is static files."""
 
     @property
     def asked(self) -> set[str]:
@@ -113,11 +113,11 @@ class Scenario:
 
 
 ERRORS = frozenset({"answers", "listen-queue", "steady", "late", "little"})
-"""Gates for what an overloaded server is expected to show; the table tells how many."""
+"""Gates that an overloaded server is expected to fail; the table shows the number of errors."""
 POISSON = ("--arrivals", "poisson")
-"""Requests of open loops come independent of one another, as those of many users do."""
+"""Requests of an open loop arrive independently of one another, like requests of many users."""
 HALF_CONNECTIONS = 16
-"""With fewer connections, requests that come at once by chance would wait for one, not for the server."""
+"""With fewer connections, requests that are due at once by chance would wait for a connection."""
 PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
 SPEED = ("requests/s", "between", "rounds", "of 1000")
 COSTS = ("CPU us", "x floor")
@@ -126,7 +126,7 @@ LAST = ("errors", "MiB", "beside ours")
 
 
 def closed(connections: int, name: str = "", pages: tuple[str, ...] = ("hello",)) -> Load:
-    """Returns a load as fast as it can over these connections, and at half of that rate."""
+    """Returns a load that is as fast as it can be over these connections, and then at half of that rate."""
     half = ("-c", str(max(connections, HALF_CONNECTIONS)), *POISSON)
     return Load(("-c", str(connections)), name, pages, half)
 
@@ -140,9 +140,9 @@ MECHANISMS = Scenario(
         "The classic table (CGI 10, mod_python 400, mod_wsgi daemon 700, .htaccess 850, embedded 900, "
         "static files 1000) is requests a second of one client that waits for each answer, with a new "
         "connection for each: the inverse of the time of one request, and no capacity. `classic` has its "
-        "figures, to be read beside `of 1000`. The table of ways has them beside those of Adyton and of "
-        "Apache, each of which has its own static files for the thousand: first by requests a second, then "
-        "by requests for each second of CPU time of all processes, which a quick network does not hide."
+        "figures, to be compared with `of 1000`. The table of ways has them beside the figures of Adyton and "
+        "of Apache, both scaled so that the server's own static files have 1000: first by requests a second, "
+        "then by requests for each second of CPU time of all processes, which a quick network does not hide."
     ),
     classics={
         "apache-static": 1000,
@@ -166,14 +166,14 @@ MECHANISMS = Scenario(
 )
 CONCURRENCY = Scenario(
     name="concurrency",
-    question="What do 120 connections get that are kept alive, after a warm-up?",
+    question="What rates do 120 connections reach that are kept alive, after a warm-up?",
     loads=(closed(120),),
     figures=(*SPEED, *COSTS, *TIMES, *LAST),
     classic=(
-        "The classic column is a percentage of httpd's static files. Answers that were errors counted as "
-        "requests in it, a third of one server's. Here only right answers count. It is a closed loop: a "
-        "server that stalls is asked nothing meanwhile, so its times say little of users; those at half "
-        "load are of an open loop."
+        "The classic column is a percentage of the rate of httpd's static files. Error answers counted as "
+        "requests in it, a third of the answers of one server. Here only right answers count. The load is a "
+        "closed loop: a server that stalls gets no requests meanwhile, so the times say little of users; "
+        "the times at half load are from an open loop."
     ),
 )
 SWEEP = Scenario(
@@ -184,22 +184,22 @@ SWEEP = Scenario(
     classic=(
         "The classic plots show requests a second by concurrency, of one setting for each server and "
         "without errors: a server that refuses connections looked fast. Here each peer that can be told "
-        "has several settings (processes x threads), and errors stand in a table of their own. Times in "
-        "such plots are of a closed loop: with n connections they are n divided by the rate, whatever "
-        "the server is like; here they are those at half of the rate, in an open one."
+        "its size has several settings (processes x threads), and errors have a table of their own. Times in "
+        "such plots are from a closed loop: with n connections they are n divided by the rate, whatever the "
+        "server is like; here times are from an open loop at half of the rate."
     ),
     allowed=ERRORS,
     sizes=((1, 1), (1, 4), (1, 16), (4, 1)),
 )
 GROUPS = Scenario(
     name="groups",
-    question="What does an application cost that has processes of its own?",
+    question="What does it cost to run an application in processes of its own?",
     loads=tuple(closed(number, f"{number} conn.") for number in (10, 100, 200, 500)),
     figures=("requests/s", "errors", *COSTS, *TIMES, "MiB", "beside ours"),
     classic=(
         "Classic tables of mod_wsgi's daemon mode have these numbers of processes and threads (2 x 10, "
-        "2 x 100, 20 x 10) and of connections, as measured by `ab`. CPU time is that of all processes: of "
-        "those that accept connections, too, and of a proxy that stands in front."
+        "2 x 100, 20 x 10) and of connections, as measured by `ab`. CPU time is that of all processes, "
+        "including processes that accept connections, and a proxy in front."
     ),
     allowed=ERRORS,
     sizes=((2, 10), (2, 100), (20, 10)),
@@ -210,16 +210,16 @@ PAGE = Scenario(
     loads=tuple(closed(number, f"{number} conn.", ("page",)) for number in (1, 5, 15, 50, 100)),
     figures=("requests/s", *TIMES, "CPU us", *LAST),
     classic=(
-        "The classic column of milliseconds a request was one over the throughput of all connections, not "
-        "the time that a request takes; its column of connect times was that of response times. Here p50 "
-        "and p99 are times from when a request was due to the last byte of its answer, at half of the "
-        "rate. The 42 rows come from SQLite at each request, from its cache of pages, over a connection "
-        "that each thread (PHP: each process) keeps."
+        "The classic column of milliseconds a request was the inverse of the throughput of all connections, "
+        "not the time that a request takes; its column of connect times held response times. Here p50 and "
+        "p99 are times from when a request was due to the last byte of its answer, at half of the rate. For "
+        "each request SQLite reads the 42 rows from its page cache, over a connection that each thread (in "
+        "PHP each process) keeps open."
     ),
 )
 MEDIA = Scenario(
     name="media",
-    question="What does it cost to send files through Python, and what past it?",
+    question="What does it cost to send files through Python, and what without Python?",
     loads=(
         closed(16, "file, through Python", ("file.jpg",)),
         closed(16, "file, past Python", ("static file.jpg",)),
@@ -229,15 +229,15 @@ MEDIA = Scenario(
     figures=("requests/s", "MB/s", *TIMES, "CPU us", *LAST),
     classic=(
         'The classic test of a "350 KB media file" transferred 4,335 bytes an answer: an error page. Here '
-        "each byte of every answer is compared. The gallery is six pictures of 10 to 60 KB, of which "
-        "each of 24 connections asks for one after the other, drawn at random. Past Python means by the "
-        "server itself from a folder, and by nginx where nginx is in front."
+        "each byte of every answer is compared. The gallery is six pictures of 10 to 60 KB; each of 24 "
+        "connections requests one after the other, drawn at random. Past Python means that the server itself "
+        "sends them from a folder, or nginx if nginx is in front."
     ),
 )
 QUICK = ("-c", "64", "--rate", "200", *POISSON)
 SLOW = Scenario(
     name="slow",
-    question="What happens to quick pages while others wait or compute?",
+    question="What happens to quick pages while other pages wait or compute?",
     loads=(
         Load(QUICK, "alone"),
         Load(QUICK, "beside waiting", beside=("wait", "-c", "64")),
@@ -245,10 +245,10 @@ SLOW = Scenario(
     ),
     figures=(*TIMES, "requests/s", "answered %", "errors", "beside/s", "CPU us", "MiB", "beside ours"),
     classic=(
-        "Classic tables have one page, and it is quick. Here 200 requests a second are due for it, "
-        "whatever the server does, and the times are from when each was due. Meanwhile 64 connections ask "
-        "for a page that waits 100 ms, or 8 for one that computes some milliseconds; how many answers "
-        "those get stands in `beside/s`, and theirs are in `CPU us`, too."
+        "Classic tables have one page, and it is quick. Here 200 requests a second are due for a quick "
+        "page, whatever the server does, and the times are from when each was due. Meanwhile 64 connections "
+        "request a page that waits 100 ms, or 8 a page that computes some milliseconds; `beside/s` is the "
+        "rate of their answers, which are counted in `CPU us`, too."
     ),
     allowed=ERRORS,
     seconds_min=2.0,
@@ -256,7 +256,7 @@ SLOW = Scenario(
 )
 FAILURE = Scenario(
     name="failure",
-    question="What is left of a server when more is asked than it can do?",
+    question="What is left of a server's rate when more requests are due than it can answer?",
     loads=(
         Load(("-c", "64", "-k=off"), "as it can", ("compute",), is_measure=True, recovers=True),
         *(
@@ -272,11 +272,11 @@ FAILURE = Scenario(
     ),
     figures=("offered/s", "goodput/s", "errors", *TIMES, "recovers s", "CPU us", "MiB", "beside ours"),
     classic=(
-        "Classic tables end where a server is full. Here requests are due at 0.5 to 4 times the rate that "
-        "it has shown, each with a new connection, for a page that computes some milliseconds. Goodput is "
-        "right answers within a second of when they were due; what comes later, or never, is an error. It "
-        "recovers when five answers in a row take less than a tenth of a second each; the time is from "
-        "the end of the load to the first of them."
+        "Classic tables end at a server's full load. Here requests are due at 0.5 to 4 times the rate that "
+        "the server has shown, each with a new connection, for a page that computes some milliseconds. "
+        "Goodput is right answers within a second of when the request was due; a later answer, or none, is "
+        "an error. A server has recovered when five answers in a row take less than a tenth of a second "
+        "each; the time is from the end of the load to the first of these answers."
     ),
     allowed=ERRORS,
     seconds_min=2.0,
@@ -286,7 +286,7 @@ SMALL_FILE = ("static picture-1.jpg",)
 FEW = ("-c", "16")
 THREADS = Scenario(
     name="threads",
-    question="What do pages that wait or compute leave of the rate of others, with 64 threads?",
+    question="What do pages that wait or compute leave of the rate of other pages, with 64 threads?",
     loads=(
         Load(FEW, "quick"),
         Load(FEW, "quick beside waiting", beside=("pause", "-c", "64")),
@@ -298,11 +298,11 @@ THREADS = Scenario(
     ),
     figures=("requests/s", "beside/s", *TIMES, "CPU us", *LAST),
     classic=(
-        "Classic tables have one page. Here quick pages and files are asked for as fast as they come, "
-        "alone and beside pages that wait 10 ms or compute some milliseconds; what each keeps of its rate"
-        " is to be read from one column to the next. 64 threads that wait 10 ms each can have 6,400 "
-        "answers a second in each process; of 512 connections each then waits 80 ms, if all wait alike. "
-        "Times are of a closed loop."
+        "Classic tables have one page. Here quick pages and files are requested as fast as they are "
+        "answered, alone and beside pages that wait 10 ms or compute some milliseconds; compare the columns "
+        "to see what each keeps of its rate. 64 threads that wait 10 ms each can give 6,400 answers a "
+        "second in each process; each of 512 connections then waits 80 ms, if all wait equally long. Times "
+        "are from a closed loop."
     ),
     allowed=ERRORS,
     sizes=((1, 64),),
@@ -314,7 +314,7 @@ READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
 SENDERS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(
     name="connections",
-    question="What do many connections, and slow clients, cost the others?",
+    question="What do many connections, and slow clients, cost other clients?",
     loads=(
         Load(("-c", "64"), "64", is_measure=True),
         Load(("-c", "64", *POISSON), "64, half", times=0.5),
@@ -337,10 +337,10 @@ CONNECTIONS = Scenario(
     classic=(
         "Classic tables have as many connections as requests at once. Here half of the rate that 64 "
         "connections get is offered over 64 and over 10,000, which take turns: the difference of `MiB "
-        "held`, divided by 9,936, is what an idle connection needs. Pipelined are 16 requests in one "
-        "piece. Beside 64 connections a thousand clients read a file of 350 KB at 10 KB a second, or send"
-        " a body of 600 bytes at one byte a second; a server that gives these up protects the others, and"
-        " `cut off` tells how many."
+        "held`, divided by 9,936, is the memory that an idle connection needs. Pipelined means that 16 "
+        "requests are sent in one piece. Beside 64 connections a thousand slow clients read a file of 350 "
+        "KB at 10 KB a second, or send a body of 600 bytes at one byte a second; a server that gives up "
+        "slow clients protects the others, and `cut off` is the number of requests that it gave up."
     ),
     allowed=ERRORS,
     seconds_min=1.0,
@@ -356,11 +356,11 @@ PROCESSES = Scenario(
     ),
     figures=("requests/s", "errors", "events", "turn s", "p99 ms", "start ms", "CPU us", "MiB", LAST[-1]),
     classic=(
-        "Classic tables do not tell it. Here all workers are replaced under full load by the signal that "
-        "the server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` "
-        "tells how often, `turn s` how long it took until no old process was left and there were as many "
-        "as before. `start ms` is the time from a server's start to its first right answer. The "
-        "application is small: a large one takes longer to import."
+        "Classic tables have no such test. Here all workers are replaced under full load by the signal that "
+        "the server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` says "
+        "how often, `turn s` how long it took until no old process was left and as many processes ran as "
+        "before. `start ms` is the time from a server's start to its first right answer. The application is "
+        "small: a large application takes longer to import."
     ),
     allowed=ERRORS,
     sizes=((4, 16),),
@@ -381,12 +381,13 @@ UPLOADS = Scenario(
     loads=tuple(upload(size, way) for size in own.SIZES for way in own.WAYS),
     figures=COSTS_OF_PAGES,
     classic=(
-        "Classic tables do not tell it. Here bodies of 64 KiB and 1 MB come over 16 connections, and of "
-        "20 MB over 4, each with its length in the head, or in chunks of 16 KiB (chunked). The application "
-        "reads a body at once (whole), in pieces of 64 KiB, by lines of 250 bytes, or not at all (unread), "
-        "and one in chunks in pieces; it keeps nothing, and tells how much came. Some servers read a body "
-        "before they call the application, others when it asks. A server that closes the connection instead "
-        "of reading what the application has left may lose its answer so: such requests are errors."
+        "Classic tables have no such test. Here bodies of 64 KiB and 1 MB come over 16 connections, and "
+        "bodies of 20 MB over 4, each with its length in the head, or in chunks of 16 KiB (chunked). The "
+        "application reads a body at once (whole), in pieces of 64 KiB, by lines of 250 bytes, or not at "
+        "all (unread), and a chunked body in pieces; it keeps no data, and answers with the number of "
+        "bytes. Some servers read a body before they call the application, others when the application "
+        "reads it. If a server closes the connection instead of reading the rest of a body, its answer may "
+        "be lost: such requests are errors."
     ),
     allowed=ERRORS,
     seconds_min=0.5,
@@ -404,28 +405,28 @@ FRAMEWORKS = Scenario(
         "Classic tables have an application without a framework. Here each framework has four pages: twelve "
         "bytes; 7 KB from a template with 42 rows, which is its own (Django, Bottle) or Jinja2's (Flask, "
         "Falcon, Pyramid); JSON; and the answer to a form of two fields. Django has the middleware of a new "
-        "project, but for sessions, users and messages, which need a database. Each server is started anew "
-        "for each framework. What a page costs with one server more than with another is the server's; the "
-        "rest is the framework's."
+        "project, except sessions, users and messages, which need a database. Each server is started anew "
+        "for each framework. The difference between two servers is the servers' cost; the rest is the "
+        "framework's."
     ),
 )
 STREAMS = Scenario(
     name="streams",
-    question="What do bodies cost that come piece by piece?",
+    question="What does it cost to send bodies piece by piece?",
     loads=tuple(Load(FEW, name, (name,)) for name in own.STREAMS),
     figures=("requests/s", "MB/s", "CPU us", "errors", "MiB", "beside ours"),
     classic=(
-        "Classic tables do not tell it. Here a generator yields 1 MB (1 MiB) in pieces of 16 KiB, with its "
-        "length in the head or without it; or a thousand pieces of 100 bytes; or ten server-sent events, and "
-        "it waits 5 ms before each, so that a thread can have 20 such answers a second. The file of 1 MB is "
-        "sent by `wsgi.file_wrapper` where the server has one. When each piece comes is not looked at, only "
-        "that all of them do."
+        "Classic tables have no such test. Here a generator yields 1 MB (1 MiB) in pieces of 16 KiB, with "
+        "its length in the head or without it; or a thousand pieces of 100 bytes; or ten server-sent "
+        "events, waiting 5 ms before each, so that a thread can give 20 such answers a second. The file of "
+        "1 MB is sent by `wsgi.file_wrapper` if the server has one. It is only checked that all pieces "
+        "come, not when."
     ),
     seconds_min=0.5,
 )
 DATABASE = Scenario(
     name="database",
-    question="What do pages cost that ask a database once, or five times?",
+    question="What do pages cost that query a database once, or five times?",
     loads=tuple(
         Load(FEW, f"{driver}, {name}", (f"{driver} {name}",), group=driver)
         for driver in own.DRIVERS
@@ -434,10 +435,10 @@ DATABASE = Scenario(
     figures=COSTS_OF_PAGES,
     classic=(
         "Classic tables have no database. Here PostgreSQL is started for the scenario, on the CPUs of the "
-        "load, and asked over a unix socket, for a row by its key: once for each page, or five times, one "
-        "after the other, each answered at once or after 1 ms (pg_sleep). psycopg is version 3, with its "
-        "pool of up to 16 connections in each process; of psycopg2 each thread keeps a connection. CPU time "
-        "and memory are those of the server alone."
+        "load. Each page queries it over a unix socket for a row by its key, once, or five times in turn; "
+        "each query is answered at once, or after 1 ms (pg_sleep). psycopg is version 3, with its pool of "
+        "up to 16 connections in each process; with psycopg2 each thread keeps a connection. CPU time and "
+        "memory are those of the server, without the database."
     ),
     seconds_min=0.5,
 )

@@ -1,4 +1,4 @@
-"""CPU time that a load has taken: of the peer's processes, and of everything on the CPUs of peer and load."""
+"""CPU time spent under a load: by the peer's processes, and by all programs on the CPUs of peer and load."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spent:
-    """Time that was spent until some moment, or between two."""
+    """CPU time that was spent until some moment, or between two moments."""
 
     clock_s: float
     peer_s: float
     """CPU time of the peer's processes; an ended one counts only if its parent has waited for it."""
     load_s: float
-    """CPU time of this program, of the loads that it has started, which have ended, and of a database."""
+    """CPU time of this program, of the loads that it has started and that have ended, and of a database."""
     server: Busy
     """Time of all programs on the CPUs of the server."""
     other: Busy
-    """Time of all programs on the CPUs of the load; equal to ``server`` where both have the same CPUs."""
+    """Time of all programs on the CPUs of the load; equal to ``server`` if both have the same CPUs."""
 
     @classmethod
     def now(cls, leaders: set[int], seats: Seats, database: frozenset[int] = frozenset()) -> Spent:
-        """Reads the times; ``database`` are the leaders of a database that the peer asks."""
+        """Reads the times; ``database`` has the session leaders of a database that the peer queries."""
         children = resource.getrusage(resource.RUSAGE_CHILDREN)
         load_s = children.ru_utime + children.ru_stime + time.process_time()
         load_s += _processes.cpu_s(set(database)) if database else 0.0
@@ -48,14 +48,14 @@ class Spent:
         )
 
     def of_peer(self, seats: Seats, *, forks: bool) -> float:
-        """Returns what the peer has spent: where its processes end unseen, all that was spent on its CPUs."""
+        """Returns the CPU time of the peer; if it ``forks``, that of all programs on its CPUs."""
         return max(self.peer_s, self.server.all_s) if forks and seats.are_apart else self.peer_s
 
     def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:
-        """Returns how many CPUs were busy with neither peer nor load, where that was most.
+        """Returns how many CPUs other programs kept busy, of the peer's or the load's: the larger number.
 
-        Interrupts are not told apart by their cause. On the CPUs of a peer whose processes end unseen
-        that cannot be known.
+        Time in interrupts is left out, because the kernel does not tell which program caused them. On the
+        CPUs of a peer that ``forks``, the time of other programs cannot be known.
         """
         if not seats.are_apart:
             known_s = self.peer_s + self.load_s

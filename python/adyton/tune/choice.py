@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Choice:
-    """A number of processes, and of threads in each. The smaller one needs less memory."""
+    """A number of processes, and of threads in each. Choices are ordered by the memory that they need."""
 
     processes: int
     threads: int
 
     def __str__(self) -> str:
-        """Returns the choice as it is told."""
+        """Returns the choice as the report shows it."""
         return f"{plural(self.processes, 'process', 'es')} x {plural(self.threads, 'thread', 's')}"
 
     @property
@@ -22,7 +22,7 @@ class Choice:
         return (f"--processes={self.processes}", f"--threads={self.threads}")
 
     def written(self, target: str) -> dict[str, str]:
-        """Returns the choice as settings of every server that has such settings, by its name."""
+        """Returns the choice as settings of several servers, by the name of the server."""
         processes, threads = self.processes, self.threads
         return {
             "Adyton": f"adyton serve {target} --processes {processes} --threads {threads}",
@@ -33,5 +33,5 @@ class Choice:
 
 
 def plural(count: int, word: str, ending: str) -> str:
-    """Returns a count with its word."""
+    """Returns a count with its noun, in the plural unless the count is 1."""
     return f"{count} {word}{ending if count != 1 else ''}"

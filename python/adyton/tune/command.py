@@ -23,9 +23,9 @@ GOOD, BAD, INTERRUPTED = 0, 1, 130
 BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 TOTAL_S_MIN = 10.0
 MEMORY_PART = 0.8
-"""The part of the granted memory that may be the server's when nothing is said."""
+"""The part of the available memory that the server may use by default."""
 SEARCHED = ("--processes", "--min-processes", "--max-processes", "--threads")
-"""Settings whose values are searched for, or change with the load."""
+"""Settings that the search sets, or that would change the number of processes under load."""
 OWN = ("--bind", "-b", "--host", "--port", "-p", "--control")
 """Settings by which the search reaches its servers."""
 
@@ -33,8 +33,9 @@ OWN = ("--bind", "-b", "--host", "--port", "-p", "--control")
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton tune`` and returns its exit status.
 
-    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served or measured, or
-    the file could not be written; 2: a wrong command line; 130: it was interrupted.
+    0: a choice was found and confirmed; 1: no choice was confirmed, or the choice does not fit into the
+    memory, or the application could not be served or measured, or the file could not be written; 2: a wrong
+    command line; 130: it was interrupted.
     """
     words = list(words)
     end = words.index("--") if "--" in words else len(words)
@@ -71,38 +72,38 @@ def parser() -> argparse.ArgumentParser:
     grammar = argparse.ArgumentParser(
         prog="adyton tune",
         usage="%(prog)s [OPTIONS] TARGET [-- SETTINGS]",
-        description="Find how many processes and threads an application wants on this machine.",
-        epilog="SETTINGS are for adyton serve, such as --env A=1, the same in all trials.",
+        description="Find how many processes and threads are best for an application on this machine.",
+        epilog="SETTINGS are for adyton serve, such as --env A=1; they apply to all trials.",
     )
     grammar.add_argument("target", help="what adyton serve is to serve, such as mysite.wsgi:application")
     grammar.add_argument(
-        "--page", default="/", metavar="PATH", help="the page that is asked for (default: /)"
+        "--page", default="/", metavar="PATH", help="the page that is requested (default: /)"
     )
     grammar.add_argument(
         "--goal",
         type=seconds,
         metavar="TIME",
-        help="how long 99 of 100 answers may take, such as 100ms (default: ten times what one takes alone, "
-        "and 50ms at least)",
+        help="how long 99 of 100 answers may take, such as 100ms (default: ten times as long as one takes "
+        "alone, but at least 50ms)",
     )
     grammar.add_argument(
         "--memory",
         type=size,
         metavar="SIZE",
-        help="what all processes may need, such as 2G (default: 80 %% of all)",
+        help="the memory that all processes together may use, such as 2G (default: 80 %% of all)",
     )
     grammar.add_argument(
         "--processes-max",
         type=count,
         metavar="N",
-        help="try no more processes than that (default: twice the CPUs)",
+        help="the most processes to try (default: twice the CPUs)",
     )
     grammar.add_argument(
         "--threads-max",
         type=count,
         metavar="N",
         default=THREADS_MAX,
-        help=f"try no more threads; 1 if the application is not thread-safe (default: {THREADS_MAX})",
+        help=f"the most threads to try; 1 if the application is not thread-safe (default: {THREADS_MAX})",
     )
     grammar.add_argument(
         "--time", type=total, default="3m", metavar="TIME", help="how long the search may take (default: 3m)"
@@ -111,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
         "--check",
         choices=("body", "length", "nothing"),
         default="length",
-        help="what of each body must be as in the first answer (default: length)",
+        help="the part of each body that must be equal to the first answer's (default: length)",
     )
     grammar.add_argument("--json", action="store_true", help="print the result as JSON")
     grammar.add_argument(
@@ -121,13 +122,13 @@ def parser() -> argparse.ArgumentParser:
         type=writable,
         action="append",
         default=[],
-        help="write the result to a file, too: .md or .json; several times for several",
+        help="also write the result to a file: .md or .json; may be repeated",
     )
     return grammar
 
 
 def columns() -> int:
-    """Returns how wide lines are: as the terminal, or 80."""
+    """Returns the width of lines: that of the terminal, or 80."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 
@@ -145,7 +146,7 @@ def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
 
 
 def refused(settings: Sequence[str]) -> str:
-    """Says which of the settings for ``adyton serve`` cannot be given here, and why; empty if all can."""
+    """Says which setting for ``adyton serve`` cannot be given here, and why; empty if all can be given."""
     for word in settings:
         name = word.partition("=")[0]
         if name in SEARCHED:

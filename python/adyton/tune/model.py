@@ -1,4 +1,4 @@
-"""Predicts what a choice would serve, from the cost of one request."""
+"""Predicts the rate of a choice from the cost of one request."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 THREADS_MAX = 64
-"""The most threads that are tried when nothing is said."""
+"""The most threads that are tried by default."""
 
 PROMISING = 0.7
-"""A choice that is predicted to serve less than this part of the best is not tried."""
+"""A choice is not tried if its predicted rate is less than this part of the best predicted rate."""
 
 ENOUGH = 0.95
-"""More threads are not tried once one process is predicted to serve this part of what it can."""
+"""Once a process is predicted to reach this part of its highest rate, more threads are not tried."""
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,27 @@ class Cost:
     """Cost of one request, in seconds, and of a process, in bytes."""
 
     service_s: float
-    """Time from sending to the last byte, of one request at a time."""
+    """Time from sending a request to the last byte of its answer, with one request at a time."""
     cpu_s: float
     """CPU time of the server for the request."""
     serial_s: float
-    """The part of it in which no other thread of the process gets on: it keeps the interpreter."""
+    """The part of the CPU time in which the request holds the interpreter: other threads wait meanwhile."""
     shared_bytes: int
     """Memory that does not grow with the number of workers."""
     unique_bytes: int
     """Memory of one worker alone."""
     interpreter_wait_s: float = 0.0
-    """Time that one request alone waits for the interpreter: other threads of the application have it."""
+    """Time that one request alone waits for the interpreter, which other threads of the application hold."""
 
     @property
     def waiting_s(self) -> float:
-        """Time that is not CPU time: databases, other servers, disks."""
+        """Time that is not CPU time: waiting for databases, other servers, disks."""
         return max(0.0, self.service_s - self.cpu_s)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """CPUs and memory that there are, and the most processes and threads."""
+    """CPUs and memory that may be used, and the most processes and threads."""
 
     cpus: float
     memory_bytes: int
@@ -54,10 +54,10 @@ class Limits:
 
 
 def process_rate(cost: Cost, threads: int) -> float:
-    """Returns the requests a second of one process, when its threads always have one.
+    """Returns the requests a second of one process, if each of its threads always has a request.
 
-    Mean value analysis (Reiser and Lavenberg 1980) of a closed network: the threads queue for the
-    interpreter, and are elsewhere between two times that they have it.
+    Mean value analysis (Reiser and Lavenberg 1980) of a closed network: a thread queues for the interpreter,
+    holds it, works or waits without it, and queues again.
     """
     elsewhere_s = max(0.0, cost.service_s - cost.serial_s)
     waiting, rate = 0.0, 0.0
@@ -69,19 +69,19 @@ def process_rate(cost: Cost, threads: int) -> float:
 
 
 def predicted_rate(cost: Cost, choice: Choice, cpus: float) -> float:
-    """Returns the requests a second of all processes: no more than the CPUs have time for."""
+    """Returns the requests a second of all processes, limited by the time of the CPUs."""
     return min(choice.processes * process_rate(cost, choice.threads), cpus / max(cost.cpu_s, 1e-9))
 
 
 def memory(cost: Cost, choice: Choice) -> int:
-    """Returns the bytes that a choice needs."""
+    """Returns the bytes of memory that a choice needs."""
     return cost.shared_bytes + choice.processes * cost.unique_bytes
 
 
 def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
-    """Returns the choices that are worth trying, the best predicted first, and of equal ones the smaller.
+    """Returns the choices that are worth trying, the best predicted first; of equals the smaller first.
 
-    One process is tried even if it does not fit, so that it can be told what it needs.
+    One process is tried even if it does not fit into the memory, so that the report can say what it needs.
     """
     fitting = [
         number
@@ -92,13 +92,13 @@ def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
     rates = {choice: predicted_rate(cost, choice, limits.cpus) for choice in tried}
     best = max(rates.values())
     promising = [choice for choice in tried if rates[choice] >= PROMISING * best]
-    # Choices that are predicted to differ by less than a twentieth are tried in the order of their size.
+    # Choices whose predictions differ by less than a twentieth are sorted by size.
     promising.sort(key=lambda choice: (-round(20 * rates[choice] / best), choice))
     return promising[:count]
 
 
 def doubled(most: int) -> Iterator[int]:
-    """Yields 1, 2, 4 and so on, and the most: what lies between serves as much, as a rule."""
+    """Yields 1, 2, 4 and so on, and ``most``: a number between two of these rarely serves more."""
     number = 1
     while number < most:
         yield number
@@ -107,21 +107,21 @@ def doubled(most: int) -> Iterator[int]:
 
 
 def most_processes(cpus: float) -> int:
-    """Returns the most processes that are tried when nothing is said: twice the CPUs."""
+    """Returns the most processes that are tried by default: twice the CPUs."""
     return 2 * max(1, round(cpus))
 
 
 def processes_allowed(limits: Limits) -> list[int]:
-    """Returns the counts of processes that may be tried, also one for each CPU, and one more."""
+    """Returns the numbers of processes to try, among them the number of CPUs, and one more."""
     cpus = round(limits.cpus)
     numbers = {*doubled(limits.processes_max), cpus, cpus + 1}
     return sorted(number for number in numbers if 1 <= number <= limits.processes_max)
 
 
 def wider(cost: Cost, limits: Limits, choice: Choice) -> list[str]:
-    """Returns what a choice has the most allowed of, with the option that allows more.
+    """Returns the limits that a choice has reached, each with the option that raises it.
 
-    A limit of one thread does not count: the application is not thread-safe.
+    A limit of one thread does not count, because then the application is not thread-safe.
     """
     larger = [number for number in processes_allowed(limits) if number > choice.processes]
     found = []
@@ -135,7 +135,7 @@ def wider(cost: Cost, limits: Limits, choice: Choice) -> list[str]:
 
 
 def worth(cost: Cost, limits: Limits) -> list[int]:
-    """Returns the counts of threads that may serve more than fewer would, and one more."""
+    """Returns the numbers of threads that may serve more than smaller numbers, and the next number."""
     allowed = list(doubled(limits.threads_max))
     most = process_rate(cost, allowed[-1])
     enough = next(

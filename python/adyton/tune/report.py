@@ -1,4 +1,4 @@
-"""Tells the result: the table, one sentence of reason, a plot, and the settings for every server."""
+"""Shows the result: the table, one sentence that says why, a plot, and the settings for several servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TITLES = ("predicted/s", "in time/s", "rounds", "p99 ms", "MiB", "errors", "")
 PLOT_ROWS, PLOT_COLUMNS = 12, 60
 MIB = 2**20
 COLUMNS_MIN = 40
-"""Fewest columns into which a sentence is broken."""
+"""Fewest columns to which the lines of a sentence are broken."""
 
 
 def cells(found: Found, trial: Trials) -> list[str]:
@@ -50,7 +50,7 @@ def cells(found: Found, trial: Trials) -> list[str]:
 
 
 def costs(found: Found) -> list[str]:
-    """Says what one request and one process take."""
+    """Says what one request and one process cost."""
     cost, limits = found.cost, found.task.limits
     serial = f" ({1000 * cost.serial_s:.2f} ms of it one at a time in a process)"
     return [
@@ -63,18 +63,18 @@ def costs(found: Found) -> list[str]:
         (
             f"One worker: {cost.unique_bytes / MIB:.1f} MiB of its own, beside "
             f"{cost.shared_bytes / MIB:.1f} MiB for all. "
-            f"There are {limits.cpus:g} CPUs, which the load takes its part of, "
+            f"There are {limits.cpus:g} CPUs, which the load uses, too, "
             f"and {limits.memory_bytes / MIB:,.0f} MiB."
         ),
         (
-            f"In time is an answer within {1000 * found.goal_s:.0f} ms; "
-            f"{found.clients} connections ask as fast as they are answered."
+            f"An answer is in time within {1000 * found.goal_s:.0f} ms; "
+            f"{found.clients} connections send requests as fast as they are answered."
         ),
     ]
 
 
 def reason(found: Found) -> str:
-    """Says in one sentence why it is this choice."""
+    """Says in one sentence why the winner was chosen."""
     winner, cost = found.winner, found.cost
     bound = "waits" if cost.waiting_s > cost.cpu_s else "computes"
     if len(found.equal) > 1:
@@ -83,59 +83,59 @@ def reason(found: Found) -> str:
         other = "another choice" if count == 1 else f"{count} other choices"
         return (
             f"{winner.choice}: the application mostly {bound}, and {other} within {noise} cannot be told "
-            "apart from it, so it is the smallest of them."
+            "apart from this choice, which is the smallest."
         )
     return f"{winner.choice}: the application mostly {bound}, and {lead(found)}."
 
 
 def lead(found: Found) -> str:
-    """Says how far the winner is before the next, in the rounds that both were in."""
+    """Says by how much the winner beats the next choice, in the rounds that both were in."""
     limit = found.task.limits.memory_bytes
     others = [trial for trial in found.trials if trial is not found.winner]
     able = [trial for trial in others if not trial.invalid and trial.memory_bytes <= limit]
     if not others:
-        return "no other choice that is allowed promises nearly as much"
+        return "no other choice within the limits is predicted to serve nearly as much"
     if not able:
-        return "none of the others could be measured and fits"
+        return "every other choice could not be measured, or does not fit into the memory"
     second = furthest(able)[0]
     its, seconds = found.winner.beside(second)
     if not seconds:
-        return f"of {second.choice}, the next, nothing came in time"
+        return f"{second.choice}, the next choice, gave no answer in time"
     return (
         f"this choice answers {100 * (its / seconds - 1):.0f} % more in time than {second.choice}, "
-        f"where trials of the same differ by {100 * found.noise:.0f} %"
+        f"while trials of one choice differ by {100 * found.noise:.0f} %"
     )
 
 
 def shortage(found: Found) -> list[str]:
-    """Says that there is not enough memory, where that is so."""
+    """Says that there is not enough memory, if there is not."""
     if found.fits:
         return []
     needed, limit = found.winner.memory_bytes, found.task.limits.memory_bytes
     told = f"{needed / MIB:,.0f} MiB" if needed else "more"
-    return [f"It does NOT fit: it needs {told}, and there may be {limit / MIB:,.0f} MiB. None needs less."]
+    return [f"It does NOT fit: it needs {told}, and may use {limit / MIB:,.0f} MiB. No choice needs less."]
 
 
 def confirmation(found: Found) -> str:
-    """Says how the winner did when requests came whether it answered or not."""
+    """Says whether the winner kept its goal in the open loop."""
     report = found.confirmed
     offered = f"{100 * CONFIRMED_AT:.0f} % of its rate, {report['asked']['rate']:,.0f} requests/s"
-    how = f"{offered} that come whether it answers or not"
+    how = f"{offered} that do not wait for answers"
     if found.unconfirmed:
         return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}.{lower(found)}"
     verdict = "Confirmed" if found.holds else "NOT confirmed"
-    # If not all answers are right, or not all came, the times are not those of all requests.
+    # If answers are wrong or missing, the times are not those of all requests.
     p99 = "" if gates(report) & COUNTED else f", p99 {report['response']['p99_us'] / 1000:.1f} ms"
     return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}.{lower(found)}"
 
 
 def lower(found: Found) -> str:
-    """Says at which lower rate it holds, as a sentence behind another; empty if none was offered."""
+    """Says at which lower rate the winner keeps its goal, as a second sentence; empty if none was tried."""
     if not found.lower:
         return ""
     if (held := found.held) is None:
         rates = ", ".join(f"{report['asked']['rate']:,.0f}" for report in found.lower)
-        return f" Nor does it hold at less: {rates} requests/s were tried."
+        return f" It does not hold at lower rates either: {rates} requests/s were tried."
     part = 100 * in_time(held, found.goal_s)
     return f" It holds at {held['asked']['rate']:,.0f} requests/s: {part:.1f} % in time."
 
@@ -152,7 +152,7 @@ def law(fitted: Law | None) -> str:
 
 
 def table(found: Found, columns: int | None = None) -> str:
-    """Returns the report for a terminal of this many columns; without a number, no sentence is broken."""
+    """Returns the report for a terminal of this many columns; without a number, no sentence is wrapped."""
 
     def wrapped(text: str, indent: str = "") -> list[str]:
         if columns is None:
@@ -168,7 +168,7 @@ def table(found: Found, columns: int | None = None) -> str:
     for first, *others, mark in rows:
         figures = [cell.rjust(width) for cell, width in zip(others, widths[1:-1], strict=True)]
         line = "  ".join([first.ljust(widths[0]), *figures]).rstrip()
-        # A mark is a word or two, or why a choice is out.
+        # A mark is a word or two, or the reason why a choice is out.
         if columns is not None and len(line) + 2 + len(mark) > columns:
             out += [line, *wrapped(mark, "    ")]
         else:
@@ -185,7 +185,7 @@ def table(found: Found, columns: int | None = None) -> str:
 
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
-    """Draws the rate over the requests under way, measured and fitted, the latter on a scale of doublings."""
+    """Draws the rate, measured and fitted, over the requests under way, which have a logarithmic scale."""
     top = max((rate for _, rate in points), default=0.0) * 1.05
     last = max((load for load, _ in points), default=0)
     if top <= 0 or last < 2:  # noqa: PLR2004 - one point is no plot

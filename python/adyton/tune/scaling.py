@@ -1,4 +1,4 @@
-"""The Universal Scalability Law: how the rate grows with the requests that are under way."""
+"""The Universal Scalability Law: how the rate grows with the number of requests under way."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 POINTS_MIN = 4
-"""With fewer loads, three coefficients fit anything."""
+"""Fewest loads for a fit: three coefficients fit any three points."""
 SINGULAR = 1e-12
-"""Part of an equation below which it says nothing of its own, when the others are taken away."""
+"""If elimination leaves less than this part of an equation, the equation depends on the others."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Law:
     alone: float
     """Requests a second with one under way."""
     contention: float
-    """The part of the work that is done one after the other."""
+    """The part of the work in which only one request at a time gets on."""
     coherency: float
-    """Cost of each request to every other."""
+    """Cost that each request causes for every other request."""
 
     def rate(self, load: float) -> float:
         """Returns the requests a second with ``load`` of them under way."""
@@ -33,22 +33,22 @@ class Law:
 
     @property
     def peak(self) -> float:
-        """The load past which more serves less; infinite when there is none."""
+        """The load beyond which a higher load lowers the rate; infinite if there is none."""
         if self.coherency <= 0:
             return math.inf
         return math.sqrt(max(0.0, 1 - self.contention) / self.coherency)
 
 
 def fit(points: Sequence[tuple[float, float]]) -> Law | None:
-    """Fits the law to pairs of load and rate: the least relative errors, no coefficient below zero.
+    """Fits the law to pairs of load and rate, with the least relative errors and no coefficient below zero.
 
-    ``load / rate`` is linear in the three coefficients. None with too few loads, or rates of zero.
+    ``load / rate`` is linear in the three coefficients. Returns None with too few loads, or a rate of zero.
     """
     usable = [(load, rate) for load, rate in points if rate > 0]
     if len({load for load, _ in usable}) < POINTS_MIN:
         return None
     rows = [((1.0, load - 1, load * (load - 1)), load / rate) for load, rate in usable]
-    # Which coefficients are zero is tried: there are four ways.
+    # Each choice of coefficients that are zero is tried: there are four.
     fits = [solve(rows, (0, *others)) for count in range(3) for others in combinations((1, 2), count)]
     sound = [(error, values) for error, values in filter(None, fits) if min(values) >= 0 and values[0] > 0]
     if not sound:
@@ -60,7 +60,7 @@ def fit(points: Sequence[tuple[float, float]]) -> Law | None:
 def solve(
     rows: Sequence[tuple[tuple[float, ...], float]], columns: tuple[int, ...]
 ) -> tuple[float, tuple[float, ...]] | None:
-    """Returns the squared relative error and the coefficients, those outside ``columns`` zero."""
+    """Returns the squared relative error and the coefficients; coefficients outside ``columns`` are zero."""
     scaled = [([values[column] / target for column in columns], 1.0) for values, target in rows]
     size = len(columns)
     matrix = [
@@ -82,7 +82,7 @@ def solve(
 def eliminate(matrix: list[list[float]]) -> list[float] | None:
     """Solves normal equations by elimination; None when they have no single solution.
 
-    They are symmetric and never negative, so that they need no pivots.
+    The matrix of normal equations is symmetric and positive semidefinite, so elimination needs no pivoting.
     """
     size = len(matrix)
     before = [matrix[row][row] for row in range(size)]

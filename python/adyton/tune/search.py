@@ -1,4 +1,4 @@
-"""The search: what one request costs, promising choices, fewer and longer each time, and the confirmation."""
+"""The search: measures one request, tries the promising choices in rounds, and confirms the winner."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
     from adyton.tune.served import Served
 
 CANDIDATES = 8
-"""Choices that are tried at first, fewer where time is short; half go on, and again, until there are two."""
+"""Choices in the first round, or fewer if time is short; each round halves them until two are left."""
 FINALISTS = 2
 FINALS = 3
-"""Trials of each of the last two, in turn."""
+"""Trials of each of the last two choices, in turn."""
 TELLABLE = 0.05
-"""Below this, a difference between two single trials says nothing."""
+"""Two single trials that differ by less than this part cannot be told apart."""
 CLIENTS = (8, 1024)
 """The fewest and the most connections of a trial."""
 GOAL_OF = 10.0
-"""Without a goal, how many times as long an answer may take as alone."""
+"""The default goal, as a multiple of the time that a request takes alone."""
 GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""Factor from a rate that is not confirmed to the next lower one, and how many are tried at most."""
+"""Factor from a rate that is not confirmed to the next lower rate, and the most lower rates to try."""
 FIRST_PART = 0.5
-"""The part of the confirmation's time that the first rate has."""
+"""The part of the confirmation's time that is for the first rate."""
 IN_TIME = 0.99
-"""Part of the answers that has to be within the goal in the confirmation."""
+"""Part of the answers that must be within the goal in the confirmation."""
 CROWD = 4
-"""Requests at once, on as many threads of one process: shows what they do to each other."""
+"""Requests at once, on as many threads of one process: shows how much they slow each other down."""
 ALONE_PART = 0.1
-"""Part of the whole time for which requests come alone, and then among a few; starts come on top."""
+"""Part of the whole time for single requests, and again for several at once; starts take extra time."""
 TRIALS_UNTIL, SCALING_UNTIL = 0.74, 0.87
-"""Parts of the whole time at which these are over, with all starts; the confirmation has the rest."""
+"""Parts of the whole time at which trials and scaling must be over; the confirmation has the rest."""
 SHORTEST_S = 0.5
 """The shortest trial, and the shortest confirmation."""
 WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
 """Times of the shortest load."""
 MILLION = 1e6
 TRIES = 2
-"""How often an invalid run is made before its reason is taken for that of the choice."""
+"""How often a run is made until one is valid; if none is, the last reason counts against the choice."""
 KNOWN = {"foreign-load"}
-"""Gate that may fail: work behind the application, such as that of a database here, is not foreign."""
+"""Gate that may fail: work for the application, such as a database's on this machine, is not foreign."""
 AT_LEAST = {"generator", "own-limits"}
-"""Gates that fail when the load was at its own limit: the choice serves at least that much."""
+"""Gates that fail when the load was at its own limit: then the rate is a lower bound."""
 COUNTED = {"answers", "late"}
-"""Gates whose faults the confirmation counts itself: it judges every request that was due."""
+"""Gates that the confirmation ignores, because it counts wrong and missing answers itself."""
 
 
 class InvalidError(Exception):
@@ -75,7 +75,7 @@ class Task:
     page: str
     settings: tuple[str, ...]
     check: str
-    """Part of each body that must be as in the first answer: ``--check`` of ``adyton bench``."""
+    """Part of each body that must be equal to the first answer's: ``--check`` of ``adyton bench``."""
     limits: Limits
     goal_s: float | None
     total_s: float
@@ -83,7 +83,7 @@ class Task:
 
 @dataclass
 class Trials:
-    """One choice, and what it has shown."""
+    """The trials of one choice, and their figures."""
 
     choice: Choice
     predicted: float
@@ -91,16 +91,16 @@ class Trials:
     """Right answers a second within the goal, by the number of the round."""
     p99s_s: list[float] = field(default_factory=list)
     memory_bytes: int = 0
-    """Most memory in all trials; 0 if it could not be seen."""
+    """Most memory in any trial; 0 if it could not be read."""
     errors: int = 0
     at_least: bool = False
     """Whether in some round the load was at its own limit."""
     invalid: str = ""
-    """Why a round has no figure, and the choice is out; empty while it is in."""
+    """Why a round has no figure, so that the choice is out; empty while the choice is in."""
 
     @property
     def goodput(self) -> float:
-        """The median of the rounds."""
+        """The median goodput of the rounds."""
         return median(self.goodputs.values()) if self.goodputs else 0.0
 
     @property
@@ -109,7 +109,7 @@ class Trials:
         return self.goodputs[max(self.goodputs)]
 
     def beside(self, other: Trials) -> tuple[float, float]:
-        """Returns the medians of both in the rounds that both were in; zeros without such a round."""
+        """Returns the median goodputs of both choices in rounds that both were in; zeros without any."""
         common = self.goodputs.keys() & other.goodputs.keys()
         if not common:
             return 0.0, 0.0
@@ -127,38 +127,38 @@ class Found:
     trials: list[Trials]
     winner: Trials
     equal: list[Trials]
-    """Choices that cannot be told from the best of all; the winner is the smallest of them."""
+    """Choices whose goodput cannot be told from the best; the winner is the smallest of them."""
     noise: float
     """How far trials of the same choice differ: 0.03 is three percent."""
     points: list[tuple[int, float]]
-    """Requests under way, and the rate, of the winner."""
+    """Numbers of requests under way, and the winner's rate at each."""
     law: Law | None
     confirmed: dict[str, Any]
-    """The report of the open loop."""
+    """The report of the open loop at four fifths of the winner's rate."""
     lower: list[dict[str, Any]]
-    """Reports of lower rates, one after the other until one held; empty where none was needed."""
+    """Reports of lower rates, tried until the goal was kept at one; empty if no lower rate was needed."""
     doubts: list[str]
     fits: bool
-    """Whether the winner needs no more memory than there may be."""
+    """Whether the winner needs no more memory than the limit."""
 
     @property
     def unconfirmed(self) -> str:
-        """Why the open loop says nothing of the winner; empty if it does."""
+        """Why the report of the open loop cannot be used; empty if it can."""
         return unusable(self.confirmed, COUNTED)
 
     @property
     def holds(self) -> bool:
-        """Whether the winner keeps its goal when requests come whether it answers or not."""
+        """Whether the winner keeps its goal in the open loop, in which requests do not wait for answers."""
         return keeps(self.confirmed, self.goal_s)
 
     @property
     def held(self) -> dict[str, Any] | None:
-        """The report of the highest rate that was offered and at which its goal is kept; ``None``: none."""
+        """The report of the highest rate at which the winner keeps its goal; ``None`` if there is none."""
         return next((each for each in [self.confirmed, *self.lower] if keeps(each, self.goal_s)), None)
 
     @property
     def in_time(self) -> float:
-        """The part of the requests that were due whose right answers came within the goal."""
+        """The part of the requests due that got a right answer within the goal."""
         return in_time(self.confirmed, self.goal_s)
 
 
@@ -166,14 +166,14 @@ class Search:
     """One search under way."""
 
     def __init__(self, task: Task, tell: Callable[[str], None]) -> None:
-        """Begins with nothing known; ``tell`` is told what is done at the moment."""
+        """Prepares a search; ``tell`` is called with the current step."""
         self.task = task
         self.tell = tell
         self.began_s = time.monotonic()
         self.start_s = 0.0
-        """Time that a server's start and end took, the last time."""
+        """Time that the last start and end of a server took."""
         self.run_s = 0.0
-        """Time that a load took besides the time that it was told, the last time."""
+        """Time that the last load took in addition to the time that it was told to take."""
         self.doubts: dict[str, str] = {}
         self.order = random.Random(1)  # noqa: S311 - the same order for the same task
 
@@ -189,7 +189,7 @@ class Search:
         ]
         if len(trials) < len(tried):
             self.doubts["time"] = (
-                f"there was time for {len(trials)} of the {len(tried)} choices that promise most (--time)"
+                f"there was time for only {len(trials)} of the {len(tried)} most promising choices (--time)"
             )
         clients = enough_clients(cost, trials[0].predicted, goal_s)
         noise = self.halve(trials, goal_s, clients)
@@ -199,7 +199,7 @@ class Search:
         points, (confirmed, *lower) = self.confirm(winner, goal_s, clients)
         if more := wider(cost, limits, winner.choice):
             self.doubts["limits"] = (
-                f"{winner.choice} has as much as there may be: {' or '.join(more)} may serve more"
+                f"{winner.choice} has reached the limit: {' or '.join(more)} may serve more"
             )
         return Found(
             self.task,
@@ -219,7 +219,7 @@ class Search:
         )
 
     def ask_alone(self) -> Cost:
-        """Learns what one request costs, alone and among a few, where there may be several threads."""
+        """Measures the cost of one request alone, and of several at once if several threads are allowed."""
         part_s, at_once = ALONE_PART / 2 * self.task.total_s, min(CROWD, self.task.limits.threads_max)
         with self.serving(Choice(1, at_once)) as server:
             self.tell("one request at a time")
@@ -231,17 +231,18 @@ class Search:
                 crowd = self.load(server, part_s, "-c", str(at_once))
             shared_bytes, unique_bytes = server.memory()
         if why := unusable(alone) or unusable(crowd):
-            raise InvalidError(f"what one request costs could not be measured: {why}")
+            raise InvalidError(f"the cost of one request could not be measured: {why}")
         service_s = alone["service"]["mean_us"] / MILLION
         cpu_s = min(service_s, (alone["server"] or {}).get("cpu_us_per_request", 0.0) / MILLION)
         serial_s = min(cpu_s, 1 / crowd["rate"]) if crowd["rate"] else cpu_s
-        # The server counts what the load does not: the warm-up, and the requests that say what is right.
+        # The server also counts requests that the load leaves out: the warm-up, and the first answer for
+        # --check.
         return Cost(service_s, cpu_s, serial_s, shared_bytes, unique_bytes, min(service_s, waited_s))
 
     def halve(self, trials: Sequence[Trials], goal_s: float, clients: int) -> float:
-        """Tries all, then the better half for twice as long, until two are left; these several times in turn.
+        """Tries all choices, then the better half for twice as long, until two are left for the final trials.
 
-        Returns how far trials of the same choice differ.
+        Returns how far trials of one choice differ.
         """
         left = list(trials)
         number = 0
@@ -255,14 +256,14 @@ class Search:
         return max(spread(trial, number) for trial in left)
 
     def affordable(self, count: int) -> int:
-        """Returns how many choices there is time for: no trial is to be shorter than says something."""
+        """Returns how many choices there is time for, if every trial takes at least ``SHORTEST_S``."""
         most = range(count, FINALISTS, -1)
         return next((number for number in most if self.trial_s(number) > SHORTEST_S), FINALISTS)
 
     def trial_s(self, count: int, finals: int = FINALS) -> float:
-        """Returns how long each trial of the next round may take, when so many choices are left.
+        """Returns how long each trial of the next round may take when ``count`` choices are left.
 
-        Those of each later round take twice as long, and all fit into what is left of their time.
+        Trials take twice as long in each later round, and all rounds must fit into the time left for trials.
         """
         trials, units, length = 0, 0.0, 1.0
         while count > FINALISTS:
@@ -273,13 +274,13 @@ class Search:
         return max(SHORTEST_S, (self.until_s(TRIALS_UNTIL) - starts_s) / units)
 
     def until_s(self, part: float) -> float:
-        """Returns the seconds until that part of the whole time is over."""
+        """Returns the seconds until ``part`` of the whole time is over."""
         return self.began_s + part * self.task.total_s - time.monotonic()
 
     def try_all(
         self, trials: Sequence[Trials], number: int, trial_s: float, goal_s: float, clients: int
     ) -> None:
-        """Tries each once, in an order of its own; a choice that does not serve to the end is out."""
+        """Tries each choice once, in random order; a choice that stops serving in its trial is out."""
         for trial in self.order.sample(trials, len(trials)):
             self.tell(f"round {number + 1}: {trial.choice}")
             try:
@@ -295,7 +296,7 @@ class Search:
     ) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
         """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate.
 
-        Where it does not keep its goal at that, less is offered until it does.
+        While the winner does not keep its goal, lower rates are offered.
         """
         with self.serving(winner.choice) as server:
             points = []
@@ -304,7 +305,7 @@ class Search:
                 self.tell(f"{winner.choice}: {load} requests under way")
                 part_s = self.until_s(SCALING_UNTIL) / (len(loads) - done) - self.run_s
                 report = self.load(server, part_s, "-c", str(load))
-                # The law is the server's: where the load is at its limit, it is not seen.
+                # The law describes the server: a rate that the load itself has limited says nothing about it.
                 if not unusable(report) and AT_LEAST.isdisjoint(gates(report)):
                     points.append((load, report["rate"]))
             offered: list[dict[str, Any]] = []
@@ -319,12 +320,12 @@ class Search:
         return points, offered
 
     def asks_less(self, offered: Sequence[dict[str, Any]], rate: int, goal_s: float) -> bool:
-        """Tells whether that rate is offered, too: what was so far did not hold, and there is time."""
+        """Tells whether to offer ``rate``, too: the goal was not kept at the last rate, and there is time."""
         has_time = self.until_s(1.0) - self.run_s >= SHORTEST_S
         return rate >= 1 and len(offered) <= LOWER_MAX and has_time and not keeps(offered[-1], goal_s)
 
     def loads(self, most: int) -> list[int]:
-        """Returns the loads of the law: doublings, or fewer, evenly, where there is no time for all."""
+        """Returns the loads for the law: all doublings, or an even selection if there is no time for all."""
         every = list(doublings(most))
         shortest_s = WARM_UP_S_MIN + MEASURED_S_MIN + self.run_s
         count = max(POINTS_MIN, int(self.until_s(SCALING_UNTIL) / shortest_s))
@@ -334,7 +335,7 @@ class Search:
 
     @contextlib.contextmanager
     def serving(self, choice: Choice) -> Iterator[Served]:
-        """Serves the application with a choice; notes what start and end take."""
+        """Serves the application with a choice; notes the time that start and end take."""
         began_s = time.monotonic()
         with served(self.task.target, choice, self.task.settings) as server:
             start_s = time.monotonic() - began_s
@@ -345,7 +346,7 @@ class Search:
     def load(
         self, server: Served, seconds: float, *options: str, counted: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Runs a load, a fifth of it to warm up, once more if it is invalid; notes what speaks against it.
+        """Runs a load, a fifth of it to warm up, again if it is invalid; notes the gates that failed.
 
         Raises :class:`ServeError` when the server or a worker of it has died.
         """
@@ -368,7 +369,7 @@ class Search:
 
 
 def note(trial: Trials, number: int, report: dict[str, Any]) -> None:
-    """Notes what a choice has shown in a round."""
+    """Notes the figures of a choice in a round."""
     counts = report["counts"]
     trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
     trial.invalid = unusable(report)
@@ -386,19 +387,20 @@ def gates(report: dict[str, Any]) -> set[str]:
 
 
 def unusable(report: dict[str, Any], counted: Collection[str] = ()) -> str:
-    """Says why a report is no figure; empty if it is one, or says what there is at least."""
+    """Says why a report cannot be used; empty if its rate is known, or is at least a lower bound."""
     return "; ".join(reasons(report, {*KNOWN, *AT_LEAST, *counted}).values())
 
 
 def keeps(report: dict[str, Any], goal_s: float) -> bool:
-    """Tells whether the goal was kept in an open loop whose report may be used."""
+    """Tells whether the goal was kept in an open loop, and its report can be used."""
     return not unusable(report, COUNTED) and in_time(report, goal_s) >= IN_TIME
 
 
 def in_time(report: dict[str, Any], goal_s: float) -> float:
-    """Returns the part of the requests that were due whose right answers came within the goal.
+    """Returns the part of the requests due that got a right answer within the goal.
 
-    Those that have no answer count, but what is under way at the end and may still be in time.
+    Requests without an answer count as not in time, except those under way at the end that can still be in
+    time.
     """
     counts, never_sent = report["counts"], report["never_sent"]
     is_young = report["oldest_in_flight_ms"] <= 1000 * goal_s
@@ -407,7 +409,7 @@ def in_time(report: dict[str, Any], goal_s: float) -> float:
 
 
 def valid(trials: Sequence[Trials]) -> list[Trials]:
-    """Returns the trials that have a figure of each round they were in; empty if no trial has."""
+    """Returns the choices that have a figure for each round that they were in; raises if there is none."""
     left = [trial for trial in trials if not trial.invalid]
     if not left:
         why = "; ".join(f"{trial.choice}: {trial.invalid}" for trial in trials)
@@ -416,12 +418,12 @@ def valid(trials: Sequence[Trials]) -> list[Trials]:
 
 
 def whole_ms(seconds: float) -> float:
-    """Rounds a time up to milliseconds, in which ``adyton bench`` has it."""
+    """Rounds a time up to whole milliseconds, the unit of times for ``adyton bench``."""
     return math.ceil(round(1000 * seconds, 3)) / 1000
 
 
 def deadline(goal_s: float) -> str:
-    """Returns the option of ``adyton bench`` that counts what is in time."""
+    """Returns the option of ``adyton bench`` that counts answers in time."""
     return f"--deadline={milliseconds(goal_s)}"
 
 
@@ -431,7 +433,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def enough_clients(cost: Cost, rate: float, goal_s: float) -> int:
-    """Returns how many connections keep the best choice busy, each answered in a quarter of the goal."""
+    """Returns how many connections keep the best choice busy if each is answered in a quarter of the goal."""
     fewest, most = CLIENTS
     busy = max(1.5 * rate * cost.service_s, rate * goal_s / 4)
     return round(min(max(busy, fewest), most))
@@ -447,15 +449,15 @@ def doublings(most: int) -> Iterator[int]:
 
 
 def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
-    """Returns the trials that needed no more memory than that; if all did, the one that needed least."""
+    """Returns the trials that needed no more memory than ``memory_bytes``, else the one that needed least."""
     fit = [trial for trial in trials if trial.memory_bytes <= memory_bytes]
     return fit or [min(trials, key=lambda trial: trial.memory_bytes)]
 
 
 def better_half(trials: Sequence[Trials]) -> list[Trials]:
-    """Returns the better half by the last round; of what one trial cannot tell apart, the smaller.
+    """Returns the better half by the last round; of choices that one trial cannot tell apart, the smaller.
 
-    A choice whose rate is known as "at least" only may be as good as any.
+    A choice whose rate is only known as a lower bound ranks with the best.
     """
     best = max(trial.last for trial in trials)
 
@@ -474,7 +476,7 @@ def spread(trial: Trials, first: int) -> float:
 
 
 def same(trials: Iterable[Trials], noise: float) -> list[Trials]:
-    """Returns the trials that cannot be told from the best, compared in the rounds that both were in."""
+    """Returns the trials that cannot be told from the best, each compared in the rounds that both were in."""
     trials = list(trials)
     best = furthest(trials)[0]
     bound = 1 - max(noise, TELLABLE)
@@ -487,5 +489,5 @@ def same(trials: Iterable[Trials], noise: float) -> list[Trials]:
 
 
 def furthest(trials: Iterable[Trials]) -> list[Trials]:
-    """Returns the choices that came furthest first, the better of those, and those without a figure last."""
+    """Returns the choices sorted by the round that they reached, then by goodput; without a figure, last."""
     return sorted(trials, key=lambda trial: (bool(trial.invalid), -len(trial.goodputs), -trial.goodput))

@@ -1,4 +1,4 @@
-"""The application, served with one choice, for the time of a trial."""
+"""Serves the application with one choice, for the time of a trial."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from adyton.tune.choice import Choice
 
 START_S = 60.0
-"""Time until all workers serve; applications of some size take seconds."""
+"""Longest time until all workers serve; a large application takes seconds."""
 LOOK_S = 0.05
 SAID_LINES = 20
 ORDINARY_ENDS = {"told", "limit", "not_started"}
-"""Workers that end so have not died under a load: they were told to, had a limit, or another try serves."""
+"""Causes of a worker's end that the load is not to blame for: ordered, at a limit, or a failed start."""
 
 
 class ServeError(Exception):
-    """The application is not served, or no longer."""
+    """Raised when the application is not served, or no longer served."""
 
     def __init__(self, why: str, log: Path) -> None:
-        """Reads the end of what the server said, but for what it always says."""
+        """Takes the last lines of the server's log, without lines of the level info."""
         lines = log.read_text("utf-8", "replace").splitlines()
         self.why = why
         self.said = [line for line in lines if " info: " not in line][-SAID_LINES:]
@@ -42,14 +42,14 @@ class ServeError(Exception):
 
 @dataclass(frozen=True)
 class Waits:
-    """Time that requests have waited for the interpreter, until some moment."""
+    """Time that requests have waited for the interpreter, counted until some moment."""
 
     requests: int
     waited_s: float
-    """All requests together: one may wait several times, and several that come at once wait once."""
+    """Sum over all requests; a request may wait several times, and requests in one batch wait only once."""
 
     def for_each_since(self, before: Waits) -> float:
-        """Returns what a request has waited since then, on average, in seconds."""
+        """Returns how long a request has waited on average since ``before``, in seconds."""
         return (self.waited_s - before.waited_s) / max(1, self.requests - before.requests)
 
 
@@ -71,7 +71,8 @@ class Served:
     def alive(self) -> dict[str, Any]:
         """Returns its status.
 
-        Raises :class:`ServeError` when it has ended, or a worker has died: what it served says nothing.
+        Raises :class:`ServeError` when the server has ended or a worker has died: then its figures are
+        invalid.
         """
         status = self.status()
         if not status:
@@ -82,7 +83,7 @@ class Served:
         return status
 
     def interpreter_waits(self) -> Waits:
-        """Returns how many requests there were until now, and what they have waited for the interpreter."""
+        """Returns how many requests there were so far, and how long they have waited for the interpreter."""
         total = self.alive()["total"]
         return Waits(total["requests"], total["interpreter_wait_us"] / 1e6)
 
@@ -101,7 +102,7 @@ class Served:
 def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Served]:
     """Serves ``target`` on a port of the loopback; ``settings`` are the user's for ``adyton serve``.
 
-    Raises :class:`ServeError` when it does not serve, with the end of what it says.
+    Raises :class:`ServeError`, with the last lines of the server's log, when the server does not serve.
     """
     with tempfile.TemporaryDirectory(prefix="adyton-tune-") as name:
         port, control, log = free_port(), Path(name) / "control.sock", Path(name) / "log"

@@ -1,4 +1,4 @@
-"""Medians, ratios, and intervals that say what is a difference and what is noise."""
+"""Medians, ratios, and intervals that tell a difference from noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VALUES_MIN = 6
-"""With fewer no interval has the confidence: the median is outside of five values one time in sixteen."""
+"""Fewest values for an interval with 95 % confidence: five values miss the median one time in sixteen."""
 CONFIDENCE = 0.95
 FEW, NO_DIFFERENCE, NOT_KNOWN = "too few rounds", "no difference", "not known"
 """Verdicts without a figure."""
@@ -20,9 +20,9 @@ DRAWS = 2_000
 
 
 def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
-    """Returns the ratio within each round that counts for both, so that a slow minute meets both."""
+    """Returns the ratio within each round that counts for both peers, so that a slow minute affects both."""
     return [
-        # Where neither has an end, they are the same.
+        # If both are infinite, the ratio is 1.
         1.0 if those[number] == to[number] else those[number] / to[number]
         for number in those
         if to.get(number, 0) > 0
@@ -32,9 +32,9 @@ def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     """Returns bounds between which the median lies with 95 % confidence.
 
-    They are those of the bootstrap or, where they are wider, the pair of values that has the median between
-    them that often whatever the distribution is (sign test): with few values the bootstrap promises too much.
-    With fewer than ``VALUES_MIN`` they are the smallest and the largest.
+    The wider of two intervals counts for each bound: that of the bootstrap, which is too narrow with few
+    values, and the pair of values that has the median between it with this confidence in any distribution
+    (sign test). With fewer than ``VALUES_MIN`` values, the bounds are the smallest and the largest value.
     """
     low, high = sure(values)
     if len(values) < VALUES_MIN:
@@ -45,11 +45,11 @@ def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
 
 
 def sure(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the innermost pair of values that has the median between it with the confidence, or all."""
+    """Returns the innermost pair of values around the median with 95 % confidence, or the outermost."""
     ordered, count = sorted(values), len(values)
     outside = 0.0
     for place in range((count + 1) // 2):
-        # The probability that no more than ``place`` values lie on one side of the median.
+        # The probability that at most ``place`` values lie on one of the sides of the median.
         outside += 2 * math.comb(count, place) / 2**count
         if outside > 1 - CONFIDENCE:
             return ordered[max(0, place - 1)], ordered[-max(1, place)]
@@ -57,10 +57,10 @@ def sure(values: Sequence[float]) -> tuple[float, float]:
 
 
 def is_known(values: Sequence[float], within: float) -> bool:
-    """Tells whether the interval of the median reaches no further than that part of it, on average.
+    """Tells whether the bounds of the median differ from it, on average, by no more than the part ``within``.
 
-    To go on until it does takes a little of the interval's confidence, which it has whole only in the limit
-    (Chow and Robbins, 1965).
+    A comparison that goes on until this is true loses a little of the interval's confidence: it is full only
+    in the limit (Chow and Robbins, 1965).
     """
     if len(values) < VALUES_MIN:
         return False
@@ -69,9 +69,9 @@ def is_known(values: Sequence[float], within: float) -> bool:
 
 
 def noise(first: Mapping[int, float], second: Mapping[int, float]) -> float | None:
-    """Returns how far the interval of the ratio of the same thing to itself reaches: 0.03 is three percent.
+    """Returns the noise: how far the interval of the ratio of one peer to itself reaches; 0.03 is 3 percent.
 
-    None without a round that both have.
+    None without a round in which both rows have a figure.
     """
     values = ratios(second, first)
     if not values:
@@ -81,7 +81,7 @@ def noise(first: Mapping[int, float], second: Mapping[int, float]) -> float | No
 
 
 def verdict(values: Sequence[float], floor: float) -> str:
-    """Says whether a ratio is a difference, where two runs of the same thing differ by ``floor``."""
+    """Says whether a ratio is a difference, if two runs of one peer differ by up to ``floor``."""
     if not values:
         return ""
     if len(values) < VALUES_MIN:
@@ -93,6 +93,6 @@ def verdict(values: Sequence[float], floor: float) -> str:
 
 
 def verdict_between(lows: Sequence[float], highs: Sequence[float], floor: float) -> str:
-    """Says the same of ratios of which only bounds are known: what both bounds say."""
+    """Gives the verdict on ratios of which only bounds are known: the verdict on which both bounds agree."""
     said = {verdict(lows, floor), verdict(highs, floor)}
     return said.pop() if len(said) == 1 else NOT_KNOWN

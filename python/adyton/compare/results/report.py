@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 WIDTH = 110
 """Width of the text below the tables."""
 SERVER = "server"
-"""Head of the column of names, where the rows have a version."""
+"""Head of the column of names in tables of peers."""
 
 
 @dataclass(frozen=True)
@@ -54,30 +54,30 @@ class Line:
     """Rounds that count."""
     rate: float = 0.0
     is_least: bool = False
-    """Whether the load was at its own limit in some round: the rate is at least that."""
+    """Whether the load was at its own limit in some round: then the rate is a lower bound."""
     rate_interval: tuple[float, float] = (0.0, 0.0)
-    """Bounds of the rate, with 95 % confidence; of few rounds the slowest and the fastest."""
+    """Bounds of the rate, with 95 % confidence; with few rounds the rates of the slowest and the fastest."""
     of_thousand: float | None = None
-    """The rate, where that of static files is 1000; ``None`` without static files."""
+    """The rate, on a scale on which the rate of static files is 1000; ``None`` without static files."""
     classic: int | None = None
     """The peer's figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
-    """The ratio to the peer that takes part twice, and its interval, by what the scenario is judged by."""
+    """The ratio to the peer that takes part twice, with its interval, in the scenario's ``judged`` figure."""
     to_ours_bound: str = ""
-    """Whether the ratio is at least (``>``) or at most (``<``) that, because one of the times is a bound."""
+    """``>`` or ``<`` if the ratio is only a lower or an upper bound, because one of the times is a bound."""
     verdict: str = ""
-    """More, less, or no difference beside that peer; or that too few rounds, or bounds, do not tell."""
+    """More, less, or no difference, compared with that peer; or that rounds or bounds do not tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
     p50_ms: float | None = None
     p50_is_least: bool = False
-    """Whether it is at least that: requests that would tell had no answer yet at the end."""
+    """Whether the time is a lower bound: the requests that decide it had no answer yet at the end."""
     p99_ms: float | None = None
     p99_is_least: bool = False
     errors: int = 0
     due: int = 0
-    """Requests of which the errors are a part."""
+    """Requests that were due; the errors are among them."""
     answered_percent: float = 0.0
     memory_mib: float | None = None
     megabytes: float = 0.0
@@ -99,18 +99,18 @@ class Line:
     turn_s: float | None = None
     """Time that one event took."""
     is_of_cpus: bool = False
-    """The CPU time is that of the server's CPUs, because the peer's processes end unseen."""
+    """Whether the CPU time is that of all programs on the server's CPUs, because the peer ``forks``."""
     unsteady: int = 0
-    """Rounds in which the peer was not as fast as just before."""
+    """Rounds in which the peer was measured although it was not yet as fast as in the load before."""
     spoilt: list[str] = field(default_factory=list)
-    """Why measurements did not count, each for itself."""
+    """Why measurements did not count: a reason for each of them."""
     is_absent: bool = False
     """Whether there are no figures because something is not installed."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A file that tells peers what to do; words in braces are replaced at their start."""
+    """A configuration file of peers; words in braces are replaced when a peer starts."""
 
     file: str
     text: str
@@ -119,12 +119,12 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page tells."""
+    """The contents of the page."""
 
     scenario: Scenario
     lines: list[Line]
     noise: Mapping[str, Mapping[str, float | None]]
-    """How far two runs of the same peer differ at most, by load and figure; none with too few rounds.
+    """How far two runs of the same peer differ at most, by load and figure; ``None`` with too few rounds.
 
     Empty when no peer took part twice.
     """
@@ -173,7 +173,7 @@ class Page:
         return cls(scenario, lines, noises, facts, *told, interrupted=interrupted)
 
     def as_json(self) -> dict[str, Any]:
-        """Returns the page for programs, every report of every round in it."""
+        """Returns the page for programs, with every report of every round."""
         scenario = asdict(self.scenario) | {"allowed": sorted(self.scenario.allowed)}
         return {
             "schema": "adyton-compare/1",
@@ -190,7 +190,7 @@ class Page:
 
 
 def configurations(rows: Sequence[Row]) -> list[Configuration]:
-    """Returns the files of all rows, each once however many peers have it."""
+    """Returns the configuration files of all rows; a file that several peers have is listed once."""
     found: dict[tuple[str, str], list[str]] = {}
     for peer in {row.peer.key: row.peer for row in rows}.values():
         for file in peer.configuration().items():
@@ -199,17 +199,17 @@ def configurations(rows: Sequence[Row]) -> list[Configuration]:
 
 
 def by_round(shots: Mapping[int, Shot]) -> dict[int, dict[str, Any]]:
-    """Returns shots as JSON has them, in which there is no infinity."""
+    """Returns shots in a form for JSON, which has no infinity."""
     return {number: finite(asdict(shot)) for number, shot in shots.items()}
 
 
 def without_count(each: Discarded) -> dict[str, Any]:
-    """Returns a measurement that does not count as JSON has it."""
+    """Returns a measurement that does not count, in a form for JSON."""
     return {"round": each.round, "why": each.why, "shot": finite(asdict(each.shot))}
 
 
 def finite(table: dict[str, Any]) -> dict[str, Any]:
-    """Returns a table with text where a number has no end."""
+    """Returns a table in which a text replaces each infinite number."""
 
     def told(value: Any) -> Any:  # noqa: ANN401 - whatever is in it
         if isinstance(value, tuple | list):
@@ -221,20 +221,20 @@ def finite(table: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Beside:
-    """Rows that the others under one load are compared with."""
+    """The rows with which all other rows under one load are compared."""
 
     scenario: Scenario
     load: Load
     ours: Row | None
-    """The peer that takes part twice, when both times are valid."""
+    """The first row of the peer that takes part twice, if both of its rows are valid."""
     again: Row | None
-    """The row of its second time, when both are valid."""
+    """The second row of that peer, if both are valid."""
     static: Row | None
     floor: Row | None
 
     @classmethod
     def of(cls, rows: Sequence[Row], load: Load, scenario: Scenario) -> Beside:
-        """Finds them."""
+        """Finds these rows."""
         valid = [row for row in rows if row.is_valid(load)]
         again = next((row for row in valid if row.again), None)
         first = next((row for row in valid if again and row.peer is again.peer and not row.again), None)
@@ -249,11 +249,11 @@ class Beside:
         return noise(*self.both(MEASURED[self.scenario.judged])) if self.ours else None
 
     def both(self, figure: Callable[[Shot], float | None]) -> list[dict[int, float]]:
-        """Returns a figure of the peer that takes part twice, by round."""
+        """Returns a figure of both rows of the peer that takes part twice, by round."""
         return [row.by_round(self.load, figure) for row in (self.ours, self.again) if row]
 
     def noises(self, figures: Sequence[str]) -> dict[str, float | None]:
-        """Returns how far the two runs of the same peer differ, by figure; none with too few rounds."""
+        """Returns how far the two runs of the same peer differ, by figure; ``None`` with too few rounds."""
         return {title: self.noise_of(MEASURED[title]) for title in figures if title in MEASURED}
 
     def noise_of(self, figure: Callable[[Shot], float | None]) -> float | None:
@@ -311,17 +311,17 @@ class Beside:
         )
 
     def ratio(self, row: Row, to: Row | None, figure: Callable[[Shot], float]) -> float | None:
-        """Returns the median ratio to another row, within the rounds that both have; none without any."""
+        """Returns the median ratio to another row, over rounds that both have; ``None`` without any."""
         values = ratios(row.by_round(self.load, figure), to.by_round(self.load, figure)) if to else []
         return median(values) if values else None
 
     def to_ours(self, row: Row) -> ToOurs:
-        """Returns the ratio to our row, and what it says."""
+        """Returns the ratio to our row, with its verdict."""
         if self.ours is None or self.ours is row or self.noise is None:
             return ToOurs()
         judged = self.scenario.judged
         shots = [*row.shots[self.load.name].values(), *self.ours.shots[self.load.name].values()]
-        # A rate may be the load's own.
+        # At the limit of the load, the rate says nothing of the peer.
         if judged == "requests/s" and any(shot.is_least for shot in shots):
             return ToOurs()
         least, most = LEAST.get(judged, MEASURED[judged]), MOST.get(judged, MEASURED[judged])
@@ -342,13 +342,13 @@ class ToOurs:
 
     @classmethod
     def between(cls, lows: Sequence[float], highs: Sequence[float], noise: float) -> ToOurs:
-        """Makes it of the least and the most of each round's ratio, which are equal where all is known."""
+        """Makes it from the bounds of each round's ratio; both bounds are equal if the times are known."""
         low, high = median(lows), median(highs)
         says = verdict_between(lows, highs, noise)
         within = interval(lows)[0], interval(highs)[1]
         if low == high:
             return cls((low, *within), "", says)
-        # A median that is a bound may as well be far away.
+        # The true median may be far from a bound, so a small ratio does not mean that there is no difference.
         says = NOT_KNOWN if says == NO_DIFFERENCE else says
         if low > 0:
             return cls((low, *within), ">", says)
@@ -356,24 +356,24 @@ class ToOurs:
 
 
 def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> float | None:
-    """Returns the median of a figure that need not be there."""
+    """Returns the median of a figure that some rounds may lack; ``None`` if all lack it."""
     values = [value for shot in shots if (value := figure(shot)) is not None]
     return median(values) if values else None
 
 
 def total(pairs: Sequence[tuple[int, int]], place: int) -> int | None:
-    """Returns the sum of what stands there in pairs; none without any."""
+    """Returns the sum of the items at ``place`` in pairs; ``None`` without pairs."""
     return sum(pair[place] for pair in pairs) if pairs else None
 
 
 def middle_time(shots: Sequence[Shot], name: str) -> Time | None:
-    """Returns the median of a percentile in milliseconds; it is known if it does not depend on bounds."""
+    """Returns the median of a percentile in milliseconds: a time, or bounds if it depends on bounds."""
     times = [shot.percentile_ms(name) for shot in shots]
     return Time(median(time.least for time in times), median(time.most for time in times)) if times else None
 
 
 def to_ours_text(each: Line) -> str:
-    """The ratio with its interval, if there is one; where it is no difference, that."""
+    """Returns the ratio with its interval, or the verdict if the ratio shows no difference."""
     if each.to_ours is None:
         return each.verdict
     ratio, low, high = (number(value, ".2f") for value in each.to_ours)
@@ -386,17 +386,17 @@ def to_ours_text(each: Line) -> str:
 
 
 def number(value: float | None, form: str) -> str:
-    """A number, or nothing."""
+    """Returns a number as text; empty without a number."""
     return "" if value is None else "never" if value == math.inf else format(value, form)
 
 
 def bounded(sign: str, shown: str) -> str:
-    """A number behind a sign that says that it is a bound, if there is one."""
+    """Returns a number with the sign of a bound before it, if it is a bound."""
     return f"{sign} {shown}" if sign else shown
 
 
 def at_least(value: float | None, *, is_least: bool) -> str:
-    """A time, which may be a bound."""
+    """Returns a time as text, with ``>`` before it if it is a lower bound."""
     return bounded(">" if is_least else "", number(value, ".2f"))
 
 
@@ -429,7 +429,7 @@ FIGURES: dict[str, Callable[[Line], str]] = {
 
 
 def known(time: Time) -> float | None:
-    """A time, if it is no bound."""
+    """Returns a time if it is known exactly; ``None`` if only bounds are known."""
     return time.least if time.is_known else None
 
 
@@ -447,7 +447,7 @@ MEASURED: dict[str, Callable[[Shot], float | None]] = {
     "start ms": lambda shot: 1000 * shot.start_s,
     "turn s": lambda shot: shot.turn_s,
 }
-"""Columns of which it is told how far two runs of the same peer differ."""
+"""Figures for which the page says how far two runs of the same peer differ."""
 LEAST: dict[str, Callable[[Shot], float | None]] = {
     "p50 ms": lambda shot: shot.percentile_ms("p50_us").least,
     "p99 ms": lambda shot: shot.percentile_ms("p99_us").least,
@@ -456,7 +456,7 @@ MOST: dict[str, Callable[[Shot], float | None]] = {
     "p50 ms": lambda shot: shot.percentile_ms("p50_us").most,
     "p99 ms": lambda shot: shot.percentile_ms("p99_us").most,
 }
-"""Upper bounds of the figures of which only bounds may be known."""
+"""Upper bounds of the figures that may be known only by bounds; the lower bounds are in ``LEAST``."""
 
 
 @dataclass(frozen=True)
@@ -467,13 +467,13 @@ class Table:
     head: list[str]
     rows: list[list[str]]
     note: str = ""
-    """How far two runs of the same peer differ in these figures; or of what they are."""
+    """Text below the table: how far two runs of the same peer differ, or which rows the figures are from."""
     first: str = SERVER
     """Head of the column of names."""
 
 
 def tables(page: Page) -> list[Table]:
-    """Returns one table with a column for each figure; or, of several loads, one for each figure."""
+    """Returns one table with a column for each figure; with several loads, one table for each figure."""
     figures, loads = page.scenario.figures, page.scenario.loads
     if len(loads) == 1:
         rows = [[each.name, *cells(each, figures)] for each in page.lines]
@@ -509,22 +509,22 @@ WAYS: dict[str, Callable[[Side], str]] = {
     "per CPU s": lambda side: f"{side.per_cpu_s:,.0f}",
     "per CPU s, of 1000": lambda side: number(side.per_cpu_s_of_thousand, ".0f"),
 }
-"""Columns of the table of ways, each of which both servers have."""
+"""Columns of the table of ways; each is there twice, once for each server."""
 
 
 def tables_of_ways(ways: Sequence[Sides]) -> list[Table]:
-    """Returns the table of ways beside the classic one; none without ways."""
+    """Returns the table of ways, with the figures of the classic table; no table without ways."""
     if not ways:
         return []
     head = [f"{server}: {title}" for title in WAYS for server in ("Adyton", "Apache")]
     rows = [[each.way, number(each.classic, "d"), *cells_of_sides(each)] for each in ways]
     names = {side.name: None for each in ways for side in (each.ours, each.theirs) if side}
-    note = f"Rows of the table above that these are: {'; '.join(names)}."
+    note = f"These figures are those of the following rows of the table above: {'; '.join(names)}."
     return [Table(WAYS_TITLE, ["classic", *head], rows, note, first="way")]
 
 
 def cells_of_sides(each: Sides) -> list[str]:
-    """Returns the figures of both servers in turn: nothing of one that took no part, INVALID if wrong."""
+    """Returns the figures of both servers, in turn: INVALID if wrong, empty if a server took no part."""
     found = []
     for place, figure in enumerate(WAYS.values()):
         for side in (each.ours, each.theirs):
@@ -536,7 +536,7 @@ def cells_of_sides(each: Sides) -> list[str]:
 
 
 def noise_text(differ: Mapping[str, float | None]) -> str:
-    """Says how far two runs of the same server differ, by the titles of columns."""
+    """Says for each column how far two runs of the same server differ."""
     if not differ:
         return ""
     known = [
@@ -550,14 +550,14 @@ def noise_text(differ: Mapping[str, float | None]) -> str:
 
 
 def cells(each: Line, figures: Sequence[str]) -> list[str]:
-    """Returns the figures of a row as text; INVALID, or absent, in their place if there are none."""
+    """Returns the figures of a row as text; a row without figures has INVALID, or absent, as the first."""
     if each.problems:
         return ["absent" if each.is_absent else "INVALID", *[""] * (len(figures) - 1)]
     return [FIGURES[figure](each) for figure in figures]
 
 
 def across(lines: Mapping[str, Line], loads: Sequence[str], figure: str) -> list[str]:
-    """Returns one figure of a row under each load; nothing where it took no part."""
+    """Returns one figure of a row under each load; empty for loads in which the peer took no part."""
     return ["".join(cells(lines[load], [figure])) if load in lines else "" for load in loads]
 
 
@@ -584,25 +584,25 @@ def notes(page: Page) -> list[str]:
     """Returns the text below the tables."""
     out = []
     if page.interrupted:
-        out.append("It was interrupted: this is of the rounds until then, the last of which is not whole.")
+        out.append("It was interrupted: the figures are from the rounds until then; the last is incomplete.")
     if any(load.half for load in page.scenario.loads):
-        out.append("Times are those at half of the rate, from when requests were due.")
+        out.append("Times are measured at half of the rate, from the moment when a request was due.")
     if page.scenario.judged != "requests/s":
         out.append(f"`beside ours` is the ratio of `{page.scenario.judged}`.")
     if "x floor" in page.scenario.figures and all(each.of_floor is None for each in page.lines):
         out.append(
-            "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
+            "`x floor` is empty: the floor took no part, or has no figures. The floor needs a C compiler."
         )
     out += notes_of_bounds(page.lines)
     unseen = dict.fromkeys(each.name for each in page.lines if each.is_of_cpus)
     if unseen and "CPU us" in page.scenario.figures:
         out.append(
-            f"CPU us of {'; '.join(unseen)} is the time for which the server's CPUs were busy: processes end "
-            "unseen there. Where the load has the same CPUs it is too little."
+            f"CPU us of {'; '.join(unseen)} is the time for which the CPUs of the server were busy: the time "
+            "of processes that have ended is unknown there. It is too little if the load has the same CPUs."
         )
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
     if unsteady:
-        out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
+        out.append(f"Measured although two rates in a row differed by over 5 %: {'; '.join(unsteady)}.")
     out += notes_of_absence(page.lines)
     out += [
         f"{label(each)}: {problem}" for each in page.lines if not each.is_absent for problem in each.problems
@@ -615,7 +615,7 @@ def notes(page: Page) -> list[str]:
 
 
 def notes_of_absence(lines: Sequence[Line]) -> list[str]:
-    """Says what is not installed, and for which rows, each package once."""
+    """Says which packages are not installed, and which rows lack them; each package is named once."""
     rows: dict[str, dict[str, None]] = {}
     for each in lines:
         if each.is_absent:
@@ -627,9 +627,9 @@ def notes_of_bounds(lines: Sequence[Line]) -> list[str]:
     """Explains the signs before figures."""
     out = []
     if any(each.is_least for each in lines):
-        out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")
+        out.append("A rate with > is a lower bound: the load was at its own limit, and the peer was not.")
     if any(each.p50_is_least or each.p99_is_least for each in lines):
-        out.append("A time with > is at least that: requests that would tell had no answer yet at the end.")
+        out.append("A time with > is a lower bound: requests that decide it had no answer yet at the end.")
     return out
 
 

@@ -1,4 +1,4 @@
-"""Rows: what one peer has shown, by load and by round."""
+"""Rows: the measurements of one peer, by load and by round."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from adyton.compare.scenarios import Load
 
 GENERATOR = "generator"
-"""The gate of ``adyton bench`` that says that it measures itself."""
+"""The gate of ``adyton bench`` that fails when ``adyton bench`` itself, and not the server, was the limit."""
 FOREIGN, SILENCE, START, RUN = "strangers", "silence", "start", "run"
-"""Reasons beside the gates of ``adyton bench``: other programs used the CPUs, nothing came of any
-request, no right answer yet, no right answer any more."""
+"""Reasons in addition to the gates of ``adyton bench``: other programs used the CPUs, no request had any
+result, no right answer yet, no right answer any more."""
 SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, SILENCE, START}
-"""Reasons why a measurement does not count and another may be good; all else is the peer's fault."""
+"""Reasons to discard a measurement and repeat it; for any other reason the peer is at fault."""
 FLOOR = "floor"
-"""The peer that is no server: CPU times are told as multiples of its own, too."""
+"""The peer that is no server: the page also shows CPU times as multiples of the floor's."""
 AGAIN = " (again)"
-"""Suffix of the name of the peer that takes part twice."""
+"""Suffix to the name of a peer in the second row of the peer that takes part twice."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,22 @@ class Shot:
 
     reports: list[dict[str, Any]]
     cpu_s: float
-    """CPU time of all processes of the peer; where they end unseen, of its CPUs."""
+    """CPU time of all processes of the peer; if the peer ``forks``, of all programs on its CPUs."""
     memory_bytes: int | None
     half: list[dict[str, Any]] = field(default_factory=list)
     """Reports at half of the rate."""
     beside: dict[str, Any] | None = None
-    """The report of the page that was loaded meanwhile."""
+    """The report of the page that was loaded at the same time."""
     recovered_s: float | None = None
-    """Time from the end of the load until the peer had recovered; infinite when that took too long."""
+    """Time from the end of the load until the peer had recovered; infinite if that took too long."""
     foreign_cpus: float = 0.0
-    """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
+    """How many of the CPUs for peer and load were busy with other programs."""
     start_s: float = 0.0
     """Time from the start of the peer to its first right answer, in this round."""
     turns_s: list[float] = field(default_factory=list)
-    """How long each event took that happened meanwhile; infinite when that was too long."""
+    """How long each event under this load took; infinite if it took too long."""
     is_steady: bool = True
-    """Whether it was as fast as in the load before, or it was not asked."""
+    """Whether the peer was as fast as in the load before; true if that was not checked."""
 
     @property
     def rate(self) -> float:
@@ -59,7 +59,7 @@ class Shot:
 
     @property
     def is_least(self) -> bool:
-        """Whether the load was at its own limit, at half of the rate, too: the peer could have done more."""
+        """Whether a load was at its own limit, at full or half rate: the peer could have served more."""
         reports = [*self.reports, *self.half]
         return any(GENERATOR in reasons(report) for report in reports)
 
@@ -71,12 +71,12 @@ class Shot:
 
     @property
     def memory_mib(self) -> float | None:
-        """Proportional memory, if it may be looked at."""
+        """Proportional memory (PSS); ``None`` if this user may not look at it."""
         return None if self.memory_bytes is None else self.memory_bytes / 2**20
 
     @property
     def beside_rate(self) -> float | None:
-        """Right answers a second of the page that was loaded meanwhile."""
+        """Right answers a second of the page that was loaded at the same time."""
         return None if self.beside is None else float(self.beside["rate"])
 
     @property
@@ -87,36 +87,36 @@ class Shot:
 
     @property
     def slow(self) -> tuple[int, int] | None:
-        """Requests of slow clients that were cut off, refused or wrong, and all; none without them."""
+        """Slow clients' requests that failed (cut off, refused, wrong), and all; ``None`` without any."""
         sides = self.beside["slow"] if self.beside else []
         lost = sum(side["counts"]["begun"] - kept(side["counts"]) for side in sides)
         return (lost, sum(side["counts"]["begun"] for side in sides)) if sides else None
 
     @property
     def turn_s(self) -> float | None:
-        """The usual time of an event; none without an event."""
+        """The median time of an event; ``None`` without an event."""
         return median(self.turns_s) if self.turns_s else None
 
     @property
     def errors(self) -> int:
-        """Requests without a right answer, with those that found no connection."""
+        """Requests without a right answer, and requests for which no connection was free."""
         return sum(failed(report) for report in [*self.reports, *self.half])
 
     @property
     def due(self) -> int:
-        """Requests of which the errors are a part: all that were due."""
+        """All requests that were due; the errors are among them."""
         reports = [*self.reports, *self.half]
         return sum(report["counts"]["sent"] + report["never_sent"] for report in reports)
 
     @property
     def offered(self) -> float:
-        """Requests that were due, a second; of a closed loop those that were sent."""
+        """Requests a second that were due; in a closed loop, requests a second that were sent."""
         due = (report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(sum(each / report["seconds"] for each, report in zip(due, self.reports, strict=True)))
 
     @property
     def answered_percent(self) -> float:
-        """Right answers of a hundred requests that were due; what is under way at the end has none."""
+        """Percentage of the requests due that were answered right; one under way counts as unanswered."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
         return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
 
@@ -127,21 +127,21 @@ class Shot:
 
     @property
     def goodput(self) -> float:
-        """Right answers a second within ``scenarios.DEADLINE_S``, from when they were due."""
+        """Right answers a second that came within ``scenarios.DEADLINE_S`` of when the request was due."""
         return float(sum(report["in_time"] / report["seconds"] for report in self.reports))
 
     def percentile_ms(self, name: str) -> Time:
-        """Returns a percentile: of the slowest page; at half load, if that was offered."""
+        """Returns a percentile of the slowest page, at half load if half load was offered."""
         return Time.slowest(percentile_us(report, name) for report in self.half or self.reports) / 1000
 
 
 def kept(counts: dict[str, int]) -> int:
-    """Returns how many requests of slow clients are right, or may yet be."""
+    """Returns how many requests of slow clients were answered right, or may yet be."""
     return counts["right"] + counts["under_way"]
 
 
 def answered(report: dict[str, Any]) -> int:
-    """Returns how many requests the server has worked on to the end."""
+    """Returns how many requests the server has finished."""
     counts = report["counts"]
     return int(counts["right"] + counts["wrong_status"] + counts["wrong_body"])
 
@@ -153,12 +153,12 @@ class Discarded:
     round: int
     why: list[str]
     shot: Shot
-    """The measurement; that at half of the rate is one of its own."""
+    """The measurement; a measurement at half of the rate is discarded separately."""
 
 
 @dataclass
 class Row:
-    """One row of the page: a peer, as large as it was told to be."""
+    """One row of the page: a peer of one size."""
 
     peer: Peer
     size: Size
@@ -166,13 +166,13 @@ class Row:
     shots: dict[str, dict[int, Shot]] = field(default_factory=dict)
     """Measurements by the name of the load, and the number of the round."""
     problems: dict[str, list[str]] = field(default_factory=dict)
-    """Faults of the server, or of this program, by the name of the load. Then there are no figures."""
+    """Faults of the server, or of this program, by the load's name. A load with faults has no figures."""
     spoilt: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     """Reasons why a measurement does not count, by the name of the load, and the number of the round."""
     discarded: dict[str, list[Discarded]] = field(default_factory=dict)
     """Measurements that do not count, by the name of the load."""
     absent: dict[str, str] = field(default_factory=dict)
-    """Packages that the pages of a load lack, and what to do, by the name of the load."""
+    """Packages that are missing for the pages of a load, with instructions, by the name of the load."""
 
     @property
     def name(self) -> str:
@@ -193,7 +193,7 @@ class Row:
         return self.by_round(load, lambda shot: shot.rate)
 
     def by_round(self, load: Load, figure: Callable[[Shot], float | None]) -> dict[int, float]:
-        """Returns a figure by round, where it is there."""
+        """Returns a figure by round, for rounds that have the figure."""
         shots = self.shots.get(load.name, {}).items()
         return {number: value for number, shot in shots if (value := figure(shot)) is not None}
 
@@ -203,12 +203,12 @@ class Row:
         return spoilt and number not in self.shots.get(load.name, {})
 
     def is_valid(self, load: Load) -> bool:
-        """Tells whether there are figures of more than half of the rounds, and no wrong ones of any."""
+        """Tells whether more than half of the rounds have figures, and no round has a fault."""
         lacking = sum(self.lacks(load, number) for number in self.spoilt.get(load.name, {}))
         return len(self.shots.get(load.name, {})) > lacking and not self.problems.get(load.name)
 
     def why_not(self, load: Load) -> list[str]:
-        """Returns why there are no figures; nothing when there are."""
+        """Returns why there are no figures; empty if there are figures."""
         if self.is_valid(load):
             return []
         if load.name in self.absent:
@@ -225,7 +225,7 @@ class Row:
         return median(figure(shot) for shot in self.shots[load.name].values())
 
     def is_good(self, load: Load, number: int, why: Mapping[str, str], shot: Shot | None = None) -> bool:
-        """Tells whether a measurement counts, and notes the reasons, by gate, if it does not."""
+        """Tells whether a measurement counts; if not, notes the reasons in ``why``, by gate."""
         self.problems.setdefault(load.name, []).extend(
             text for gate, text in why.items() if gate not in SPOILS
         )

@@ -1,4 +1,4 @@
-"""Percentiles of all requests that were due, some of which have no answer yet, or never will."""
+"""Percentiles over all requests that were due, including requests without an answer."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Time:
 
     least: float
     most: float
-    """Equal to ``least`` where the time is known; infinite where it is only known to be no less."""
+    """Equal to ``least`` if the time is known; infinite if only the lower bound is known."""
 
     @classmethod
     def slowest(cls, times: Iterable[Time]) -> Time:
-        """Returns the longest of some."""
+        """Returns the longest of several times."""
         each = list(times)
         return cls(max(time.least for time in each), max(time.most for time in each))
 
     @property
     def is_known(self) -> bool:
-        """Whether the time is known; a time without end is known, too."""
+        """Whether the time is known; an infinite time counts as known, too."""
         return self.least == self.most
 
     def __truediv__(self, by: float) -> Time:
@@ -37,12 +37,13 @@ class Time:
 
 
 def percentile_us(report: dict[str, Any], name: str) -> Time:
-    """Returns the time within which such a part of the requests that were due had right answers.
+    """Returns a percentile of the times of all requests that were due, whether they were answered or not.
 
-    What failed took without end: the times of those that are answered say little where many are not.
-    What is under way at the end comes before that, and behind all that is answered, unless it is so young
-    that it may yet become an answer like the others. If the percentile is among these, it is at least that
-    of the answers, and the age that one of them has, if their ages lie evenly up to that of the oldest.
+    A failed request counts as infinitely slow, because the times of answered requests say little if many are
+    not answered. Requests under way at the end rank between the answered and the failed ones; if they are no
+    older than a usual answer, they are left out. If the percentile falls on a request under way, only a lower
+    bound is known: the percentile of the answers, or that request's age if it is higher. The ages are taken
+    to lie evenly between zero and the age of the oldest.
     """
     times = report["response"] or report["service"]
     right, of_answers_us = times["count"], float(times[name]) if times["count"] else 0.0
@@ -58,10 +59,10 @@ def percentile_us(report: dict[str, Any], name: str) -> Time:
 
 
 def unanswered(report: dict[str, Any], answer_us: float) -> int:
-    """Returns how many requests are still without an answer, and likely to take longer than such an answer.
+    """Returns how many requests have no answer yet, and are likely to take longer than ``answer_us``.
 
-    All answers take some time, so that a few are under way at any end: while the oldest is younger than the
-    answer, and no request waits for a connection, they say nothing.
+    A few requests are always under way at the end, because every answer takes some time. They do not count if
+    the oldest is younger than ``answer_us`` and no request waits for a connection.
     """
     under_way, never_sent = report["counts"]["in_flight"], report["never_sent"]
     if not never_sent and 1000 * report["oldest_in_flight_ms"] <= answer_us:
@@ -70,19 +71,19 @@ def unanswered(report: dict[str, Any], answer_us: float) -> int:
 
 
 def failed(report: dict[str, Any]) -> int:
-    """Returns how many requests have no right answer, and will have none."""
+    """Returns how many requests have no right answer, and will never have one."""
     counts = report["counts"]
     wrong = counts["wrong_status"] + counts["wrong_body"] + counts["connection_error"] + counts["timeout"]
     return int(wrong + (report["never_sent"] if is_late(report) else 0))
 
 
 def is_late(report: dict[str, Any]) -> bool:
-    """Tells whether more requests were never sent than may be due by chance just before the end."""
+    """Tells whether more requests were never sent than can become due by chance just before the end."""
     return bool(report["never_sent"] > report["asked"]["connections"])
 
 
 def on_curve(curve: Sequence[Sequence[float]], percent: float) -> float:
-    """Returns the time at a percentile of a curve, on the line between the two points around it."""
+    """Returns the time at a percentile of a curve, interpolated between the two nearest points."""
     below, below_us = 0.0, None
     for above, us in curve:
         if above >= percent:

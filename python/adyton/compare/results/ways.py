@@ -1,4 +1,4 @@
-"""Ways to run Python beside the classic table: each server's own static files are 1000."""
+"""Ways to run Python, beside the classic table; the rate of each server's own static files counts as 1000."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 MICROSECONDS = 1e6
 THOUSAND = 1000
-"""The rate of static files, in every column."""
+"""The rate of a server's static files, to which its other rates are scaled."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One server's row of a way."""
+    """One server's figures for a way."""
 
     name: str
     """Name of the row."""
@@ -29,17 +29,17 @@ class Side:
     """Why there are no figures; empty when there are."""
     errors: int = 0
     due: int = 0
-    """Requests of which the errors are a part."""
+    """Requests that were due; the errors are among them."""
     of_thousand: float | None = None
-    """The rate, where that of the server's own static files is 1000; ``None`` without these."""
+    """The rate, scaled so that the server's own static files have 1000; ``None`` without static files."""
     per_cpu_s: float = 0.0
-    """Right answers for each second of CPU time that all processes of the server had."""
+    """Right answers for each second of CPU time that all processes of the server used."""
     per_cpu_s_of_thousand: float | None = None
-    """The same, where the server's own static files have 1000."""
+    """``per_cpu_s``, scaled so that the server's own static files have 1000."""
 
     @classmethod
     def of(cls, row: Row, static: Row | None, load: Load) -> Side:
-        """Makes it of a row, and of the row of the same server's static files."""
+        """Makes it from a row, and from the row of the same server's static files."""
         if not row.is_valid(load):
             return cls(row.name, row.why_not(load))
         shots = list(row.shots[load.name].values())
@@ -55,22 +55,22 @@ class Side:
 
 @dataclass(frozen=True)
 class Sides:
-    """A way as two servers have it, and as the classic table has it."""
+    """A way, with the figures of two servers and of the classic table."""
 
     way: str
     ours: Side | None
-    """``None`` where none of its peers took part."""
+    """The figures of Adyton; ``None`` if none of its peers for this way took part."""
     theirs: Side | None
     classic: int | None
 
 
 def per_cpu_s(shot: Shot) -> float:
-    """Returns how many right answers a second of the server's CPU time is enough for."""
+    """Returns how many right answers the server gives for a second of its CPU time."""
     return MICROSECONDS / shot.cpu_us if shot.cpu_us else 0.0
 
 
 def of_thousand(row: Row, static: Row | None, load: Load, figure: Callable[[Shot], float]) -> float | None:
-    """Returns a figure, where that of static files is 1000: the median of the ratios within a round."""
+    """Returns a figure, scaled so that static files have 1000: the median of the ratios within each round."""
     if static is None or not static.is_valid(load):
         return None
     values = ratios(row.by_round(load, figure), static.by_round(load, figure))
@@ -78,7 +78,7 @@ def of_thousand(row: Row, static: Row | None, load: Load, figure: Callable[[Shot
 
 
 def sides_of(scenario: Scenario, rows: Sequence[Row]) -> list[Sides]:
-    """Returns the ways in which some peer took part, each server's beside its own static files."""
+    """Returns the ways in which some peer took part, scaled to the static files of each server."""
     if not scenario.ways:
         return []
     [load] = scenario.loads

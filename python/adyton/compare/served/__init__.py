@@ -1,1 +1,1 @@
-"""Pages that the peers serve; a copy of this folder stands beside each of them while it runs."""
+"""Pages that the peers serve; each peer gets a copy of this folder while it runs."""

@@ -20,7 +20,7 @@ FILES = HERE.parent / "files" / "static"
 BODY = b"Hello World!"
 QUERY = "SELECT number, name, price, text FROM articles ORDER BY number"
 WAITS_S = {"/wait": 0.1, "/pause": 0.01}
-"""Time that pages take which wait, as for another server or a database."""
+"""Times for which pages wait, as if for another server or a database."""
 SHORT = b"Not all of the body has come.\n"
 """Answer to an upload that is cut short."""
 COMPUTE_TURNS = 60_000
@@ -50,18 +50,18 @@ def rendered(articles: Iterable[tuple[int, str, int, str]]) -> bytes:
 
 
 def computed() -> bytes:
-    """Returns what took some milliseconds to compute."""
+    """Returns a text that takes some milliseconds to compute."""
     return b"%d\n" % sum(number * number % 7 for number in range(COMPUTE_TURNS))
 
 
 def wait(path: str) -> None:
-    """Waits where the page does."""
+    """Waits if the page at this path waits."""
     if path in WAITS_S:
         time.sleep(WAITS_S[path])
 
 
 def body_of(path: str, sent: bytes = b"", length: str | None = None) -> bytes:
-    """Returns the body of a page that is not a file; ``sent`` is what came of a body of that length."""
+    """Returns the body of a page that is no file; ``sent`` is what came of a body of ``length`` bytes."""
     if path == "/upload" and len(sent) != int(length or 0):
         return SHORT
     if path == "/page":
@@ -72,7 +72,7 @@ def body_of(path: str, sent: bytes = b"", length: str | None = None) -> bytes:
 
 
 def file_of(path: str) -> Path | None:
-    """Returns the file that is sent through Python, if it is one."""
+    """Returns the file that Python sends at this path; None if the page is not a file."""
     return FILES / path.rpartition("/")[2] if path.startswith("/files/") else None
 
 
@@ -124,7 +124,7 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
 
 
 async def waited(path: str) -> None:
-    """Waits where the page does, and gives the thread to others meanwhile."""
+    """Waits if the page at this path waits; other requests have the thread meanwhile."""
     if path in WAITS_S:
         import asyncio  # noqa: PLC0415 - only where there is a loop already
 

@@ -6,8 +6,8 @@
  * divided by this one is its distance from the physical limit, and that ratio holds
  * when the machine's speed drifts.
  *
- * With `close` behind the port it announces and does a close after the first answer:
- * the floor of one new connection per request (accept, recv, send, close).
+ * With `close` after the port, it announces a close in the first answer and closes the
+ * connection: the floor of one new connection per request (accept, recv, send, close).
  *
  * Build and run:  cc -O2 -o floor floor.c && ./floor 8020 [close]
  */

@@ -1,4 +1,4 @@
-"""Stands as application.py where a scenario has an application of its own: the module that `chosen` names."""
+"""Takes the place of application.py in scenarios with their own application: loads the module in `chosen`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class Absent:
-    """Answers in the place of an application whose package is not installed: with the name of the module."""
+    """Replaces an application whose package is not installed: answers with the name of the missing module."""
 
     def __init__(self, module: str) -> None:
         """Keeps the name."""
@@ -30,7 +30,7 @@ class Absent:
 
 
 def loaded() -> Any:  # noqa: ANN401 - whatever a framework makes of an application
-    """Returns the application, or one that says that it cannot be there."""
+    """Returns the application; if its package is missing, an application that says so."""
     # mod_wsgi runs this file without its folder on the path.
     sys.path.insert(0, str(HERE))
     try:

@@ -1,4 +1,4 @@
-"""The pages of the scenario `frameworks` from Django, set up as a new project is, but for its database."""
+"""The pages of the scenario `frameworks` from Django, set up like a new project, but without a database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ARTICLES = json.loads((HERE / "articles.json").read_text("utf-8"))
 
 settings.configure(
     ALLOWED_HOSTS=["127.0.0.1"],
-    # As `django-admin startproject` writes them, but for sessions, users and messages.
+    # As `django-admin startproject` writes them, except sessions, users and messages.
     MIDDLEWARE=[
         "django.middleware.security.SecurityMiddleware",
         "django.middleware.common.CommonMiddleware",

@@ -1,4 +1,4 @@
-"""The pages of the scenario `frameworks` from Falcon, whose one template is Jinja2's, as that of Flask."""
+"""The pages of the scenario `frameworks` from Falcon, with a template of Jinja2, as in Flask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the scenario `frameworks` from Flask, whose templates are Jinja2's."""
+"""The pages of the scenario `frameworks` from Flask, with templates of Jinja2."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ STREAMS: dict[str, tuple[Callable[[], Iterator[bytes]], str, int | None]] = {
     "/small": (small, "text/plain", None),
     "/events": (events, "text/event-stream", None),
 }
-"""Functions that yield bodies, by the path: with the media type, and the length that the head tells."""
+"""Functions that yield bodies, by path, each with its media type and the length in the head, if any."""
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -1,6 +1,6 @@
 """The application of the scenario `uploads`: it reads a body at once, in pieces, by lines, or not at all.
 
-A body that comes in chunks is read in pieces, until it ends.
+A chunked body is read in pieces until its end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ WAYS: dict[str, Callable[[InputStream, int], bytes]] = {
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Answers for WSGI."""
-    # A server that has taken a body in chunks tells its length, or lets it be read to its end.
+    # For a chunked body, the server sets CONTENT_LENGTH, or lets the application read to the end of the body.
     unknown = sys.maxsize if environ.get("wsgi.input_terminated") else 0
     length = int(environ.get("CONTENT_LENGTH") or unknown)
     body = WAYS[environ["PATH_INFO"]](environ["wsgi.input"], length)

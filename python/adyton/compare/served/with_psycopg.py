@@ -16,7 +16,7 @@ SOCKET = (Path(__file__).resolve().parent / "socket").read_text("utf-8")
 QUERY = "SELECT number, name, price FROM articles WHERE number = %s"
 WAITING = "SELECT number, name, price, pg_sleep(0.001) FROM articles WHERE number = %s"
 CONNECTIONS_MAX = 16
-"""Connections of each process: as many as it has threads, where it can be told."""
+"""Connections of each process: as many as the threads of a server that can be told their number."""
 
 pool = ConnectionPool(
     f"host={SOCKET} dbname=compare user=compare",
@@ -29,7 +29,7 @@ opening = threading.Lock()
 
 
 def opened() -> ConnectionPool:
-    """Returns the pool, whose threads begin with the first request: a server may fork before that."""
+    """Returns the pool. Its threads start at the first request, because a server may fork before that."""
     if pool.closed:
         with opening:
             if pool.closed:
