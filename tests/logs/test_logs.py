@@ -108,7 +108,7 @@ def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
         server.wait_for_log(rf"^{TIME} request {name} ADY202 error: GET /hang takes longer than")
     with server.connect() as connection:
         connection.get("/hang-midway", fields=[("x-request-id", "third")])
-    # If the stream's first piece was counted before the check, the entry says that it has given nothing more since.
+    # If the first piece was counted before the check, the entry says that nothing more has come since.
     late = "(?:takes|has given nothing more for) longer than"
     server.wait_for_log(rf"^{TIME} request third ADY202 error: GET /hang-midway {late}")
 
@@ -215,7 +215,7 @@ def test_cannot_be_opened(tmp_path: Path, which: str, processes: str) -> None:
 
 
 def test_full_disk(serve: Servers, tmp_path: Path) -> None:
-    """An error log that cannot be written does not stop the server, and later says how many entries were lost."""
+    """An error log that cannot be written stops no server, and later says how many entries were lost."""
     log = tmp_path / "error.log"
     server = serve(APPLICATION, "--error-log", str(log), log=log)
     size = log.stat().st_size
@@ -243,7 +243,7 @@ def test_full_disk(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
-    """Lines that the full disk does not take are counted, the count is logged later, and all other lines are whole."""
+    """Lines that a full disk does not take are counted; the count is logged later; all other lines are whole."""
     log = tmp_path / "access.log"
     server = serve(APPLICATION, "--access-log", str(log), "--access-log-format", "%q")
     server.fetch("/id?first")
@@ -269,7 +269,7 @@ def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_full_disk_from_the_start(processes: str, form: str) -> None:
-    """A server that cannot start, and cannot log the reason, says so on standard error, with as much as it knows."""
+    """A server that can neither start nor log the reason says on standard error what it knows."""
     flags = ["--processes", processes, "--error-log", "/dev/full", "--log-format", form, "--control", "off"]
     done = run("serve", "no_such_module", "--bind", "127.0.0.1:0", *flags)
 
@@ -528,13 +528,13 @@ def test_rotation_under_load(serve: Servers, tmp_path: Path, processes: str) -> 
 
 
 def has_changed_to(server: Server, new: set[Path], old: set[Path]) -> bool:
-    """Tell whether the new files are open and the old ones closed; until then, lines still go to the old files."""
+    """Tell whether the new files are open and the old ones closed; until then, lines go to the old files."""
     files = open_files(server.process.pid)
     return new <= files and not old & files
 
 
 def test_cannot_be_opened_again(serve: Servers, tmp_path: Path) -> None:
-    """If the folder of a log is gone, the old file gets an entry about it, and SIGUSR1 does not end the server."""
+    """If the folder of a log is gone, the old file gets an entry about it, and SIGUSR1 ends no server."""
     folder = tmp_path / "folder"
     folder.mkdir()
     server = serve(APPLICATION, "--processes", "0", "--access-log", str(folder / "access.log"))

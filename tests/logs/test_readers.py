@@ -131,7 +131,7 @@ def test_access_log(serve: Servers, tmp_path: Path, processes: str, reader: str)
 @pytest.mark.parametrize("reader", ["stands", "comes"])
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, reader: str) -> None:
-    """Entries that do not fit are counted, and the log has their count at the place where they are missing."""
+    """Entries that do not fit are counted, and the log has their count where they are missing."""
     with Pipe(tmp_path / "pipe") as pipe:
         if reader == "stands":
             pipe.open()
@@ -161,7 +161,7 @@ def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, re
 
 
 def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
-    """A reader that does not read delays no stop; lines that were not written are counted in the error log."""
+    """A reader that does not read delays no stop; lines that are not written are counted in the error log."""
     with Pipe(tmp_path / "pipe") as pipe:
         pipe.open()
         server = serve(APPLICATION, "--access-log", str(pipe.path), "--access-log-format", "%U %q.")
@@ -175,7 +175,7 @@ def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_stop_does_not_wait_for_the_error_log(serve: Servers, tmp_path: Path, port: int) -> None:
-    """A full error log does not delay a stop, although the loss of its entries cannot be reported anywhere."""
+    """A full error log delays no stop, although the loss of its entries cannot be reported anywhere."""
     with Pipe(tmp_path / "pipe") as pipe:
         flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", "1", "--control", "off"]
         server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)

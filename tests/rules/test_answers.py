@@ -74,10 +74,10 @@ def test_error_for_head_has_no_body(server: Server, data: bytes) -> None:
 def test_date_is_now(server: Server) -> None:
     """Date is the present second, even after a time without requests."""
     with server.connect() as connection:
-        # For a connection that was just accepted, Date may be the time at which the event loop woke up for it.
+        # For a connection that was just accepted, Date may be the time at which the event loop woke up.
         assert 200 == connection.get().status
         for _ in range(2):
-            # Sleep longer than the second that a server may have remembered, and into the middle of a second, because
+            # Sleep longer than the second that a server may have remembered, and into the middle of a second:
             # the server knows the end of a second only to a millisecond.
             time.sleep(2.5 - time.time() % 1)
             before = int(time.time())

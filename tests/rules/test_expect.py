@@ -1,4 +1,4 @@
-"""Rule 30: `100 Continue` is sent when a body is about to be read, by the server or by a streaming application."""
+"""Rule 30: `100 Continue` is sent when the server or a streaming application is about to read the body."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_chunked(either: Server) -> None:
 
 
 def test_application_is_called_with_the_body(server: Server) -> None:
-    """Unless bodies are streamed, the server asks for the body, and calls the application when it is complete."""
+    """Unless bodies are streamed, the server asks for the body, and calls the application once it has it all."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(head("/unread"))

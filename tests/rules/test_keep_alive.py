@@ -79,7 +79,7 @@ def test_1_0_with_keep_alive(server: Server) -> None:
 
 
 def test_1_0_without_length_ends_with_the_connection(server: Server) -> None:
-    """On HTTP/1.0, a body of unknown length ends with the connection, even if the client asked for keep-alive."""
+    """On HTTP/1.0, a body of unknown length ends with the connection, even if keep-alive was asked for."""
     with server.connect() as connection:
         data = request("/first", version="1.0", fields=[("Connection", "keep-alive")])
         response = connection.ask(data)

@@ -315,7 +315,7 @@ def test_equal_preference(site: Server, accepted: str) -> None:
 @pytest.mark.parametrize("target", ["/note.txt", "/text.txt"])
 @pytest.mark.parametrize("accepted", ["identity;q=0", "*;q=0", "identity;q=0, br;q=0"])
 def test_nothing_acceptable(site: Server, target: str, accepted: str) -> None:
-    """A client that refuses the plain file gets 406 (rule 47): codings that it does not list are not acceptable."""
+    """A client that refuses the plain file gets 406 (rule 47): codings that it does not list are refused."""
     with site.connect() as connection:
         response = connection.get(target, fields=[("Accept-Encoding", accepted)])
 

@@ -78,7 +78,7 @@ def test_content(site: Server, target: str, body: bytes) -> None:
     ],
 )
 def test_type(site: Server, name: str, kind: str) -> None:
-    """The type follows from the name, and text has its charset; without a known type, browsers must not guess one."""
+    """The type follows from the name, and text has its charset; browsers must not guess an unknown type."""
     found = site.fetch(f"/{name}")["Content-Type"].lower()
 
     assert found in {kind, f"{kind}; charset=utf-8"}
@@ -154,7 +154,7 @@ def test_options(site: Server, target: str) -> None:
     ],
 )
 def test_folder_without_slash(site: Server, target: str, location: str) -> None:
-    """A folder without its slash is redirected to the path with the slash, and the query is kept (rule 48)."""
+    """A folder without its slash is redirected to the path with the slash; the query is kept (rule 48)."""
     response = site.fetch(target)
 
     assert response.status in {301, 308}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MEBIBYTE = 1 << 20
 LARGE_BYTES = 50 * MEBIBYTE
 NEIGHBOUR_LOOK_S = 10.0
-"""New neighbours may be noticed a second late (crates/files); the rest is for a machine that stands still meanwhile."""
+"""New neighbours may be noticed a second late (crates/files); the rest is for a machine that is busy."""
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_longest_prefix(serve: Servers, root: Path, application: Path) -> None:
 
 
 def test_listing(serve: Servers, root: Path) -> None:
-    """A listing has the names that can be requested, sorted and escaped, with links that work, and no hidden names."""
+    """A listing has all names that can be requested, sorted and escaped, with links that work."""
     server = serve(root, "--static-listing=on")
     response = server.fetch("/listed/")
     page = response.body.decode()
@@ -167,7 +167,7 @@ def test_own_404_page(serve: Servers, root: Path) -> None:
 
 
 def test_fallback(serve: Servers, root: Path) -> None:
-    """Paths that are routes of an application in the browser get its page; missing scripts are still answered 404."""
+    """Paths that an application in the browser routes get its page; missing scripts are still a 404."""
     server = serve(root, "--static-fallback", "index.html")
     home = b"<!doctype html><title>home</title>"
 
@@ -181,7 +181,7 @@ def test_fallback(serve: Servers, root: Path) -> None:
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_missing_folder(serve: Servers, application: Path, tmp_path: Path, processes: str) -> None:
-    """The server warns of a missing folder at the start, and serves its files as soon as the folder exists."""
+    """The server warns of a missing folder at the start, and serves its files once the folder exists."""
     media = tmp_path / "later" / "media"
     server = serve(application, "--static", f"/media={media}", "--processes", processes)
 
