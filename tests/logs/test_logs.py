@@ -243,7 +243,7 @@ def test_full_disk(serve: Servers, tmp_path: Path) -> None:
 
 
 def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
-    """Lines that a full disk does not take are counted; the count is logged later; all other lines are whole."""
+    """Lines that a full disk does not take are counted; the count is logged later; other lines are whole."""
     log = tmp_path / "access.log"
     server = serve(APPLICATION, "--access-log", str(log), "--access-log-format", "%q")
     server.fetch("/id?first")

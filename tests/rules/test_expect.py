@@ -65,7 +65,7 @@ def test_chunked(either: Server) -> None:
 
 
 def test_application_is_called_with_the_body(server: Server) -> None:
-    """Unless bodies are streamed, the server asks for the body, and calls the application once it has it all."""
+    """Unless bodies are streamed, the server asks for the whole body, and then calls the application."""
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(head("/unread"))
