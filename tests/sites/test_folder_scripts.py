@@ -311,7 +311,7 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
         ("scripts = true", MAY, "scripts may not be said in a folder here"),
         ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for ends of names, as *.pl"),
         ('cgi = "cgi-bin"', MAY, "cgi = cgi-bin: write true, false, or programs"),
-        ('cgi = { "*.sh" = "sh" }', MAY, "write the path of a program from the top"),
+        ('cgi = { "*.sh" = "sh" }', MAY, "write the absolute path of a program"),
         (
             'cgi = { "*.py" = "/usr/bin/env" }',
             MAY,

@@ -61,7 +61,7 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("allow = \"*\"", "9: allow = *: write all for every client"),
     ("allow = \"none\"", "9: allow = none: to let nobody in, write deny = \"all\""),
     ("deny = \"any\"", "8: deny = any: write all for every client"),
-    ("deny = [\"10.0.0.1\", \"none\"]", "21: deny = none: others are kept out here, too; none stands alone"),
+    ("deny = [\"10.0.0.1\", \"none\"]", "21: deny = none: none stands alone, but this list has other addresses, too"),
     ("remote = \"all\"", "10: remote = all: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
     (
         "allow = []",
@@ -228,19 +228,19 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ("cgi = \"\"", "3:7: cgi = \"\": write a folder, as cgi-bin"),
     (
         "cgi = [\"src\", \"tests\"]",
-        "3:15: cgi = tests: a route has one folder of scripts; write another route",
+        "3:15: cgi = tests: a route has one folder of scripts; write another route for a second folder",
     ),
     (
         "cgi = { \"*.sh\" = \"/bin/sh\" }",
-        "3:7: cgi: where the scripts are is not said; add folder = \"cgi-bin\", or give the site a root",
+        "3:7: cgi: the folder of the scripts is missing; add folder = \"cgi-bin\", or give the site a root",
     ),
     (
         "cgi = { folder = \"src\", \"*sh\" = \"/bin/sh\" }",
-        "3:33: cgi = *sh=/bin/sh: write the end of a name as *.pl",
+        "3:33: cgi = *sh=/bin/sh: write a suffix of file names, as *.pl",
     ),
     (
         "cgi = { folder = \"src\", \"*.sh\" = \"sh\" }",
-        "3:34: cgi = *.sh=sh: write the path of a program from the top, as /usr/bin/perl",
+        "3:34: cgi = *.sh=sh: write the absolute path of a program, as /usr/bin/perl",
     ),
     (
         "cgi = { folder = \"src\", \"*.sh\" = \"/bin/nothing-there\" }",
@@ -248,7 +248,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ),
     (
         "cgi = { directory = \"src\" }",
-        "3:21: cgi = directory=src: write folder for where the scripts are, and *.pl for ends of names",
+        "3:21: cgi = directory=src: write folder for the folder of the scripts, or a suffix of file names, as *.pl",
     ),
     (
         "files = \"src\"\ncgi = \"src\"",
@@ -277,9 +277,9 @@ const WRONG_TRIES: &[(&str, &str)] = &[
     ),
     (
         "try = [\"respond\", \"files\"]\nfiles = \"src\"\nrespond = 200",
-        "3:8: try = respond: files stands first, for it alone can leave a request to another one",
+        "3:8: try = respond: files must be first, because it alone can leave a request to another key",
     ),
-    ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: it is there already"),
+    ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: files is in the list already"),
     (
         "try = [\"files\", \"respond\", \"app\"]\nfiles = \"src\"\nrespond = 200",
         "3:28: try = app: the key after files always answers, so no other may follow it",
@@ -358,11 +358,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nhosts = \"a..example\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: hosts = a..example: between two dots stands a part of the name",
+        "2:9: hosts = a..example: a part of the name is missing between two dots",
     ),
     (
         "[[sites]]\nhosts = \"_\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: hosts = _: the first site is for all names that no site has, and needs no hosts",
+        "2:9: hosts = _: the first site answers all host names that no site has, and needs no hosts",
     ),
     (
         "[location]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
