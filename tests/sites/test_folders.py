@@ -242,7 +242,7 @@ def test_words(serve: Servers, project: Path, public: Path, word: str, text: str
     if word != "redirect":
         assert 500 == status(server, "/no/a/x.txt")
         key = text.split(" ", maxsplit=1)[0]
-        assert f"a/.adyton.toml:1:1: {key} may not be said in a folder here" in server.log()
+        assert f"a/.adyton.toml:1:1: {key} may not be set in a folder here" in server.log()
         assert f'the site would have to allow it with "{word}"' in server.log()
     assert 200 == status(server, "/no/x.txt")
 
@@ -361,7 +361,7 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
         ('allow = ["10.0.0.0/33"]', ":1:10: allow = 10.0.0.0/33: "),
         (
             'auth = "off"',
-            ":1:1: auth = off: what is asked around this folder is asked here, too; leave it out",
+            ":1:1: auth = off: a password that is needed around this folder is needed here, too; leave auth out",
         ),
         ("auth = false", ":1:1: auth = off: "),
         ('auth = "basic:.missing"', ": .missing cannot be read: "),

@@ -52,7 +52,7 @@ fn the_long_help_fits_a_narrow_terminal() {
 
 #[test]
 fn one_setting_can_be_asked_about() {
-    let expected = "      --linger-timeout TIME\n      Reading on after the last answer.\n";
+    let expected = "      --linger-timeout TIME\n      How long to read on after the last answer.\n";
     let text = printed(&["help", "linger-timeout"]);
 
     assert!(text.starts_with(expected), "{text}");
@@ -128,7 +128,7 @@ fn each_command_is_explained() {
     assert_eq!("now is not understood; the command is: adyton schema", wrong.message);
 }
 
-/// A request that no client could send is refused with words.
+/// A request that no client could send is refused with a message.
 #[test]
 fn requests_that_are_none() {
     for (words, said) in [

@@ -18,7 +18,7 @@ pub(crate) const BLOCK_BYTES_MAX: usize = 4096;
 /// Reads the header at the start of `bytes`, which begins as [`SIGNATURE`] does.
 ///
 /// Each byte of the head is looked at as soon as it is there, and always in the same order: so more bytes never change
-/// what was wrong.
+/// the error.
 pub(crate) fn read(bytes: &[u8]) -> Read {
     read_head(bytes).unwrap_or_else(|read| read)
 }
@@ -52,7 +52,7 @@ fn read_head(bytes: &[u8]) -> Result<Read, Read> {
 /// The form of the block behind the head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A block that is to be passed over: the proxy speaks for itself, or does not say what the client speaks.
+    /// A block that is to be passed over: the proxy speaks for itself, or does not tell the protocol of the client.
     Nothing,
     /// Two IPv4 addresses and two ports.
     Inet,
@@ -84,7 +84,7 @@ impl Shape {
         }
     }
 
-    /// The client that `block` tells of. The block has at least [`Shape::bytes`].
+    /// Returns the client that `block` names. The block has at least [`Shape::bytes`].
     fn client(self, block: &[u8]) -> Client {
         let addresses = match self {
             Shape::Inet => addresses::<4>(block),
@@ -133,7 +133,7 @@ fn check_rest(header: &[u8], mut from: usize) -> Result<(), &'static str> {
 /// The type `PP2_TYPE_CRC32C`.
 const CHECKSUM: u8 = 3;
 
-/// Whether the checksum of the header, with zeros in this place, stands in it.
+/// Whether the bytes at this place are the checksum of the header, computed with zeros in that place.
 fn is_checksum(header: &[u8], place: Range<usize>) -> bool {
     let (before, behind) = (&header[..place.start], &header[place.end..]);
     let bytes = before.iter().chain(&[0; 4]).chain(behind);

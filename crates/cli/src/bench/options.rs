@@ -39,7 +39,7 @@ pub struct Bench {
     pub expect_status: Vec<u16>,
     pub check: Check,
     pub count_hits: bool,
-    /// Gates whose failure marks the figures as disturbed, and does not replace them by INVALID.
+    /// Gates whose failure marks the figures as disturbed instead of replacing them by INVALID.
     pub accepted: Vec<&'static str>,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
@@ -79,7 +79,7 @@ pub struct FormPart {
     pub value: Data,
     /// The file name that is sent with it; `None`: it is sent as a text.
     pub filename: Option<String>,
-    /// Its media type, if it is told.
+    /// Its media type, if one is given.
     pub media_type: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub enum Check {
     /// Every byte.
     #[default]
     Body,
-    /// The length, and every byte of some.
+    /// The length, and every byte of some bodies.
     Sample,
     /// The length.
     Length,

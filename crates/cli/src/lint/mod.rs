@@ -31,7 +31,7 @@ use crate::settings::typed::{Part, Settings, Sites};
 /// Finds the faults that must be mended before anything of a file is served.
 pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     if sites.part != Part::Whole {
-        // The process that has handed the file has looked at it.
+        // The process that has handed over the file has checked it.
         return Vec::new();
     }
     let mut all = access::mistakes(sites);
@@ -42,7 +42,7 @@ pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// Finds the faults that are worth a look, though the file is served.
+/// Finds faults that deserve a warning, although the file is served.
 pub fn warnings(settings: &Settings) -> Vec<Fault> {
     let Some(sites) = &settings.sites else { return Vec::new() };
     if sites.part != Part::Whole {

@@ -47,7 +47,7 @@ struct Found {
     shows_file: bool,
 }
 
-/// The text of a first file of sites for a folder.
+/// Returns the text of a first file of sites for a folder.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ fn look(folder: &Path) -> Found {
     Found { what: "nothing that it knows".to_owned(), ..Found::default() }
 }
 
-/// Returns what a Django project is served as; `guess` finds folders that are usually served.
+/// Returns the parts of a Django project that are served; `guess` finds folders that are usually served.
 fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(String, String)>) -> Found {
     let app = Some((format!("{}.wsgi:application", project.package), false));
     let mut found = Found { what: "a Django project".to_owned(), app, ..Found::default() };
@@ -125,11 +125,11 @@ struct FileKind<'p> {
     name: &'static str,
     /// The values of these settings.
     place: &'p Place,
-    /// The URL unless the settings say one.
+    /// The URL if the settings name none.
     usual: Option<&'static str>,
 }
 
-/// Returns the folder and the path of files of one kind; nothing, if there are none.
+/// Returns the folder and the path of files of one kind; `None` if the project has no such files.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ fn of_kind(
     let root = match &place.root {
         Said::Text(root) if !root.is_empty() => root,
         Said::Computed => {
-            return Err(format!("{kind}_ROOT is computed in {settings}, of which nothing was run: {ADD}"));
+            return Err(format!("{kind}_ROOT is computed in {settings}, which was not run: {ADD}"));
         }
         Said::Nothing | Said::Text(_) if kind == "STATIC" => {
             return Err(format!(
@@ -202,7 +202,7 @@ fn application(source: &str) -> Option<(&'static str, bool)> {
     named.map(|name| (name, false)).or_else(|| made().map(|name| (name, true)))
 }
 
-/// Returns the text of the file, with a comment for each thing that one may want to change.
+/// Returns the text of the file, with a comment for each part that a user may want to change.
 fn text(found: &Found) -> String {
     let mut text = format!("# A file of sites, made by `adyton init`, which has found {}.\n#\n", found.what);
     text.push_str(HEAD);
@@ -231,7 +231,7 @@ fn text(found: &Found) -> String {
     if found.shows_file {
         let _ = write!(
             text,
-            "\n# This file lies in the folder that is served, and is nobody's business.\n[[sites.routes]]\npath = \"/{FILE}\"\nrespond = 404\n"
+            "\n# This file lies in the folder that is served, and clients must not get it.\n[[sites.routes]]\npath = \"/{FILE}\"\nrespond = 404\n"
         );
     }
     if found.app.is_none() && found.files.is_empty() {
