@@ -108,7 +108,7 @@ def free_threaded_folder() -> Path:
 
 
 def shared_folder(name: str, made_of: Iterable[str]) -> Path:
-    """Return the folder that all clones of a user share of something, by a hash of all that it is made of."""
+    """Return the folder of this name that all clones of a user share, with a hash of all that it is made of."""
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
     return user_cache() / f"{name}-{key}"
 
@@ -127,7 +127,7 @@ def python(version: str, profile: str) -> Path:
 def server(version: str, profile: str, *options: str) -> None:
     """Build the server with a profile of Cargo and more options, and install it where a version's tests run.
 
-    All versions share a folder of builds: what does not know Python is compiled once.
+    All versions share a folder of builds: crates that do not know Python are compiled once.
     """
     words = [*(("--profile", profile) if profile != "release" else ()), *options]
     built = ["-C", f"build-args={' '.join(words)}"] if words else []

@@ -23,7 +23,7 @@ WARM_UPS = 8
 """Warm-ups, each over a connection of its own: there may be several event loops, and all are to be warm."""
 
 ROUNDS_MAX = 3
-"""Most rounds: heaps of threads that had little to do before fill up, once each; a leak grows in each."""
+"""Maximum of rounds: the heap of a thread that had little to do before fills up once; a leak grows in each round."""
 
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50
@@ -139,13 +139,13 @@ def handler(serve: Servers) -> Server:
 
 @pytest.mark.long
 def test_wsgi(wsgi: Server) -> None:
-    """Half of the million goes to WSGI and static files."""
+    """Half a million requests to WSGI and static files leave nothing behind."""
     check(wsgi, WSGI, REQUESTS // 2 // len(WSGI))
 
 
 @pytest.mark.long
 def test_handler(handler: Server) -> None:
-    """The other half goes to handlers."""
+    """Half a million requests to handlers leave nothing behind."""
     check(handler, HANDLER, REQUESTS // 2 // len(HANDLER))
 
 
@@ -161,7 +161,7 @@ def test_handler_soon(handler: Server) -> None:
 
 @pytest.mark.parametrize("which", ["wsgi", "handler"])
 def test_failing(request: pytest.FixtureRequest, which: str) -> None:
-    """Exceptions and their tracebacks are let go, too."""
+    """Exceptions and their tracebacks are freed, too."""
     server: Server = request.getfixturevalue(which)
     check(server, WSGI_FAILING if which == "wsgi" else HANDLER_FAILING, 2_000)
 

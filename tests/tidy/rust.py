@@ -30,7 +30,7 @@ FUNCTION = re.compile(
     re.MULTILINE,
 )
 DOC = re.compile(r"^ *//[/!] ?(?P<line>.*)$")
-# A sentence that begins so leans on the code below it, or on the sentence above.
+# A sentence that begins with one of these words leans on the code below it, or on the sentence above.
 LEANING = re.compile(r"(?:What|That|Those|These|The same|Who|It|So|One that|Such) ")
 IMPL = re.compile(r"^(?P<indent> *)impl\b(?P<of>[^{;]*)\{", re.MULTILINE)
 UNSAFE_USE = re.compile(r"\bunsafe\s*(?:\{|\(|impl\b|extern\s*(?:\"[^\"]*\"\s*)?\{)")
@@ -142,7 +142,7 @@ def _is_of_trait_impl(lines: list[str], line: int) -> bool:
 
 
 def unsafe_functions_without_duties(sources: Iterable[Source]) -> list[str]:
-    """Find unsafe functions whose caller is not told what to see to; a trait tells for its impls."""
+    """Find unsafe functions that do not document the duties of their caller; a trait documents them for its impls."""
     told, untold = set(), []
     for source in sources:
         lines = source.text.split("\n")

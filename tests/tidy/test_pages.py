@@ -154,7 +154,7 @@ def test_index_links_every_page() -> None:
 
 
 def test_folders_are_found_in_rows() -> None:
-    """A folder counts as told in a first cell, not in another one, and not in the text."""
+    """A folder counts as described if a first cell names it, but not if another cell or the text does."""
     page = "`tests/a`\n\n| folder | promise |\n| --- | --- |\n| `tests/b`, `tests/c` | not `tests/d` |\n"
 
     assert {"tests/b", "tests/c"} == folders_in_rows(page)

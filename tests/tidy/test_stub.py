@@ -138,7 +138,7 @@ class C:
     ],
 )
 def test_differences_are_found(old: str, new: str) -> None:
-    """A name, a kind or a parameter that differs; types are for mypy."""
+    """A name, a kind or a parameter that differs is found; types are left to mypy."""
     module = SimpleNamespace(C=C)
 
     assert (old == new) == (shape_of_module(module) == shape_of_stub(SAMPLE.replace(old, new, 1)))

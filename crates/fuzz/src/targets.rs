@@ -10,7 +10,7 @@ use crate::messages::{
 use crate::settings::{folder_files, imports, sites_files};
 use crate::{access_lines, feed, file_names, folders, lines, passages};
 
-/// A function that takes any bytes, and panics where a promise does not hold.
+/// A function that takes any bytes, and panics if a promise does not hold.
 pub type Target = fn(&[u8]);
 
 /// All targets, with the names of their folders in the corpus.
@@ -161,7 +161,7 @@ pub fn range(data: &[u8]) {
     }
 }
 
-/// Any bytes as the head of an answer: its beginnings say nothing that the whole does not say.
+/// Any bytes as the head of an answer: reading a part of it never contradicts reading all of it.
 pub fn received(data: &[u8]) {
     // Most bytes are not a status line, and little can be said of those.
     for begin in [&b""[..], b"HTTP/1.1 200 OK\r\n"] {
@@ -171,7 +171,7 @@ pub fn received(data: &[u8]) {
     }
 }
 
-/// Any bytes as the fields of an application: no line in the answer but those that the application may write.
+/// Any bytes as the fields of an application: the answer has only lines that the application may write.
 pub fn response(data: &[u8]) {
     answers::check(data);
 }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `heads`, `received` | heads of requests and of answers |
-//! | `answers` | heads that an application says |
+//! | `answers` | heads that an application sends |
 //! | `chunks` | chunked bodies |
 //! | `range_lists`, `caching`, `codings`, `authorizations` | single fields |
 //! | `script_heads` | heads that scripts print |

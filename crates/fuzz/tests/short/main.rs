@@ -18,11 +18,11 @@ use changes::Changes;
 
 /// Inputs that are made for each target.
 const INPUTS: usize = 10_000;
-/// Inputs that are made one from another, before the next is made of one of the corpus again.
+/// Number of inputs that are made one from another before the next one is made from the corpus again.
 const GENERATION: usize = 8;
-/// Time that only an input that hangs can take.
+/// Limit of the time for an input, which only an input that hangs can reach.
 const HANGING_AFTER: Duration = Duration::from_secs(120);
-/// Memory that a target needs only if it allocates as much as its input says.
+/// Limit of memory, which a target reaches only if it allocates as much as its input says.
 const BYTES_MAX: u64 = 2 << 30;
 
 /// Makes a test for each target.
