@@ -61,7 +61,10 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("allow = \"*\"", "9: allow = *: write all for every client"),
     ("allow = \"none\"", "9: allow = none: to let nobody in, write deny = \"all\""),
     ("deny = \"any\"", "8: deny = any: write all for every client"),
-    ("deny = [\"10.0.0.1\", \"none\"]", "21: deny = none: none stands alone, but this list has other addresses, too"),
+    (
+        "deny = [\"10.0.0.1\", \"none\"]",
+        "21: deny = none: none stands alone, but this list has other addresses, too",
+    ),
     ("remote = \"all\"", "10: remote = all: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
     (
         "allow = []",
@@ -302,10 +305,7 @@ const WRONG_REWRITES: &[(&str, &str)] = &[
     ("/a -> https://b/", "/a -> https://b/: a new path begins with a slash"),
     ("/a -> /b#c", "/a -> /b#c: a new path is written decoded, and without a #"),
     ("/a -> /%62", "/a -> /%62: a new path is written decoded, and without a #"),
-    (
-        "/a -> /b?c d",
-        "/a -> /b?c d: a new path is one line, and its query is ASCII without blanks",
-    ),
+    ("/a -> /b?c d", "/a -> /b?c d: a new path is one line, and its query is ASCII without blanks"),
     ("/a -> /{1}", "/a -> /{1}: {1} is no group of the rule"),
     ("^/(a -> /b", "^/(a -> /b: this is no regular expression: unclosed group"),
     ("^/(a) -> /{2}", "^/(a) -> /{2}: {2} is no group of the rule"),

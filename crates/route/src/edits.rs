@@ -23,7 +23,9 @@ impl HeadEdits {
     /// The field is the server's, or the name is no field name.
     pub fn remove(&mut self, name: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-            return Err("the server sets this field itself, as it knows how long an answer is and how it ends");
+            return Err(
+                "the server sets this field itself, as it knows how long an answer is and how it ends",
+            );
         }
         if !is_token(name.as_bytes()) {
             return Err("the name of a field has letters, digits and hyphens");
@@ -39,7 +41,9 @@ impl HeadEdits {
     /// The field is the server's, or it is no field.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-            return Err("the server sets this field itself, as it knows how long an answer is and how it ends");
+            return Err(
+                "the server sets this field itself, as it knows how long an answer is and how it ends",
+            );
         }
         if !is_token(name.as_bytes()) {
             return Err("the name of a field has letters, digits and hyphens");

@@ -159,7 +159,8 @@ impl Curl {
         };
         let texts = data.iter().map(|data| match data {
             Data::Text(text) => Ok(text.as_str()),
-            _ => Err("curl -G: the content of a file is not put into the URL here; write the content out".to_owned()),
+            _ => Err("curl -G: the content of a file is not put into the URL here; write the content out"
+                .to_owned()),
         });
         let query = texts.collect::<Result<String, String>>()?;
         self.fields.retain(|(name, value)| (name.as_str(), value.as_str()) != ("Content-Type", FORM));
@@ -259,7 +260,9 @@ impl Curl {
                 all.push(data);
                 Ok(())
             }
-            _ => Err("a body was given before: it can be a form, or data behind curl, but not both".to_owned()),
+            _ => {
+                Err("a body was given before: it can be a form, or data behind curl, but not both".to_owned())
+            }
         }
     }
 }

@@ -144,8 +144,7 @@ fn inner(
     handed: Option<Handed<'_>>,
     ink: Ink,
 ) -> Result<Command, Failure> {
-    let usage =
-        || Failure::usage(format!("only the supervisor starts adyton {command}; use adyton serve"));
+    let usage = || Failure::usage(format!("only the supervisor starts adyton {command}; use adyton serve"));
     let Some((said, rest)) = args.split_first() else {
         return Err(usage());
     };

@@ -307,10 +307,7 @@ fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fa
             } else if says_addresses {
                 ("of the server already (bind of [server])", "leave it out at one of the two")
             } else {
-                (
-                    "of the server by default",
-                    "write another one, or set bind of [server]",
-                )
+                ("of the server by default", "write another one, or set bind of [server]")
             };
             let what = format!("bind: {address} is the address {of}: {remedy}");
             faults.push(Fault { at: group.bind_said_at.clone(), what });

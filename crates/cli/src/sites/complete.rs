@@ -477,8 +477,7 @@ impl Maker<'_> {
     ) -> Option<SiteAction> {
         let has_root = root != Path::new("");
         if folder.is_none() && !has_root {
-            let what =
-                "cgi: the folder of the scripts is missing; add folder = \"cgi-bin\", or give the site a root";
+            let what = "cgi: the folder of the scripts is missing; add folder = \"cgi-bin\", or give the site a root";
             self.mistakes.push(Mistake { at, what: what.to_owned() });
             return None;
         }

@@ -154,7 +154,8 @@ fn imported(
         let own = own.said.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
         given.said.extend(allowed(own, may, mistakes));
     } else if draft.files.is_some() || !own.said.is_empty() {
-        mistakes.push(format!("{}: a folder can keep clients from everything in it, or from nothing", names()));
+        mistakes
+            .push(format!("{}: a folder can keep clients from everything in it, or from nothing", names()));
     } else {
         let is_redirect = redirect.is_some();
         let status = redirect_status.filter(|_| is_redirect).or(*respond).unwrap_or(REDIRECT_STATUS);

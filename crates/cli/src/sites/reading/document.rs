@@ -341,10 +341,7 @@ impl Reader<'_> {
         if groups.len() > GROUPS_MAX
             && let Some(group) = groups.get(GROUPS_MAX)
         {
-            self.note(
-                group.at..group.at,
-                format!("there are more than {GROUPS_MAX} groups, the maximum"),
-            );
+            self.note(group.at..group.at, format!("there are more than {GROUPS_MAX} groups, the maximum"));
         }
         groups
     }
@@ -742,5 +739,4 @@ fn instead(name: &str) -> String {
 }
 
 /// A user who names a group that has no table may mean a group of the operating system.
-const NO_GROUP: &str =
-    "such a table gives applications workers of their own; the group that processes become is group in [server]";
+const NO_GROUP: &str = "such a table gives applications workers of their own; the group that processes become is group in [server]";

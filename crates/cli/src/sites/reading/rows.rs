@@ -716,10 +716,14 @@ fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
         return Err("write a folder, as cgi-bin".to_owned());
     }
     if folder.contains('=') {
-        return Err("write folder for the folder of the scripts, or a suffix of file names, as *.pl".to_owned());
+        return Err(
+            "write folder for the folder of the scripts, or a suffix of file names, as *.pl".to_owned()
+        );
     }
     match route.cgi.replace(folder.into()) {
-        Some(_) => Err("a route has one folder of scripts; write another route for a second folder".to_owned()),
+        Some(_) => {
+            Err("a route has one folder of scripts; write another route for a second folder".to_owned())
+        }
         None => Ok(()),
     }
 }
