@@ -44,7 +44,7 @@ def asks(server: Server) -> None:
 
 
 def line_of(lines: list[str], part: str) -> str:
-    """Return the line with this part in it: the line of a late answer may stand behind that of the next request."""
+    """Return the line with this part: that of a late answer may stand behind that of the next request."""
     (line,) = [line for line in lines if part in line]
     return line
 
@@ -207,8 +207,7 @@ def test_file_that_cannot_be_opened(application: Path, tmp_path: Path) -> None:
 
 
 def test_full_disk(serve: Servers, application: Path) -> None:
-    """A log that cannot be written later stops no request; the error is reported once, and the lost lines at the
-    end."""
+    """If a log cannot be written later, requests go on; error and lost lines are reported once."""
     server = serve(application, "--access-log", "/dev/full")
     for _ in range(50):
         assert 200 == server.fetch().status

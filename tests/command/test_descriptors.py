@@ -106,7 +106,7 @@ def test_connection_limit(serve: Servers, application: Path) -> None:
 
 
 def test_connections_of_one_address(serve: Servers, application: Path) -> None:
-    """A connection beyond `--connections-per-address-max` is closed; when another one ends, there is a place again."""
+    """A connection beyond `--connections-per-address-max` is closed, until another one ends."""
     server = serve(application, "--connections-per-address-max", "2")
     clients = [server.connect() for _ in range(2)]
     for client in clients:

@@ -300,7 +300,7 @@ def test_patched_threads_are_told(
     threads: str,
     meaning: str,
 ) -> None:
-    """The log names patches of gevent and eventlet, and calls that may fail; neither package is imported for that."""
+    """The log names patches of gevent and eventlet, and calls that may fail, without importing either."""
     text = (
         "import sys, types\n"
         f"module = sys.modules[{module!r}] = types.ModuleType({module!r})\n"
@@ -322,7 +322,7 @@ def test_patched_threads_are_told(
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_threads_that_the_application_made_greenlets(serve: Servers, project: Path, threads: str) -> None:
-    """An application is served even if it replaces the functions that start threads, as gevent and eventlet do.
+    """An application may replace the functions that start threads, as gevent and eventlet do.
 
     A greenlet would run only when another greenlet gives way to it. None does here, so this one never runs.
     """

@@ -1,9 +1,9 @@
 """Keeps Cargo's builds of other people's crates for all clones of a user.
 
-`dependencies.py take PYTHON` copies them into a clone that has built nothing yet; `dependencies.py keep PYTHON` makes
-the copy, in the first clone that has built all of them. Cargo's own fingerprints tell which parts of a copy are fresh,
-and Cargo builds the rest: a copy that does not fit costs only time. Our own crates are left out, because Cargo would
-build them anew elsewhere.
+`dependencies.py take PYTHON` copies them into a clone that has built nothing yet; `dependencies.py keep
+PYTHON` makes the copy, in the first clone that has built all of them. Cargo's own fingerprints tell which
+parts of a copy are fresh, and Cargo builds the rest: a copy that does not fit costs only time. Our own crates
+are left out, because Cargo would build them anew elsewhere.
 """
 
 from __future__ import annotations

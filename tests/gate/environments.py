@@ -1,8 +1,8 @@
 """Makes virtual environments with their packages, and keeps them for all clones of a user.
 
-`environments.py VERSION PROFILE REQUIREMENTS...` makes the environment of a Python. To install the packages of the
-first Python takes a minute and a half of CPU time. In a copy the paths in scripts are changed to its new place, and
-afterwards `pip` installs packages that are missing.
+`environments.py VERSION PROFILE REQUIREMENTS...` makes the environment of a Python. To install the packages
+of the first Python takes a minute and a half of CPU time. In a copy the paths in scripts are changed to its
+new place, and afterwards `pip` installs packages that are missing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def packages(version: str, profile: str, *requirements: str) -> None:
 def folder(version: str, base: Path, requirements: Iterable[Path]) -> Path:
     """Return where the environment of a version is or will be kept.
 
-    Each week has copies of its own: files of requirements name minimum versions, and the newest versions are wanted.
+    Each week has copies of its own: files of requirements name minimum versions, and the newest versions are
+    wanted.
     """
     year, week, _ = datetime.now(UTC).date().isocalendar()
     texts = (file.read_text(encoding="utf-8") for file in requirements)

@@ -44,7 +44,7 @@ class Job:
     needs: str = ""
     """The name of a job that stands before it in the same list, and has to pass first."""
     failures: Path | None = None
-    """The file in which the command lists the tests that failed; the command's last word is the folder of the tests."""
+    """The file in which the command lists failed tests; the command's last word is their folder."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ TESTS_MAX = 10
 def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]:
     """Return the results of jobs that have all ended, with the second tries of the tests that failed.
 
-    Jobs run one after the other here. A job without a list of its tests has no second try, nor has a job whose pytest
-    did not finish.
+    Jobs run one after the other here. A job without a list of its tests has no second try, nor has a job
+    whose pytest did not finish.
     """
     failed = {
         result.name: failed_tests(job.failures)

@@ -108,7 +108,7 @@ def free_threaded_folder() -> Path:
 
 
 def shared_folder(name: str, made_of: Iterable[str]) -> Path:
-    """Return the folder of this name that all clones of a user share, with a hash of all that it is made of."""
+    """Return the folder of this name that all clones of a user share, by a hash of all it is made of."""
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
     return user_cache() / f"{name}-{key}"
 

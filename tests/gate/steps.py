@@ -28,7 +28,7 @@ QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harn
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
 TWO_PYTHONS = ("threads",)
-"""Folders in which the interpreter's lock decides: they run with a Python that has the lock, and one that has not."""
+"""Folders in which the interpreter's lock decides: they run with a Python that has it, and one without."""
 OF_SOCKETS = tuple(f"tests/threads/test_{name}.py" for name in ("overload", "readers", "uploads"))
 """Files of these folders in which clients decide, and no lock: one Python is enough, except in the soak."""
 ONE_PYTHON = (
@@ -140,7 +140,7 @@ def prepare(
 
 
 def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
-    """Return the job that makes the environment of a Python, with the packages that its folders of tests import."""
+    """Return the job that makes the environment of a Python, with the packages that its tests import."""
     wanted = (OF_SITE, *of_first) if version == FIRST else ()
     if version == FIRST or profile != "ci":
         wanted = (*ALL_FOLDERS, *wanted)
@@ -169,7 +169,7 @@ def part(*words: str, needs: str = "") -> Job:
 
 
 def dependencies(what: str) -> Job:
-    """Return the job that takes or keeps the dependencies that all clones of a user share (`dependencies.py`)."""
+    """Return the job that takes or keeps the dependencies that all clones share (`dependencies.py`)."""
     command = [sys.executable, "tests/gate/dependencies.py", what, FIRST]
     return Job(f"{what} Rust's dependencies", command)
 
@@ -292,7 +292,7 @@ def fuzzing() -> Job:
 
 
 def long_suites() -> Iterator[Job]:
-    """Return the jobs that take long: threads and stress with every Python, the others with one that has the lock."""
+    """Return the long jobs: threads and stress with every Python, the others with one that has the lock."""
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
     for folder in ("memory", "leaks", "hostile", "processes", "real", "bench", "sites"):
         yield suite(folder, version, "release", marks="long")

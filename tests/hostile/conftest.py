@@ -22,7 +22,7 @@ APPLICATION = Path(__file__).with_name("application.py")
 LARGE_BYTES = 20 << 20
 
 PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
-"""Timeouts so long that a client of the tests is not taken for a slow one, even if it stands still for seconds.
+"""Timeouts so long that a client of the tests which stands still for seconds does not count as slow.
 
 The time of lingering does not matter: bytes that come in it are thrown away, like those that come later.
 """
@@ -75,7 +75,7 @@ def server(shared: tuple[Server, int]) -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
-    """Start servers with one short timeout each, so that no other is reached; in the end nobody is connected."""
+    """Start servers with one short timeout each, so that no other is reached; at the end no client stays."""
     started: list[tuple[Server, int]] = []
 
     def start(*flags: str) -> Server:

@@ -28,8 +28,8 @@ TINY_CHUNKS = chunked(*[b"x"] * 40_000, last=b"")
 TURNS_MAX = 3 * ATTACKERS
 """Most turns before a request is answered.
 
-If each connection has one turn in a round, the request is answered after a round, or later if this process does not
-run. When each had as many turns as events had come for it, there were hundreds.
+If each connection has one turn in a round, the request is answered after a round, or later if this process
+does not run. When each had as many turns as events had come for it, there were hundreds.
 """
 ASKED = 60
 

@@ -20,7 +20,7 @@ WARM_UP = 10_000
 PART = 30_000
 PARTS = 3
 GROWTH_BYTES_MAX = 2 << 20
-"""Limit of the growth in all parts together. A leak grows in each part; the heap of a thread fills up only once."""
+"""Limit of the growth in all parts together: a leak grows in each; the heap of a thread fills up once."""
 RESET = struct.pack("ii", 1, 0)
 
 

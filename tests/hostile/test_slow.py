@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.client import Connection
 
 PATIENCE_S = 9.0
-"""Time after which a test is stuck: timeouts that tests set are below a second, default ones are 10 s and more."""
+"""Time after which a test is stuck: timeouts of tests are below a second, default ones 10 s and more."""
 BETWEEN_BYTES_S = 0.05
 STANDSTILL_S = 3.0
 """A timeout of the server that a client of the tests keeps to, even if it does not run for two seconds."""
@@ -218,7 +218,7 @@ def test_lingers_only_so_long(impatient: Impatient) -> None:
 
 
 def test_fifty_slow_clients(impatient: Impatient) -> None:
-    """Slow clients do not slow down the others, which have their answers before the slow ones have sent a request."""
+    """Slow clients do not slow down others, which are answered before the slow ones have sent a request."""
     server = impatient("--body-idle-timeout=2m", "--body-rate-min=0")
     slow = [server.connect() for _ in range(50)]
     for connection in slow:

@@ -1,6 +1,7 @@
 """Clients that have many requests under way take turns with those that have one.
 
-The tests count requests, not time: how many others are answered between the arrival of a request and its answer.
+The tests count requests, not time: how many others are answered between the arrival of a request and its
+answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 CLIENTS = 60
 EACH = 50
-"""Requests that a client sends at once. Each takes a tenth of a millisecond, so that three of them make a turn."""
+"""Requests that a client sends at once. Each takes a tenth of a millisecond: three of them make a turn."""
 ARRIVES_AT = 10 * CLIENTS
 
 APPLICATION = f"""
@@ -68,7 +69,7 @@ def connections(server: Server) -> Iterator[list[Connection]]:
 
 
 def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
-    """Have all send their requests while the server is held, and let it go; the last client sends one request."""
+    """Have all send their requests while the server is held, and let it go; the last client sends one."""
     os.mkfifo(gate)
     with server.connect() as holder:
         holder.send(request(f"/hold?{gate}"))
@@ -81,7 +82,7 @@ def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
 
 
 def test_one_request_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
-    """A request that comes with many requests of others is answered before each of them has had a whole turn."""
+    """A request that comes with many of other clients is answered before each has had a whole turn."""
     before = int(connections[-1].get("/served").body)
     crowd_of(server, tmp_path / "gate", connections)
     answered = int(connections[-1].receive().body) - before
@@ -92,7 +93,7 @@ def test_one_request_beside_many(server: Server, connections: list[Connection], 
 
 
 def test_a_new_client_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
-    """A client that comes while others take turns at many requests is answered before each has had a whole turn."""
+    """A client that comes while others have many requests is answered before each has had a whole turn."""
     crowd_of(server, tmp_path / "gate", connections)
     for connection in connections[:-1]:
         assert [200] * EACH == [connection.receive().status for _ in range(EACH)]

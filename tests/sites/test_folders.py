@@ -361,7 +361,7 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
         ('allow = ["10.0.0.0/33"]', ":1:10: allow = 10.0.0.0/33: "),
         (
             'auth = "off"',
-            ":1:1: auth = off: a password that is needed around this folder is needed here, too; leave auth out",
+            ":1:1: auth = off: a password needed around this folder is needed here, too; leave auth out",
         ),
         ("auth = false", ":1:1: auth = off: "),
         ('auth = "basic:.missing"', ": .missing cannot be read: "),

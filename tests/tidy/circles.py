@@ -1,8 +1,8 @@
 """Finds files that import each other in a circle, in Rust crates and in Python packages.
 
-Rust sources are read as rustfmt has formatted them, without comments, literals and code for tests only. Every path
-counts as an import, in `use` and elsewhere. A path leads to the file that defines the name: if another file only passes
-the name on with `use`, that `use` is followed.
+Rust sources are read as rustfmt has formatted them, without comments, literals and code for tests only. Every
+path counts as an import, in `use` and elsewhere. A path leads to the file that defines the name: if another
+file only passes the name on with `use`, that `use` is followed.
 
 An `impl` block in another file than its type's counts both ways: it imports the type, and the file of the
 type imports it, because code that has the type can call the methods of the block.
@@ -205,7 +205,7 @@ def _parts(inner: str) -> Iterator[str]:
 
 
 def _from_root(modules: Modules, here: Path, path: Path) -> Path | None:
-    """Return a path that stands in a module, resolved from the crate's root; none if it leads out of the crate."""
+    """Return a path of a module, resolved from the crate's root; none if it leads out of the crate."""
     first, rest = path[0], path[1:]
     if first == "crate":
         return rest

@@ -22,7 +22,7 @@ LENT = re.compile(r"^(?:&|'\w+\s|mut\s|\s)+")
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:
-    """Return the parts between the commas of the bracket that opens at `start`, and the offset behind that bracket."""
+    """Return the parts between the commas of the bracket that opens at `start`, and the offset behind it."""
     depth, begun, parts = 0, start + 1, []
     for at in range(start, len(code)):
         letter = code[at]

@@ -142,7 +142,7 @@ def _is_of_trait_impl(lines: list[str], line: int) -> bool:
 
 
 def unsafe_functions_without_duties(sources: Iterable[Source]) -> list[str]:
-    """Find unsafe functions that do not document the duties of their caller; a trait documents them for its impls."""
+    """Find unsafe functions without the duties of their caller; a trait documents them for its impls."""
     told, untold = set(), []
     for source in sources:
         lines = source.text.split("\n")

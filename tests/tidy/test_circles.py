@@ -19,7 +19,7 @@ def folder(**texts: str) -> list[Source]:
 
 
 def test_circles_are_found() -> None:
-    """Each circle is found once, with all its files; a file that only leads to it, or away from it, is not in it."""
+    """Each circle is found once, with all its files, and without files that only lead to it or from it."""
     graph = {"a": {"b"}, "b": {"c", "out"}, "c": {"a"}, "in": {"a"}, "out": set(), "d": {"e"}, "e": {"d"}}
 
     assert [["a", "b", "c"], ["d", "e"]] == circles.circles(graph)
@@ -96,8 +96,7 @@ def test_what_is_no_import_makes_no_circle(text: str) -> None:
 
 
 def test_parents_count() -> None:
-    """A file that its children import is in a circle if it uses them; to declare and re-export them does not count as a
-    use."""
+    """A file that its children import is in a circle if it uses them; to re-export them is no use."""
     child, other = "use super::Shared;\n", "use super::one::One;\n"
     parent = "mod one;\nmod two;\npub use one::One;\n"
     uses = parent + "pub struct Shared(two::Two);\n"

@@ -1,4 +1,4 @@
-"""Only `make soak` builds the programs of libFuzzer: mistakes that would keep it from building them are found here."""
+"""Only `make soak` builds the programs of libFuzzer: mistakes that would stop it are found here."""
 
 from __future__ import annotations
 

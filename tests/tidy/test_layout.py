@@ -198,8 +198,7 @@ def test_foreign_worlds_have_one_door() -> None:
 
 
 def test_wrong_dependencies_are_found() -> None:
-    """A dependency against the order is found, also for tests or on one platform only, and a package without a
-    place."""
+    """A dependency against the order is found, for tests or one platform, too, and an unplaced package."""
     samples = [
         ("crates/http1", 'name = "adyton-http1"', "[dependencies]\nadyton-sys.workspace = true"),
         ("crates/files", 'name = "adyton-files"', "[dev-dependencies]\nadyton-server = {}"),

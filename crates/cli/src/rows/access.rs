@@ -81,8 +81,8 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "ann,bob",
             help: "users of the file that are let in",
-            detail: "Names, separated by commas. If neither this nor `auth-groups` is set, all users are let in; if \
-                     both are set, a user whom either of them names.",
+            detail: "Names, separated by commas. If neither this nor `auth-groups` is set, all users of the file are \
+                     let in; if both are set, users whom either of them names.",
             ..Self::ROW
         },
         Row {
@@ -162,9 +162,9 @@ impl<S: Has<Access>> Section<S> for Access {
             example: "10.0.0.0/8",
             repeatable: true,
             help: "addresses of clients that are let in",
-            detail: "Other clients get a 403. If it is not set, all clients are let in except those in `deny`. `unix` \
-                     stands for clients of unix sockets. In a file of sites, the list of a route replaces that of its \
-                     site, and the site's list replaces the server's; `all` lets all clients in again.",
+            detail: "Other clients get a 403. Without this setting, all clients are let in except those in `deny`. \
+                     `unix` stands for clients of unix sockets. In a file of sites, the list of a route replaces that \
+                     of its site, and the site's list replaces the server's; `all` lets all clients in again.",
             clear: Some(|settings| settings.as_mut().allow = Networks::default()),
             ..Self::ROW
         },

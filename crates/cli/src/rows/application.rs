@@ -67,8 +67,8 @@ impl<S: Has<Application>> Section<S> for Application {
             example: "lib",
             repeatable: true,
             help: "folder to import from, before all others",
-            detail: "It is put in front of `sys.path`; several are put there in the order given. The current folder \
-                     and the folder of a `file.py` target are always in `sys.path`.",
+            detail: "The folder is put in front of `sys.path`; several folders are put there in the order given. The \
+                     current folder and the folder of a `file.py` target are always in `sys.path`.",
             ..Self::ROW
         },
         Row {

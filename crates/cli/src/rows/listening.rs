@@ -46,7 +46,7 @@ impl<S: Has<Listening>> Section<S> for Listening {
                      `fd://N` is a listening socket that the server inherits from the program that started it. \
                      Sockets that a service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) replace all \
                      addresses given here, unless one of these is an `fd://N`. The default is not reachable from \
-                     other machines. It cannot be combined with `--host` or `--port`.",
+                     other machines. `--bind` cannot be combined with `--host` or `--port`.",
             held: Some(|one, other| one.as_ref().bind == other.as_ref().bind),
             ..Self::ROW
         },
@@ -94,8 +94,8 @@ impl<S: Has<Listening>> Section<S> for Listening {
                      022 leaves 755, and only the user who starts the server can connect. 660 lets the socket's group \
                      in, too; with `--user` that is the group of the workers. The mode is set for each `unix:PATH` of \
                      `--bind`, before a client can connect. It does not apply to `--admin` and `--control`, nor to \
-                     sockets that the server has not opened itself. It is refused with `unix:@NAME`, which has no \
-                     permissions.",
+                     sockets that the server has not opened itself. The setting is refused with `unix:@NAME`, which \
+                     has no permissions.",
             held: Some(|one, other| one.as_ref().socket_mode == other.as_ref().socket_mode),
             ..Self::ROW
         },

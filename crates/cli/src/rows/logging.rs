@@ -83,9 +83,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "-",
             example: "error.log",
             help: "where messages go; - is standard error",
-            detail: "It gets the server's own messages, each with a code (`docs/reference/messages.md`), the \
-                     application's tracebacks, and text that the application prints. A file replaces standard error, \
-                     so that it also gets the text that a crash prints. SIGUSR1 makes the server open the file \
+            detail: "The error log gets the server's own messages, each with a code (`docs/reference/messages.md`), \
+                     the application's tracebacks, and text that the application prints. A file replaces standard \
+                     error, so that it also gets the text that a crash prints. SIGUSR1 makes the server open the file \
                      again.",
             held: Some(|one, other| one.as_ref().error_log == other.as_ref().error_log),
             ..Self::ROW

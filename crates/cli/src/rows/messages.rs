@@ -77,8 +77,8 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "100m",
             example: "1g",
             help: "largest request body; a larger one is a 413",
-            detail: "nginx's limit is 1 MiB and Unit's is 8 MiB, too little for a photo or a video; Apache's is 1 \
-                     GiB, with which ten clients fill a small disk. A large body takes disk space, not memory. 0 \
+            detail: "nginx's limit is 1 MiB and Unit's is 8 MiB, which the first photo or video exceeds; Apache's is \
+                     1 GiB, with which ten clients fill a small disk. A large body takes disk space, not memory. 0 \
                      refuses every body.",
             scope: Scope::Site,
             ..Self::ROW

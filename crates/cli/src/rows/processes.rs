@@ -6,7 +6,7 @@ use crate::settings::bind::Bind;
 use crate::settings::row::{Has, Kind, Row, Section};
 use crate::settings::units::{Unit, digits, octal};
 
-/// The longest limit of a worker's life, a week: with a longer one, no worker would ever be replaced.
+/// The longest limit of a worker's life, a week: a longer one would be as good as none.
 const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// The supervisor and its workers.

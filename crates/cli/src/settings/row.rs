@@ -49,7 +49,7 @@ pub(crate) trait Section<S: 'static> {
     const HEADING: &'static str;
     /// The scope of rows that set none.
     const SCOPE: Scope = Scope::Server;
-    /// The row whose fields others leave out.
+    /// A row with defaults, from which the other rows take the fields that they do not name.
     const ROW: Row<S> = Row { group: Self::HEADING, scope: Self::SCOPE, ..Row::EMPTY };
     /// The rows, in the order of the help.
     const ROWS: &'static [Row<S>];
@@ -130,7 +130,7 @@ impl<S> Clone for Kind<S> {
 impl<S> Copy for Kind<S> {}
 
 impl<S> Row<S> {
-    /// The row whose fields others leave out.
+    /// A row with defaults, from which the other rows take the fields that they do not name.
     pub(crate) const EMPTY: Self = Self {
         name: "",
         short: None,

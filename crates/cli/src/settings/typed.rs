@@ -132,7 +132,7 @@ pub struct Sites {
     pub groups: Vec<Group>,
     /// The part of the file that this process serves.
     pub part: Part,
-    /// The whole file, as far as this process gets it.
+    /// The text of the whole file, without secrets that this process does not get.
     pub text: String,
     /// Values of the text that not every process gets.
     pub(crate) secrets: Vec<Secret>,

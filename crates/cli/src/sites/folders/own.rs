@@ -218,7 +218,7 @@ impl Reader<'_> {
             }
         }
         if let Some((key, _)) = find("auth").filter(|_| is_off) {
-            let what = "auth = off: a password that is needed around this folder is needed here, too; leave auth out";
+            let what = "auth = off: a password needed around this folder is needed here, too; leave auth out";
             self.note(key.span(), what.to_owned());
         }
         FolderSettings { settings, redirects, runs }
