@@ -18,7 +18,7 @@ PLAIN = [("Content-Type", "text/plain; charset=utf-8")]
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Do what the path says."""
+    """Answer in the way that the path names."""
     path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
     start_response("200 OK", PLAIN)
     if path == "/wait":

@@ -133,7 +133,7 @@ def is_answered(server: Server) -> bool:
 def test_closed_streams(
     serve: Servers, application: Path, tmp_path: Path, processes: str, closed: str
 ) -> None:
-    """Without standard streams the server works, and no socket and no log gets one of their numbers."""
+    """Without standard streams the server works, and no socket and no log gets a descriptor from 0 to 2."""
     log = tmp_path / "error.log"
     flags = ["--bind", "127.0.0.1:0", "--processes", processes, "--error-log", str(log), "--control", "off"]
     command = [*adyton("serve"), str(application), *flags]

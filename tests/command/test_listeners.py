@@ -48,7 +48,7 @@ def test_ipv6(serve: Servers, application: Path) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--processes", "2"]])
 def test_every_address(serve: Servers, application: Path, flags: list[str]) -> None:
-    """A server at `::` is reached at every address, those of IPv4 as well, and so is one at `[::]`."""
+    """A server at `::` is reached at every address, those of IPv4 as well."""
     if not Path("/proc/net/if_inet6").exists():
         done = run("serve", str(application), "--bind", "[::]:0")
 

@@ -225,7 +225,7 @@ def test_signals_of_the_application(
 
 @pytest.mark.parametrize("threads", ["1"] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["1", "4"])
 def test_the_interpreter_is_held(serve: Servers, application: Path, tmp_path: Path, threads: str) -> None:
-    """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log says where."""
+    """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log names the code."""
     flag, log = tmp_path / "flag", tmp_path / "access.log"
     server = serve(
         application,

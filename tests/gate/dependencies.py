@@ -30,7 +30,7 @@ FLAGS = ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO
 COPIES_MAX = 2
 """Two branches may have different dependencies."""
 KEY = "dependencies"
-"""The file in a folder of builds that says with which dependencies it was begun."""
+"""The file in a folder of builds that names the dependencies with which the folder was begun."""
 
 
 def take(first: str) -> str:
@@ -93,7 +93,7 @@ def begun_with(builds: Path) -> str:
 
 
 def fill(copy: Path, built: Path) -> None:
-    """Copy what was built of the crates that come from a registry, with the times by which Cargo compares.
+    """Copy the builds of crates that come from a registry, with the times that Cargo compares.
 
     Copies share no files with the original: Cargo writes some of them in place.
     """

@@ -34,7 +34,7 @@ RUNNING: set[int] = set()
 
 @dataclass(frozen=True)
 class Job:
-    """A command, and what it is called in tables."""
+    """A command, and its name in tables."""
 
     name: str
     command: Sequence[str]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pool import Job, Result
 
 TESTS_FAILED = 1
-"""pytest's exit code when tests failed; any other says that it could not run them all."""
+"""pytest's exit code when tests failed; any other code means that pytest could not run all tests."""
 TESTS_MAX = 10
 """Failed tests of all jobs together: more do not fail by chance, and have no second try."""
 
@@ -40,7 +40,7 @@ def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]
 
 
 def second_try(job: Job, result: Result, tests: Sequence[str]) -> Result:
-    """Run the failed tests of a job, or the whole folder if one of them failed at its teardown."""
+    """Run the failed tests of a job, or the whole folder if a teardown failed."""
     assert job.failures
     job.failures.unlink()
     *options, folder = job.command

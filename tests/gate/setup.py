@@ -77,7 +77,7 @@ def debian_packages() -> None:
 
 
 def interpreter(version: str) -> Path:
-    """Return the Python of a version: pyenv's, or what the path has; the free-threaded one is our own."""
+    """Return the Python of a version: pyenv's, or the one in `$PATH`; the free-threaded one is our own."""
     if version == FREE_THREADED:
         folder = free_threaded_folder()
         subprocess.run([ROOT / "tests/free_threaded/build", folder], check=True)

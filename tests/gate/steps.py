@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
 OTHER = "3.11" if FIRST == "3.13" else "3.13"
-"""The Python that one of the groups of tests/real has beside the first one, if it is among them."""
+"""The Python that one of the groups of tests/real runs with beside the first one, if PYTHONS has it."""
 JUNIT = CACHE / "junit"
 
 QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
@@ -47,7 +47,7 @@ ONE_PYTHON = (
     "static",
     "harness",
 )
-"""Folders about what is written in Rust, and about programs as a whole; those that take longest first."""
+"""Folders about code in Rust, and about programs as a whole; folders that take longest come first."""
 FIRST_PYTHON = ("classics",)
 """Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
 FIRST_REQUIREMENTS = ("tests/classics/requirements.txt", "tests/originals/requirements.txt")
@@ -85,7 +85,7 @@ class Step:
     jobs: Sequence[Job]
     side_by_side: int = SIDE_BY_SIDE
     recorded: bool = False
-    """Whether tests/soak.md tells how it went last."""
+    """Whether its last result is written into tests/soak.md."""
     second_try: bool = False
     """Whether a test that failed is run once more, alone, when all jobs have ended."""
 
@@ -217,7 +217,7 @@ def site(profile: str) -> Job:
 
 
 def suites() -> Iterator[Job]:
-    """Return the folders of tests, those that take longest first, and the servers of the other Pythons.
+    """Return the folders of tests, the slowest first, and the servers of the other Pythons.
 
     Servers are built one after another, as Cargo would have it.
     """
@@ -271,7 +271,7 @@ def suite(
 
 
 def other_than(version: str) -> str:
-    """Return the Python that one of the groups of tests/real has beside this one; empty: there is none."""
+    """Return the Python that a group of tests/real runs with beside this one; empty: there is none."""
     return FIRST if version != FIRST else OTHER if OTHER in PYTHONS else ""
 
 

@@ -1,4 +1,4 @@
-"""Connections take turns: one that always sends has no more turns than others, and no byte is forgotten."""
+"""Connections take turns: one that sends all the time has no more turns than others, and no byte is lost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Flood:
     """Threads that send a body without an end, in chunks of a byte."""
 
     def __init__(self, server: Server) -> None:
-        """Begin one request on each of so many connections."""
+        """Begin one request on each of `ATTACKERS` connections."""
         self.stack = ExitStack()
         connections = [self.stack.enter_context(server.connect()) for _ in range(ATTACKERS)]
         self.threads = [threading.Thread(target=self.send, args=(connection,)) for connection in connections]

@@ -47,7 +47,7 @@ def status_at_end(connection: Connection) -> int:
 
 
 def test_says_nothing(impatient: Impatient) -> None:
-    """A client that connects and says nothing is sent away without an answer."""
+    """A client that connects and sends nothing is disconnected without an answer."""
     server = impatient("--first-byte-timeout=300ms")
     start = time.monotonic()
     with server.connect() as connection:
@@ -127,7 +127,7 @@ def test_slow_body(impatient: Impatient, framing: str) -> None:
 
 @pytest.mark.parametrize("target", ["/files/large.bin", "/pour?300"])
 def test_client_that_does_not_read(impatient: Impatient, target: str) -> None:
-    """An answer that nobody takes is given up, and its connection with it."""
+    """If a client does not read its answer, the answer is given up, and the connection with it."""
     server = impatient("--write-idle-timeout=600ms")
     before = sockets(server)
     with server.connect(receive_buffer_bytes=4096) as connection:

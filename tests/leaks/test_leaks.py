@@ -66,7 +66,7 @@ HANDLER_FAILING = {"raise": request("/raise"), "wrong": request("/wrong")}
 
 
 def pump(server: Server, data: bytes, count: int) -> None:
-    """Send `data` so many times, pipelined, and check each answer by its size."""
+    """Send `data` `count` times, pipelined, and check each answer by its size."""
     sent = 0
     while sent < count:
         with server.connect(lint_answers=False) as connection:
@@ -97,7 +97,7 @@ def answer_size(connection: Connection, data: bytes) -> int:
 
 
 def receive(connection: Connection, size: int) -> None:
-    """Receive exactly so many bytes."""
+    """Receive exactly `size` bytes."""
     while size > 0:
         data = connection.socket.recv(1 << 20)
         assert data, "closed in the middle"

@@ -1,4 +1,4 @@
-"""A WSGI application with one path per way to answer; it also keeps what it should not keep."""
+"""A WSGI application with one path per way to answer; it also keeps objects that it should not keep."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answer_list(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with bytes that nobody else holds, so that they go when they are sent."""
+    """Answer with bytes to which nothing else refers, so that they are freed when they are sent."""
     del environ
     start_response("200 OK", PLAIN)
     return [LARGE + b"."]

@@ -55,7 +55,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _reach(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    """Return the files that are imported by `start`, by those that it imports, and so on."""
+    """Return the files that `start` imports, the files that these import, and so on."""
     found: set[str] = set()
     waiting = [start]
     while waiting:
@@ -84,7 +84,7 @@ class RustFile(NamedTuple):
     brought: dict[str, Path]
     """The names that `use` declarations bring into the file's own module, with their paths."""
     extends: list[tuple[Path, Path]]
-    """The module that each `impl` block without a trait stands in, and the path of its type."""
+    """Each `impl` block without a trait: the module in which it stands, and the path of its type."""
 
 
 Modules = dict[Path, RustFile]
@@ -92,7 +92,7 @@ Modules = dict[Path, RustFile]
 
 
 def rust_imports(sources: Iterable[Source], spread: Collection[str] = ()) -> dict[str, Graph]:
-    """Return the graph of each crate, by its folder; methods of the types in `spread` count one way only."""
+    """Return the graph of each crate, by its folder; methods of types in `spread` count in one direction."""
     return {crate: _rust_graph(modules, spread) for crate, modules in _crates(sources).items()}
 
 

@@ -92,7 +92,7 @@ def methods(sources: Iterable[Source], of: str) -> dict[str, int]:
 
 
 def long_functions(sources: Iterable[Source]) -> list[str]:
-    """Find functions that fit no screen."""
+    """Find functions that are longer than a screen."""
     return [
         f"{source.path}:{line}: {name} has {length} lines"
         for source in sources
@@ -132,7 +132,7 @@ def _documentation(lines: list[str], line: int) -> list[str]:
 
 
 def _is_of_trait_impl(lines: list[str], line: int) -> bool:
-    """Say whether the function in `line` implements one that a trait declares."""
+    """Say whether the function in `line` implements a function that a trait declares."""
     indent = len(lines[line]) - len(lines[line].lstrip())
     for above in range(line - 1, -1, -1):
         text = lines[above]

@@ -1,4 +1,4 @@
-"""`CHANGELOG.md` is what the fragments of `changes/` make."""
+"""`CHANGELOG.md` is assembled from the fragments in `changes/`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from tidy.sources import Source, ending
 
 
 def crate(**texts: str) -> list[Source]:
-    """Make a crate; a name with two underscores is that of a file in a folder."""
+    """Make a crate; two underscores in a name stand for the slash behind a folder."""
     return [Source(f"crates/x/src/{name.replace('__', '/')}.rs", text) for name, text in texts.items()]
 
 

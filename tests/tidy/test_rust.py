@@ -48,7 +48,7 @@ def test_lines_are_counted(lines: int, indent: str) -> None:
 
 
 def test_declarations_have_no_lines() -> None:
-    """A trait's function without a body, a type of a function and a macro's word count for nothing."""
+    """A trait's function without a body, a type of a function and a macro's word are not counted."""
     text = "trait T {\n    fn declared(&self)\n    where\n        Self: Sized;\n}\ntype F = unsafe fn(u8);\n"
 
     assert [] == list(rust.functions(sample(text)[0]))

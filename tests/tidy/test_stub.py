@@ -1,4 +1,4 @@
-"""The stub of the compiled module says what is in the module: nothing more, nothing less."""
+"""The stub of the compiled module describes exactly the names of the module."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parameters(signature: inspect.Signature) -> str:
 
 
 def shape_of_module(module: ModuleType | SimpleNamespace) -> Shape:
-    """Describe what the compiled module has."""
+    """Describe the names of the compiled module."""
     shape: Shape = {}
     for name, value in vars(module).items():
         if name.startswith("_"):
@@ -64,7 +64,7 @@ def _shape_of_member(member: object) -> str:
 
 
 def shape_of_stub(text: str) -> Shape:
-    """Describe what the stub says."""
+    """Describe the names of the stub."""
     shape: Shape = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef):

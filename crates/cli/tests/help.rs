@@ -1,4 +1,4 @@
-//! Help and reference mention everything, and the committed page is the one that the rows make.
+//! Help and reference mention everything, and the committed page equals the one that is made of the rows.
 
 #![allow(
     clippy::unwrap_used,
@@ -60,7 +60,7 @@ fn one_setting_can_be_asked_about() {
     assert_eq!(text, printed(&["help", "--linger-timeout"]));
 }
 
-/// A key of a file of sites has a help, with each table that it stands in, behind the setting of the same name.
+/// A key of a file of sites has a help for each table that has the key, behind the help of a setting of the same name.
 #[test]
 fn one_key_can_be_asked_about() {
     let text = printed(&["help", "idle-timeout"]);

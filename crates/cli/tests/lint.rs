@@ -476,7 +476,7 @@ const WAYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Keys that do nothing where they stand.
+/// Keys without effect on the action of their route.
 const IDLE: &[(&str, &str)] = &[
     ("app = \"m:a\"\nmount = true", "4:9: mount: for / the application is mounted at the root anyway; "),
     (

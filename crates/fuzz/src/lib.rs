@@ -1,5 +1,5 @@
-//! References for the fuzz targets: simple implementations that follow the rules line by line, and checks of what was
-//! written.
+//! References for the fuzz targets: simple implementations that follow the rules line by line, and checks of the
+//! output.
 //!
 //! Each of `targets` hands any bytes to the server's code and to one of the references, and panics if the two differ.
 //! `fuzz/` searches for such bytes with libFuzzer, for any time; the test of this crate takes changed inputs of the

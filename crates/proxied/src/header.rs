@@ -9,7 +9,7 @@ pub enum Read {
     NeedMore,
     /// A header.
     Header {
-        /// The number of its bytes; what the client sends begins behind them.
+        /// The number of its bytes; the client's own bytes begin behind them.
         bytes: usize,
         /// The client that the header names.
         client: Client,

@@ -62,7 +62,7 @@ where
 #[derive(Clone, Copy)]
 struct Place<'r> {
     text: &'r [u8],
-    /// How many fields stand behind the one that it is in.
+    /// Number of fields behind the field of the element.
     fields_behind: usize,
     /// The part of the field in front of the element, with a comma at the end; perhaps nothing.
     before: &'r [u8],
@@ -112,7 +112,7 @@ pub(crate) fn no_comma(_: &[u8]) -> Option<usize> {
 mod tests {
     use super::{ELEMENTS_MAX, Kept, Step, last_comma, walk};
 
-    /// Elements that begin with `p` are proxies, with `c` clients; what is kept, as text.
+    /// Returns the kept part as text; elements that begin with `p` are proxies, those with `c` clients.
     fn kept(lines: &[&str]) -> Option<String> {
         let last_first = lines.iter().rev().map(|line| line.as_bytes());
         let kept = walk(last_first, last_comma, |element| match element {

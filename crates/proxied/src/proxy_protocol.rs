@@ -7,7 +7,7 @@
 pub use crate::header::{Client, Read};
 use crate::{v1, v2};
 
-/// The most bytes that [`read`] may ask for: the head of version 2 and what is allowed behind it.
+/// The most bytes that [`read`] may ask for: the head of version 2 and the longest block behind it.
 pub const HEADER_BYTES_MAX: usize = v2::HEAD_BYTES + v2::BLOCK_BYTES_MAX;
 
 /// Reads the header, of version 1 or 2, at the start of `bytes`.
@@ -45,7 +45,7 @@ pub(crate) mod tests {
         assert_eq!(expected, read(bytes), "{show}");
 
         for more in [&b"G"[..], b"PROXY ", b"\r\n", &[0; 5000]] {
-            // More bytes may be what was waited for.
+            // With more bytes, `NeedMore` may become another result.
             if expected != Read::NeedMore {
                 assert_eq!(expected, read(&[bytes, more].concat()), "{show} with more");
             }

@@ -15,7 +15,7 @@ pub struct Told<'r> {
     pub client_port: Option<u16>,
     /// Whether the client has sent its request over HTTPS.
     pub https: Option<bool>,
-    /// Host and perhaps port that the client has asked for, well-formed as [`adyton_http::authority::read`] says.
+    /// Host and perhaps port that the client has asked for, in a form that [`adyton_http::authority::read`] accepts.
     pub host: Option<Cow<'r, [u8]>>,
     /// The name of the proxy's server: a host without a port.
     pub server_name: Option<&'r [u8]>,

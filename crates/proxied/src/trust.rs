@@ -1,4 +1,4 @@
-//! Which fields of which proxies are believed, and what they tell.
+//! Which fields of which proxies are believed, and the facts in these fields.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -11,7 +11,7 @@ pub(crate) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Signature, version and command, family and transport, and the length of what follows.
 pub(crate) const HEAD_BYTES: usize = 16;
 
-/// The most bytes behind the head. Addresses take up to 216; a proxy that tells of a client's certificate sends some
+/// The most bytes behind the head. Addresses take up to 216; a proxy that describes a client's certificate sends some
 /// hundreds more. `HAProxy` reads what fits its buffer of 16 KiB; nginx reads 4 KiB in all.
 pub(crate) const BLOCK_BYTES_MAX: usize = 4096;
 
@@ -185,7 +185,7 @@ mod tests {
             (0x21, 0x11, with(&[&[4, 0x0f, 0xf1], &[7; 0xff1]]), inet),
             (0x21, 0x31, vec![b'a'; 216], Client::Unknown),
             (0x21, 0x32, [&[b'a'; 216], NOOP].concat(), Client::Unknown),
-            // Whatever stands there is passed over.
+            // These blocks are passed over, whatever their content.
             (0x21, 0x00, vec![], Client::Unknown),
             (0x21, 0x00, vec![9; 100], Client::Unknown),
             (0x21, 0x01, vec![9], Client::Unknown),

@@ -47,8 +47,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether the pattern may be for files whose names end in one of these, and not for all that is beneath their
-    /// folder.
+    /// Whether the pattern may match files whose names have one of these suffixes without matching all of their folder.
     pub fn knows_end(&self, ends: [&[u8]; 2]) -> bool {
         ends.iter().any(|end| match self {
             PathPattern::Exact(path) | PathPattern::Prefix(path) => path.ends_with(end),
@@ -87,7 +86,7 @@ type PathTable = HashMap<Box<[u8]>, Range<usize>, RandomState>;
 const FEW: usize = 4;
 
 impl<A> Routes<A> {
-    /// The table of these routes; of two that are equally specific the one that comes first is tried first.
+    /// Makes the table of these routes; of two equally specific routes, the first in the list is tried first.
     pub fn new(mut routes: Vec<(PathPattern, A)>) -> Routes<A> {
         routes.sort_by(|(one, _), (other, _)| one.rank().cmp(&other.rank()));
         let (mut exact, mut prefixes) = (PathTable::default(), PathTable::default());

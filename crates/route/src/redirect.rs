@@ -47,8 +47,8 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// Half a sentence: the target is empty or relative, it has another scheme than those of HTTP or no host, another
-    /// place, or a byte that no field may have.
+    /// Half a sentence: the target is empty or relative, it has another scheme than `http` and `https`, no host, an
+    /// unknown placeholder, or a byte that no field may have.
     pub fn read(text: &str) -> Result<Location, String> {
         if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
             return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());

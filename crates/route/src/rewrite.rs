@@ -77,8 +77,8 @@ impl Rewrites {
         Ok(())
     }
 
-    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` stand for what its groups have
-    /// found. The search takes time in proportion to the path, whatever the expression is.
+    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` stand for the texts that its
+    /// groups have found. The search takes time in proportion to the path, whatever the expression is.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Rewrites {
     }
 
     /// The target that replaces a path in its one spelling ([`crate::spelled`]) with this query, if a rule fits:
-    /// escaped, so that it is decoded to what the rule has made.
+    /// escaped, so that decoding it gives the path that the rule has made.
     pub fn target(&self, path: &[u8], query: &[u8]) -> Option<Vec<u8>> {
         self.0.iter().find_map(|rule| rule.target(path, query))
     }
@@ -189,7 +189,8 @@ fn escaped_part(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads the new path of a rule: its pieces, and those of its query. `group` finds the number of a group.
+/// Reads the new path of a rule: the pieces of the path, and the pieces of its query. `group` finds the
+/// number of a group.
 fn template(text: &str, group: &dyn Fn(&str) -> Option<usize>) -> Result<(Vec<Piece>, Vec<Piece>), String> {
     if !text.starts_with('/') {
         return Err("a new path begins with a slash".to_owned());
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// A target is decoded to what the rule has made, whatever was in the path.
+    /// Decoding a target gives the path that the rule has made, whatever bytes the request's path had.
     #[test]
     fn any_byte() {
         let mut rules = Rewrites::default();

@@ -1,4 +1,5 @@
-//! One spelling for each path, so that what a route protects stays protected however a client spells it.
+//! One spelling for each path, so that a path that a route protects stays protected however a client spells
+//! it.
 
 use std::borrow::Cow;
 
@@ -49,7 +50,8 @@ fn respelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
     Ok(Cow::Owned(out))
 }
 
-/// A path with escapes for all that is not plain in one (RFC 3986 section 2.3), so that it is decoded to itself.
+/// Returns a path in which all bytes except slashes and unreserved ones (RFC 3986 section 2.3) are escaped: decoding it
+/// gives `path` again.
 pub fn escaped(path: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 

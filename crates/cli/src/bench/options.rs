@@ -47,7 +47,7 @@ pub struct Bench {
     pub fail_if: Vec<String>,
     /// A condition as typed.
     pub find_rate: Option<String>,
-    /// Files whose names say their format.
+    /// Files whose suffixes give their format.
     pub output: Vec<PathBuf>,
     pub save: Option<String>,
     pub baseline: Option<String>,
@@ -64,7 +64,7 @@ pub enum Data {
     File(PathBuf),
     /// The content of a file without line ends and NUL bytes.
     Stripped(PathBuf),
-    /// Several, one behind the other.
+    /// Several bodies, one behind the other.
     Joined(Vec<Data>),
     /// A form with files (RFC 7578).
     Form(Vec<FormPart>),

@@ -7,7 +7,7 @@ use Here::{Called, Said};
 pub(crate) enum Here {
     /// The setting with this name, or the key of a file of sites.
     Called(&'static str),
-    /// No counterpart: half a sentence that says why none is needed, or what to do.
+    /// No counterpart: half a sentence that says why no setting is needed, or what to do.
     Said(&'static str),
 }
 

@@ -23,7 +23,7 @@ const DEFAULT_COLUMN: usize = 39;
 /// The column where the sentences begin in the short help.
 const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
 
-/// Width of long texts: that of the narrowest terminal that people use.
+/// Width of long texts: the narrowest terminal that people use has this width.
 const LINE_CHARS_MAX: usize = 80;
 
 /// Returns the text of `adyton` and `adyton help`.

@@ -37,7 +37,7 @@ const SOURCE_BYTES_MAX: usize = 1 << 20;
 struct Found {
     /// The kind of the folder, for the file's first lines.
     what: String,
-    /// The application, and whether the name is that of a function that makes it.
+    /// The application, and whether it is named by a function that makes it.
     app: Option<(String, bool)>,
     /// Folders of files, and their paths.
     files: Vec<(String, String)>,
@@ -212,7 +212,7 @@ fn text(found: &Found) -> String {
             "\n# The application, for all paths that no other route has.\n[[sites.routes]]\napp = {app:?}\n"
         );
         if *is_factory {
-            text.push_str("factory = true  # it is called, and returns the application\n");
+            text.push_str("factory = true  # the name is that of a function that returns the application\n");
         }
     }
     for (folder, path) in &found.files {
@@ -241,45 +241,38 @@ fn text(found: &Found) -> String {
     text
 }
 
-const HEAD: &str = r#"#   adyton check site.toml               all that is wrong with it, or what it says
+const HEAD: &str = r#"#   adyton check site.toml               every mistake in this file, or its sites and routes
 #   adyton route site.toml GET /a        which route answers, and why
 #   adyton serve site.toml
 
 [server]
-bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for everybody
-# processes = 4                          # one for each core, and some
-# threads = 8                            # calls of the application at once, in each process
-# user = "www-data"                      # that the workers become, if the server is started by root
-# access-log = "-"                       # a line for each request; a file must not lie in a folder that is served
+bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for clients on other machines, too
+# processes = 4 # worker processes; by default one for each CPU threads = 8 # requests in the application at once, in
+# each process user = "www-data" # user that the workers become if root starts the server access-log = "-" # a line for
+# each request; a file must not lie in a folder that is served
 
 [[sites]]
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
 
-/// Width of comments: that of code.
+/// Width of comments, the same as that of code.
 const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";
 
 const EMPTY: &str = r#"
 # There is neither a Django project, nor an application in wsgi.py or app.py, nor a folder with an index.html.
-# Until you say what is to be served, this is:
+# Until you add a route for your application or your files, this text is served:
 [[sites.routes]]
 respond = 200
 body = "Adyton is here.\n"
 "#;
 
 const MORE: &str = r#"
-# A folder for those who have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
-# [[sites.routes]]
-# path = "/private/"
-# files = "private"
-# auth = "basic:.htpasswd"
+# A folder for clients that have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
+# [[sites.routes]] path = "/private/" files = "private" auth = "basic:.htpasswd"
 
-# Another place:
-# [[sites.routes]]
-# path = "/old/"
-# redirect = "/new{rest}{query}"
+# Paths that have moved: [[sites.routes]] path = "/old/" redirect = "/new{rest}{query}"
 "#;
 
 #[cfg(test)]

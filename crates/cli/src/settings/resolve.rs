@@ -19,10 +19,11 @@ use crate::settings::said::{Fault, SaidAt, Sayings};
 use crate::settings::typed::{Part, Settings};
 use crate::sites::{self, Document, Lines, Mistake, ReadFile, Said};
 
-/// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
+/// Makes settings of the keywords that a program passes to `adyton.serve(application, keyword=...)`.
 ///
 /// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and without
-/// values when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the keywords.
+/// values if it was `None`; `True` and `False` are `on` and `off`. Environment variables apply, too, but keywords take
+/// precedence.
 ///
 /// # Errors
 ///
@@ -335,8 +336,8 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     settings.processes.user.as_ref().map(|_| "--user is for services".to_owned())
 }
 
-/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop are units, too,
-/// and pass `$INVOCATION_ID` on to their children; `$SYSTEMD_EXEC_PID`, since version 248, names the process that
+/// Whether systemd has started this very process, whatever the type of its unit is. Terminals of a desktop are units,
+/// too, and pass `$INVOCATION_ID` on to their children; `$SYSTEMD_EXEC_PID`, since version 248, names the process that
 /// systemd has started.
 fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bool {
     let is_set = |name| lookup(environment, name).is_some_and(|value| !value.is_empty());
@@ -410,7 +411,8 @@ fn choose<'a>(
     Ok(chosen)
 }
 
-/// Returns our variables by row; an empty one counts as absent, because that is how wrappers unset them.
+/// Returns our variables by row; an empty variable counts as absent, because wrappers unset variables in this
+/// way.
 fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure> {
     let mut values = vec![Vec::new(); ROWS.len()];
     for (name, value) in environment {

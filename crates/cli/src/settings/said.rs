@@ -77,7 +77,7 @@ impl SaidAt {
         self.key() == other.key()
     }
 
-    /// Returns the sort key of a place; one that is in no file comes last.
+    /// Returns the sort key of a place; a place that is in no file comes last.
     pub(crate) fn key(&self) -> (bool, usize, usize) {
         self.0.as_ref().map_or((true, 0, 0), |spot| (false, spot.line, spot.column))
     }

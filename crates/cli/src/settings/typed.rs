@@ -27,8 +27,8 @@ use crate::settings::said::{SaidAt, Sayings};
 /// Every setting, checked: a section for each file of rows.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
-/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and
-/// each row fills its field.
+/// the name; `_max` and `_min` include the value itself. Only the rows have defaults: settings begin blank, and each
+/// row fills its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The target, as typed; `None` when a program hands over its application, or only files are served.
@@ -204,9 +204,9 @@ pub enum Part {
 pub struct Group {
     /// The name of the group.
     pub name: String,
-    /// The group's Python; `None`: that of the server.
+    /// The group's Python; `None`: the server's Python.
     pub python: Option<PathBuf>,
-    /// The working directory of the group's workers, as an absolute path; `None`: that of the server.
+    /// The working directory of the group's workers, as an absolute path; `None`: the server's directory.
     pub chdir: Option<PathBuf>,
     /// Time after which processes without a request end; `None`: the group always has processes.
     pub idle_timeout_ms: Option<u64>,

@@ -411,7 +411,8 @@ impl Maker<'_> {
         let (interface, said_at) = (settings.application.interface, (self.at)(at));
         let target = Target::Scripts(scripts);
         let new = AppTarget { text, target, interface, factory: false, group, said_at };
-        // Routes with the same folder share its pages, whichever of them says which are loaded first.
+        // Routes with the same folder share its pages, even if only one of the routes names scripts to be
+        // loaded first.
         let number = self.apps.iter().position(|app| without_preload(app.clone()) == new);
         let number = number.unwrap_or_else(|| {
             self.apps.push(new);

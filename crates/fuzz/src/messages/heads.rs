@@ -6,7 +6,7 @@ use adyton_http1::{Framing, Head, Limits, Parsed, Refusal};
 
 use crate::text::{find, is_text, is_token, lines, number, split_once, trim};
 
-/// All that a request head says, in bytes of its own.
+/// All facts in a request head, as owned bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OwnedHead {
     bytes: usize,
@@ -109,7 +109,7 @@ fn after_empty_line(input: &[u8]) -> &[u8] {
     input.strip_prefix(b"\r\n").unwrap_or(input)
 }
 
-/// Returns all that a whole head says, if it keeps the rules; `None` for the beginning of a head.
+/// Returns all facts in a whole head, if it keeps the rules; `None` for the beginning of a head.
 fn naive(input: &[u8], limits: &Limits) -> Option<OwnedHead> {
     let rest = after_empty_line(input);
     let end = find(rest, b"\r\n\r\n")?;

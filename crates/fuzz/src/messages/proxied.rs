@@ -1,4 +1,4 @@
-//! Facts that proxies tell: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
+//! Facts that proxies report: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
 
 use adyton_http::{Known, Request, authority};
 use adyton_http1::{Head, Limits, Parsed};

@@ -1,4 +1,4 @@
-//! Invariants of every text as a file in which a folder says how it is served.
+//! Invariants of every text as the file of a folder's settings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Each target takes all inputs of its corpus, and some thousands that are made of them, the same ones in each run.
+//! Each target takes all inputs of its corpus, and some thousands that are made from these, the same ones in each run.
 
 mod changes;
 
@@ -60,7 +60,7 @@ fn run(name: &str) {
         while end.recv_timeout(HANGING_AFTER / 4) == Err(RecvTimeoutError::Timeout) {
             let (began, input) = &*input.lock().unwrap_or_else(PoisonError::into_inner);
             if began.elapsed() > HANGING_AFTER {
-                // A macro would not do: the harness keeps what it prints until the test ends.
+                // `eprintln!` would not do: the harness keeps its output until the test ends.
                 let _ =
                     writeln!(io::stderr(), "{name} takes more than {HANGING_AFTER:?} for {}", shown(input));
                 #[expect(clippy::disallowed_methods, reason = "the thread that hangs would be waited for")]

@@ -252,7 +252,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a path beneath a folder: written as that of a route, but without the slash in front.
+/// Reads a path beneath a folder: written like the path of a route, but without the slash in front.
 fn beneath(text: &str) -> Result<PathPattern, String> {
     if text.starts_with('/') {
         return Err("it is beneath the folder, so no slash stands in front".to_owned());

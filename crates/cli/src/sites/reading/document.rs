@@ -492,7 +492,7 @@ impl Reader<'_> {
         stored
     }
 
-    /// Checks that a route has one action, or those that it tries, with the keys that are parts of it; returns the
+    /// Checks that a route has one action, or the actions that it tries, and the keys that belong to them; returns the
     /// actions' places.
     fn check_action(
         &mut self,
