@@ -273,7 +273,7 @@ def test_denied_paths(serve: Servers, pages: Path) -> None:
 
     said = run("route", "site.toml", "/told/", cwd=pages).stdout
 
-    assert "and if that is /told/index.html, as for its path:\n         answer 403: refused to" in said
+    assert "that is /told/index.html, the rules for its path apply:\n         answer 403: refused to" in said
 
 
 def test_wrong_patterns(pages: Path) -> None:

@@ -704,13 +704,13 @@ fn what_is_around_other_paths() {
         ),
         (
             "/",
-            "answer files src / (line 4)\n       and if that is /index.html, as for its path:\n         \
+            "answer files src / (line 4)\n       and if that is /index.html, the rules for its path apply:\n         \
              answer 403 /index.html (line 7): not for this client\n       and if there is no such file:\n\
              answer 404: no route is for this path\n",
         ),
         (
             "/b/",
-            "answer files src / (line 4)\n       and if that is /b/index.html, as for its path:\n         \
+            "answer files src / (line 4)\n       and if that is /b/index.html, the rules for its path apply:\n         \
              answer 403: refused to everybody, by deny-paths = /b/index.html\n       and if there is no such file:\n\
              answer 404: no route is for this path\n",
         ),
@@ -721,7 +721,7 @@ fn what_is_around_other_paths() {
         ),
         (
             "/e/",
-            "answer files src / (line 4)\n       and if that is /e/index.html, as for its path:\n         \
+            "answer files src / (line 4)\n       and if that is /e/index.html, the rules for its path apply:\n         \
              answer 401 /e/index.html (line 18): without a name and a password; with them:\n         the file\n       \
              and if there is no such file:\nanswer 404: no route is for this path\n",
         ),

@@ -22,10 +22,10 @@ use crate::sites::reading::path::written;
 /// The host of a URL that is a path alone: no site has this name.
 const ANY_HOST: &str = "-";
 
-const FOLDERS_SPEAK: &str = "       as folders on the way say, which may keep clients out\n";
+const FOLDERS_SPEAK: &str = "       with the settings of folders on the way, which may keep clients out\n";
 
 /// A user who lets folders have settings may believe that these apply everywhere.
-const FOLDERS_UNHEARD: &str = "       whatever folders on the way say, for that counts where files are served: \
+const FOLDERS_UNHEARD: &str = "       without the settings of folders on the way, which apply only to files: \
                                see files and try\n";
 
 /// A request that is explained, or the path of a file that answers it.
@@ -286,9 +286,9 @@ impl Sites {
             }
             let shown = String::from_utf8_lossy(&name);
             let _ = if answering.path.starts_with(&name) {
-                writeln!(text, "       and if that is the script {shown}, what is around its path counts:")
+                writeln!(text, "       and if that is the script {shown}, the rules for its path apply:")
             } else {
-                writeln!(text, "       and if that is {shown}, as for its path:")
+                writeln!(text, "       and if that is {shown}, the rules for its path apply:")
             };
             for line in told.lines() {
                 let _ = writeln!(text, "         {line}");
