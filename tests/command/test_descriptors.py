@@ -63,7 +63,7 @@ def test_more_clients_than_files(short: Server) -> None:
 
 
 def test_idle_connections_make_room(short: Server) -> None:
-    """Idle connections do not keep other clients out until they end by themselves."""
+    """Idle connections are closed when other clients wait."""
     clients = [short.connect() for _ in range(CLIENTS)]
     try:
         for client in clients:

@@ -1,4 +1,4 @@
-"""The stub of the compiled module describes exactly the names of the module."""
+"""The stub describes the compiled module exactly: every name, with its kind and its parameters."""
 
 from __future__ import annotations
 

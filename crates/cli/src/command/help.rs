@@ -245,7 +245,7 @@ pub(super) fn import(ink: Ink) -> String {
 }
 
 const IMPORT_OPTIONS: [(&str, &str); 5] = [
-    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; detected unless given"),
+    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else detected"),
     ("-o, --output FILE", "where the file goes; standard output unless given"),
     ("--replace", "overwrite a file that exists"),
     ("--accept-losses", "write the file although restrictions are lost"),

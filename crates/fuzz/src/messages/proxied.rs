@@ -24,8 +24,8 @@ pub(crate) fn check_header(input: &[u8]) {
 }
 
 /// Panics unless requests with `lines` for fields keep these promises: a client that is no trusted proxy is not
-/// believed, values that are told are well-formed, the fields that are left would tell the same facts again, and fields
-/// that a client puts in front change nothing.
+/// believed, values that are told are well-formed, reading the fields that are left strips and rewrites nothing more,
+/// and fields that a client puts in front change nothing.
 pub(crate) fn check_fields(lines: &[u8], names: &[&str]) {
     let trust = trust(names);
     with_request(lines, |request| {
