@@ -1,4 +1,4 @@
-//! Any bytes as what an answer says of caches.
+//! Any bytes as the fields of an answer that tell caches what to keep.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::cache_control(data));

@@ -1,4 +1,4 @@
-//! Any bytes as a file in which a folder says how it is served: sentences about what is wrong, or no more than it may say.
+//! Any bytes as the file of a folder's settings: sentences about mistakes, or no more settings than the file may have.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::folder_file(data));

@@ -1,4 +1,5 @@
-//! Any bytes as a header of the PROXY protocol and as fields of a request: what proxies tell, and what nobody can.
+//! Any bytes as a header of the PROXY protocol and as fields of a request: trusted proxies are believed, and nobody
+//! else.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::proxied(data));

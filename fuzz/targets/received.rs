@@ -1,4 +1,4 @@
-//! Any bytes as the head of an answer: what its beginnings say, the whole says, too.
+//! Any bytes as the head of an answer: reading a part of it never contradicts reading all of it.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::received(data));

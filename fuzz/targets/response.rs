@@ -1,4 +1,4 @@
-//! Any bytes as what an application says: no line in the answer but those that it may say.
+//! Any bytes as the fields of an application: the answer has only lines that the application may write.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::response(data));

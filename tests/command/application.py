@@ -18,7 +18,7 @@ PLAIN = [("Content-Type", "text/plain; charset=utf-8")]
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Do what the path says."""
+    """Answer in the way that the path names."""
     path, query = environ["PATH_INFO"], environ["QUERY_STRING"]
     start_response("200 OK", PLAIN)
     if path == "/wait":
@@ -50,12 +50,12 @@ def wait(flag: str) -> None:
 
 
 def hold(flag: str) -> NoReturn:
-    """Create `flag`.started, and keep the interpreter for ever: `PyDLL` calls do not let go of it."""
+    """Create `flag`.started, and keep the interpreter for ever: `PyDLL` calls do not release it."""
     Path(flag + ".started").touch()
     semaphore = ctypes.create_string_buffer(64)
     library = ctypes.PyDLL(None)
     library.sem_init(semaphore, 0, 0)
-    # Unlike pause(2) it goes on after a signal: signal(7).
+    # Unlike pause(2), sem_wait(3) goes on after a signal: signal(7).
     library.sem_wait(semaphore)
     sys.exit("nobody has posted")
 

@@ -44,7 +44,7 @@ def asks(server: Server) -> None:
 
 
 def line_of(lines: list[str], part: str) -> str:
-    """Return the line with this part in it: that of a late answer may come after the next one's."""
+    """Return the line with this part: that of a late answer may stand behind that of the next request."""
     (line,) = [line for line in lines if part in line]
     return line
 
@@ -63,7 +63,7 @@ def test_common(logged: Callable[..., list[str]]) -> None:
 
 
 def test_combined(logged: Callable[..., list[str]]) -> None:
-    """The combined format adds where it came from, escaped."""
+    """The combined format adds `Referer` and `User-Agent`, escaped."""
     lines = logged("combined", asks)
 
     assert re.fullmatch(
@@ -76,7 +76,7 @@ def test_combined(logged: Callable[..., list[str]]) -> None:
 def test_json(logged: Callable[..., list[str]]) -> None:
     """Each line is a JSON object with the same names."""
     entries: list[dict[str, Any]] = [json.loads(line) for line in logged("json", asks)]
-    # Lines of late answers may come after the next one's.
+    # The line of a late answer may stand behind that of the next request.
     paths = ["/path", "/post", "/head"]
     entries.sort(key=lambda entry: paths.index(entry["path"]) if entry["path"] in paths else len(paths))
 
@@ -99,7 +99,7 @@ def test_json(logged: Callable[..., list[str]]) -> None:
 
 
 def test_atoms(logged: Callable[..., list[str]]) -> None:
-    """Atoms in Apache's notation."""
+    """A format may be made of atoms in Apache's notation."""
     atoms = r'%h|%m|%U|%q|%H|%>s|%s|%B|%b|%D|%T|%{Host}i|%{X-None}i|%%|%l|%u\t"%r"'
     line = line_of(logged(atoms, asks), "|/path|")
 
@@ -140,7 +140,7 @@ def test_json_is_always_json(logged: Callable[..., list[str]]) -> None:
 
 
 def test_streams_and_files(logged: Callable[..., list[str]], tmp_path: Path) -> None:
-    """Bytes are those of the body, for streams, files and 304."""
+    """The bytes in a line are those of the body, for streams, files and a 304."""
     (tmp_path / "file.bin").write_bytes(b"x" * 200_000)
 
     def ask(server: Server) -> None:
@@ -150,7 +150,7 @@ def test_streams_and_files(logged: Callable[..., list[str]], tmp_path: Path) -> 
         server.fetch("/files/file.bin", fields=[("Range", "bytes=0-9")])
         server.fetch("/files/missing")
 
-    # The line of a stream may come after the next one's, and those of files are in order.
+    # The line of a stream may stand behind that of the next request; the lines of files are in order.
     stream = "/pour 200 196608"
     lines = logged("%U %s %B", ask, "--static", f"/files={tmp_path}")
     files = [line.removeprefix("/files/") for line in lines if line != stream]
@@ -180,7 +180,7 @@ def test_is_appended(logged: Callable[..., list[str]], tmp_path: Path) -> None:
 
 
 def test_on_the_output(serve: Servers, application: Path) -> None:
-    """`-` is the output; lines appear while the server runs."""
+    """`-` is standard output; lines appear while the server runs."""
     server = serve(application, "--access-log=-", "--access-log-format", "line %U %s")
     server.fetch("/seen")
 
@@ -197,7 +197,7 @@ def test_off_by_default(serve: Servers, application: Path) -> None:
 
 
 def test_file_that_cannot_be_opened(application: Path, tmp_path: Path) -> None:
-    """A log that cannot be written is said at the start."""
+    """A log that cannot be written is reported at the start."""
     from support.server import run  # noqa: PLC0415 (only here)
 
     done = run("serve", str(application), "--bind", "127.0.0.1:0", "--access-log", str(tmp_path))
@@ -207,7 +207,7 @@ def test_file_that_cannot_be_opened(application: Path, tmp_path: Path) -> None:
 
 
 def test_full_disk(serve: Servers, application: Path) -> None:
-    """A log that cannot be written to later stops nobody; it is said once, and in the end what is lost."""
+    """If a log cannot be written later, requests go on; error and lost lines are reported once."""
     server = serve(application, "--access-log", "/dev/full")
     for _ in range(50):
         assert 200 == server.fetch().status

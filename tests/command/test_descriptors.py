@@ -38,7 +38,7 @@ def short(serve: Servers, application: Path) -> Server:
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES_MAX}, {FILES_MAX}))\n"
         "os.execv(sys.executable, sys.argv[1:])\n"
     )
-    # A client that is in may have to wait until it is its turn to ask.
+    # A client that is connected may have to wait for its turn to send a request.
     flags = ["--bind", "127.0.0.1:0", "--first-byte-timeout", "60s"]
     command = [*adyton("serve"), str(application), *flags]
     return serve.start([sys.executable, "-c", code, *command])
@@ -63,7 +63,7 @@ def test_more_clients_than_files(short: Server) -> None:
 
 
 def test_idle_connections_make_room(short: Server) -> None:
-    """Idle connections do not keep others out for as long as they like."""
+    """Idle connections are closed when other clients wait."""
     clients = [short.connect() for _ in range(CLIENTS)]
     try:
         for client in clients:
@@ -76,7 +76,7 @@ def test_idle_connections_make_room(short: Server) -> None:
 
 @pytest.mark.parametrize("begun", ["head", "body"])
 def test_slow_clients_make_room(short: Server, begun: str) -> None:
-    """Requests that do not go on keep no others out: they are answered 503 as soon as others wait."""
+    """Requests that do not go on keep no clients out: they are answered 503 as soon as other clients wait."""
     head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
     stalled = [short.connect(lint_answers=False) for _ in range(CLIENTS)]
     try:
@@ -94,7 +94,7 @@ def test_slow_clients_make_room(short: Server, begun: str) -> None:
 
 
 def test_connection_limit(serve: Servers, application: Path) -> None:
-    """Beyond `--connections-max` connections wait for a place."""
+    """Connections beyond `--connections-max` wait for a place."""
     server = serve(application, "--connections-max", "5")
     clients = [server.connect() for _ in range(20)]
     for client in clients:
@@ -106,7 +106,7 @@ def test_connection_limit(serve: Servers, application: Path) -> None:
 
 
 def test_connections_of_one_address(serve: Servers, application: Path) -> None:
-    """One more than `--connections-per-address-max` is closed; when another ends there is a place again."""
+    """A connection beyond `--connections-per-address-max` is closed, until another one ends."""
     server = serve(application, "--connections-per-address-max", "2")
     clients = [server.connect() for _ in range(2)]
     for client in clients:
@@ -133,7 +133,7 @@ def is_answered(server: Server) -> bool:
 def test_closed_streams(
     serve: Servers, application: Path, tmp_path: Path, processes: str, closed: str
 ) -> None:
-    """Without standard streams the server works, and no socket and no log gets one of their numbers."""
+    """Without standard streams the server works, and no socket and no log gets a descriptor from 0 to 2."""
     log = tmp_path / "error.log"
     flags = ["--bind", "127.0.0.1:0", "--processes", processes, "--error-log", str(log), "--control", "off"]
     command = [*adyton("serve"), str(application), *flags]

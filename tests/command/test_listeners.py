@@ -48,7 +48,7 @@ def test_ipv6(serve: Servers, application: Path) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--processes", "2"]])
 def test_every_address(serve: Servers, application: Path, flags: list[str]) -> None:
-    """`::` is every address, those of IPv4 as well; a client has the address that it would have there."""
+    """A server at `::` is reached at every address, those of IPv4 as well."""
     if not Path("/proc/net/if_inet6").exists():
         done = run("serve", str(application), "--bind", "[::]:0")
 
@@ -60,7 +60,7 @@ def test_every_address(serve: Servers, application: Path, flags: list[str]) -> N
 
 
 def test_every_address_of_both_kinds(serve: Servers, application: Path) -> None:
-    """Beside `0.0.0.0` with the same port, `::` is every address of IPv6."""
+    """Beside `0.0.0.0` with the same port, `::` stands for every IPv6 address."""
     if not Path("/proc/net/if_inet6").exists():
         return
     with socket.socket() as other:
@@ -74,7 +74,7 @@ def test_every_address_of_both_kinds(serve: Servers, application: Path) -> None:
 
 
 def test_port_only(serve: Servers, application: Path) -> None:
-    """`:PORT` is every IPv4 address."""
+    """`:PORT` stands for every IPv4 address."""
     server = serve(application, bind=":0")
 
     assert "0.0.0.0" == server.address[0]
@@ -136,7 +136,7 @@ def test_unix_leftover(serve: Servers, application: Path, tmp_path: Path) -> Non
 
 
 def test_unix_in_use(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """A socket that somebody serves is not taken away, nor a file that is no socket."""
+    """A socket that another server uses is not taken away, nor is a file that is no socket."""
     path = tmp_path / "socket"
     server = serve(application, bind=f"unix:{path}")
     second = run("serve", str(application), "--bind", f"unix:{path}")
@@ -229,7 +229,7 @@ def test_no_file_is_left(application: Path, tmp_path: Path, processes: str, flag
 
 
 def test_port_in_use(serve: Servers, application: Path) -> None:
-    """A port that is taken is one sentence, and no traceback."""
+    """A port that is in use gives one sentence, and no traceback."""
     server = serve(application)
     second = run("serve", str(application), "--bind", f"127.0.0.1:{server.port}")
 
@@ -241,7 +241,7 @@ def test_port_in_use(serve: Servers, application: Path) -> None:
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
 def test_inherited(serve: Servers, application: Path, tmp_path: Path, family: int) -> None:
-    """`fd://N` is a listening socket that somebody has left open for us."""
+    """`fd://N` is a listening socket that the starting program has left open for the server."""
     with socket.socket(family) as listener:
         listener.bind(str(tmp_path / "socket") if family == socket.AF_UNIX else ("127.0.0.1", 0))
         listener.listen()

@@ -56,7 +56,7 @@ def run(folder: Path, command: str, output: int) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_reader_is_gone(folder: Path, command: str) -> None:
-    """A reader that has closed the pipe, as ``| head`` does, is no error, and nothing is said of it."""
+    """A reader that has closed the pipe, as ``| head`` does, is no error, and there is no message."""
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -68,7 +68,7 @@ def test_reader_is_gone(folder: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_disk_is_full(folder: Path, command: str) -> None:
-    """Output that cannot be written for another reason is an error message, and the command fails."""
+    """If output cannot be written for another reason, there is an error message, and the command fails."""
     full = os.open("/dev/full", os.O_WRONLY)
 
     done = run(folder, command, full)

@@ -68,7 +68,7 @@ def test_handler_and_static(serve: Servers, program: Path, tmp_path: Path) -> No
 
 
 def test_interrupt(serve: Servers, program: Path) -> None:
-    """Ctrl-C comes back as well; the program ends as it wants."""
+    """The call returns after Ctrl-C as well; the program ends as it wants."""
     program.write_text(f"{WSGI}adyton.serve(app, bind='127.0.0.1:0')\n", encoding="utf-8")
     server = serve.start([sys.executable, program])
     server.signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Where nothing can be written: what nobody has asked for is done without, the rest is refused."""
+"""Where nothing can be written, the server does without files, but refuses those that a user names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ exec "$@"
 
 
 def sealed(*flags: str) -> list[str]:
-    """Return the command that serves there, as root; other users have no place for a control socket."""
+    """Return the command that serves there as root; for others only the control socket has no place."""
     command = adyton("serve", "application.py", "--bind", "127.0.0.1:0", *flags)
     if os.geteuid() != 0:
         return ["env", "XDG_RUNTIME_DIR=/proc", *command]

@@ -71,7 +71,7 @@ UNUSABLE = [
 @pytest.mark.parametrize("command", [["check"], ["serve", "--processes", "0"], ["serve", "--processes", "1"]])
 @pytest.mark.parametrize(("flags", "said"), UNUSABLE, ids=repr)
 def test_unusable(application: Path, command: list[str], flags: list[str], said: str) -> None:
-    """A folder or file that cannot be used is said at the start, and when only asked whether all is well."""
+    """A folder or file that cannot be used is reported by `check`, and by `serve` at the start."""
     done = run(*command, str(application), "--bind=127.0.0.1:0", *flags)
 
     assert 2 == done.returncode, done.stderr
@@ -94,7 +94,7 @@ REFUSED = [
 @pytest.mark.parametrize("command", ["serve", "check"])
 @pytest.mark.parametrize(("flags", "said"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
 def test_refused_before_the_import(tmp_path: Path, command: str, flags: list[str], said: str) -> None:
-    """Settings that cannot be are refused by both commands, and before the application is imported."""
+    """Impossible settings are refused by both commands, and before the application is imported."""
     target = tmp_path / "app.py"
     target.write_text("import os\nos.write(1, b'imported')\napp = print\n", encoding="utf-8")
     done = run(command, str(target), "--bind", "127.0.0.1:0", "--control", "off", *flags)
@@ -116,7 +116,7 @@ def test_refused_before_the_import(tmp_path: Path, command: str, flags: list[str
     ],
 )
 def test_wrong_variable(application: Path, name: str, value: str, said: str) -> None:
-    """A variable is named as it was given."""
+    """A message about a variable names it as it was given."""
     done = run("serve", str(application), env={name: value})
 
     assert 2 == done.returncode, done.stderr
@@ -126,12 +126,12 @@ def test_wrong_variable(application: Path, name: str, value: str, said: str) -> 
 
 @pytest.mark.parametrize("arguments", [["serv", "x"], ["seve"], ["--bind", ":0"]])
 def test_wrong_command(arguments: list[str]) -> None:
-    """A command that does not exist is a wrong setting, too."""
+    """A command that does not exist is refused like a wrong setting."""
     assert 2 == run(*arguments).returncode
 
 
 def test_nothing_to_serve() -> None:
-    """Without a target there is nothing to serve."""
+    """Without a target the command fails: there is nothing to serve."""
     done = run("serve")
 
     assert 2 == done.returncode
@@ -139,7 +139,7 @@ def test_nothing_to_serve() -> None:
 
 
 def test_help() -> None:
-    """Help is on the output, names all settings, and is no error."""
+    """Help goes to standard output, names all settings, and is no error."""
     for arguments in (["serve", "--help"], ["help", "serve"]):
         done = run(*arguments)
 
@@ -163,7 +163,7 @@ def test_reference_names_each_variable() -> None:
 
 
 def test_variables(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """Variables set what flags set; a flag counts more."""
+    """Variables set what flags set; a flag takes precedence."""
     server = serve(
         application,
         "--server-header",
@@ -184,7 +184,7 @@ def test_variables(serve: Servers, application: Path, tmp_path: Path) -> None:
 
 
 def test_port_variable(serve: Servers, application: Path, port: int) -> None:
-    """`$PORT` is honoured, and then it is open to the outside, as platforms expect."""
+    """`$PORT` is honoured, and then the port is open to other machines, as platforms expect."""
     server = serve(application, bind=None, env={"PORT": str(port)})
 
     assert [("0.0.0.0", port)] == server.addresses
@@ -192,7 +192,7 @@ def test_port_variable(serve: Servers, application: Path, port: int) -> None:
 
 
 def test_host_and_port(serve: Servers, application: Path, port: int) -> None:
-    """`--host` and `--port` count more than `$PORT`."""
+    """`--host` and `--port` take precedence over `$PORT`."""
     server = serve(application, "--host", "127.0.0.1", "--port", str(port), bind=None, env={"PORT": "1"})
 
     assert [("127.0.0.1", port)] == server.addresses
@@ -200,7 +200,7 @@ def test_host_and_port(serve: Servers, application: Path, port: int) -> None:
 
 
 def test_environment_of_the_application(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """`--env` and `--chdir` are what the application sees."""
+    """The application sees the variables of `--env`, and runs in the folder of `--chdir`."""
     server = serve(application, "--env", "TOLD=a=b", "--chdir", str(tmp_path))
     told = server.fetch("/where").json()
 

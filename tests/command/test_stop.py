@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 PROMPT_S = 20.0
-"""Longest stop that waits for nothing; one that waits for a client or the application takes more: 30 s."""
+"""Longest stop that waits for nothing; a stop that waits for a client or the application may take 30 s."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -135,7 +135,7 @@ def test_graceful_timeout(serve: Servers, application: Path) -> None:
 def test_second_signal(
     serve: Servers, application: Path, numbers: tuple[signal.Signals, signal.Signals]
 ) -> None:
-    """A second signal ends at once, whoever is still connected."""
+    """A second signal ends the server at once, whoever is still connected."""
     server = serve(application)
     with server.connect() as connection:
         connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
@@ -156,7 +156,7 @@ def cannot_connect(port: int) -> bool:
 
 
 def test_second_signal_in_the_application(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """A second signal ends an application that does not come back, too."""
+    """A second signal ends the server even if a call of the application does not return."""
     flag = tmp_path / "flag"
     server = serve(application)
     with server.connect() as connection:
@@ -172,7 +172,7 @@ def test_second_signal_in_the_application(serve: Servers, application: Path, tmp
 
 
 def test_atexit_runs(serve: Servers, tmp_path: Path) -> None:
-    """The interpreter ends as usual: what the application registered is run."""
+    """The interpreter ends as usual: functions that the application registered are run."""
     done = tmp_path / "done"
     program = tmp_path / "program.py"
     program.write_text(
@@ -210,7 +210,7 @@ def handler(request):
 def test_signals_of_the_application(
     serve: Servers, tmp_path: Path, threads: str, number: signal.Signals
 ) -> None:
-    """An application that takes over signals, imported or in a request, keeps none from a bare server."""
+    """Signals reach a bare server even if the application takes them over, at import or in a request."""
     program, log = tmp_path / "program.py", tmp_path / "access.log"
     program.write_text(HANDLERS, encoding="utf-8")
     server = serve(program, "--processes", "0", "--threads", threads, "--access-log", str(log))
@@ -225,7 +225,7 @@ def test_signals_of_the_application(
 
 @pytest.mark.parametrize("threads", ["1"] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["1", "4"])
 def test_the_interpreter_is_held(serve: Servers, application: Path, tmp_path: Path, threads: str) -> None:
-    """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log says where."""
+    """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log names the code."""
     flag, log = tmp_path / "flag", tmp_path / "access.log"
     server = serve(
         application,

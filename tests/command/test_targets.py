@@ -33,7 +33,7 @@ TARGETS = [
 
 @pytest.mark.parametrize(("target", "body"), TARGETS)
 def test_target(serve: Servers, project: Path, target: str, body: bytes) -> None:
-    """Modules, attributes, files and names of files, in the current folder."""
+    """Modules, attributes and files in the current folder are served."""
     assert body == serve(target, cwd=project).fetch().body
 
 
@@ -102,7 +102,7 @@ FAILURES = [
 @pytest.mark.parametrize("command", ["serve", "check"])
 @pytest.mark.parametrize(("target", "said", "file"), FAILURES)
 def test_failing_import(project: Path, command: str, target: str, said: str, file: str) -> None:
-    """A failing import is exit status 3, and the application's own traceback without our frames."""
+    """A failing import gives exit status 3, and the application's own traceback without our frames."""
     done = run(command, target, cwd=project)
 
     assert 3 == done.returncode, done.stderr
@@ -134,7 +134,7 @@ def test_exit_at_import(project: Path) -> None:
 
 
 def test_failing_factory(project: Path) -> None:
-    """A factory that fails is a failing import."""
+    """A factory that fails counts as a failing import."""
     done = run("serve", "factory_raises:create_app", "--factory", cwd=project)
 
     assert 3 == done.returncode
@@ -165,7 +165,7 @@ def test_not_in_the_module(project: Path, target: str, said: str) -> None:
 
 @pytest.mark.parametrize("target", ["missing.py", "missing.py:app", "./missing", "missing/folder/"])
 def test_missing_target(project: Path, target: str) -> None:
-    """A file or folder that does not exist is a wrong setting."""
+    """A file or folder that does not exist is refused like a wrong setting."""
     done = run("serve", target, cwd=project)
 
     assert 2 == done.returncode
@@ -269,7 +269,7 @@ FIT = {
 
 @pytest.mark.parametrize("name", FIT)
 def test_what_can_run_is_served(serve: Servers, project: Path, name: str) -> None:
-    """Whatever can be called with what its kind is called with is taken for it."""
+    """A target that can be called with the arguments of WSGI or of a handler is served as such."""
     text, kind = FIT[name]
     answer = "def WSGI(environ, start_response):\n    start_response('200 OK', [])\n    return [b'fit']\n"
     (project / f"{name}.py").write_text(answer + text, encoding="utf-8")
@@ -300,7 +300,7 @@ def test_patched_threads_are_told(
     threads: str,
     meaning: str,
 ) -> None:
-    """Patches of gevent and eventlet, and what fails, are in the log; neither is imported for that."""
+    """The log names patches of gevent and eventlet, and calls that may fail, without importing either."""
     text = (
         "import sys, types\n"
         f"module = sys.modules[{module!r}] = types.ModuleType({module!r})\n"
@@ -322,9 +322,9 @@ def test_patched_threads_are_told(
 
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_threads_that_the_application_made_greenlets(serve: Servers, project: Path, threads: str) -> None:
-    """An application that replaces what Python starts threads with, as gevent and eventlet do, is served.
+    """An application may replace the functions that start threads, as gevent and eventlet do.
 
-    A greenlet would run when another one gives way to it, which none does here: so this one never runs.
+    A greenlet would run only when another greenlet gives way to it. None does here, so this one never runs.
     """
     (project / "patched.py").write_text(
         (

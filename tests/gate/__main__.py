@@ -36,7 +36,7 @@ LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
 def main(level: str, titles: Sequence[str]) -> int:
     """Run the steps of a level until one fails; tell how long each took.
 
-    Of `soak`, only those with one of the titles, if there are any, and what prepares them.
+    If titles are given, only the steps of `soak` with one of them run, and the steps that prepare them.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_at_once)
@@ -74,7 +74,7 @@ def main(level: str, titles: Sequence[str]) -> int:
 
 
 def record(title: str, jobs: str) -> None:
-    """Write how a step of `soak` went, with date and commit, into tests/soak.md; others stay."""
+    """Write how a step of `soak` went, with date and commit, into tests/soak.md; the other lines stay."""
     describe = ["git", "describe", "--always", "--dirty"]
     commit = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     file = ROOT / "tests/soak.md"

@@ -1,9 +1,9 @@
-"""Keeps what Cargo has built of other people's crates for all clones of a user.
+"""Keeps Cargo's builds of other people's crates for all clones of a user.
 
-`dependencies.py take PYTHON` copies it into a clone that has built nothing yet; `dependencies.py keep PYTHON`
-makes the copy, in the first clone that has built all of it. Cargo finds out by its own fingerprints what of a
-copy is fresh, and builds the rest: a copy that does not fit costs time and nothing else. Our own crates are
-left out, because Cargo would build them anew elsewhere.
+`dependencies.py take PYTHON` copies them into a clone that has built nothing yet; `dependencies.py keep
+PYTHON` makes the copy, in the first clone that has built all of them. Cargo's own fingerprints tell which
+parts of a copy are fresh, and Cargo builds the rest: a copy that does not fit costs only time. Our own crates
+are left out, because Cargo would build them anew elsewhere.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FLAGS = ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO
 COPIES_MAX = 2
 """Two branches may have different dependencies."""
 KEY = "dependencies"
-"""The file in a folder of builds that says with which dependencies it was begun."""
+"""The file in a folder of builds that names the dependencies with which the folder was begun."""
 
 
 def take(first: str) -> str:
-    """Begin each folder of builds that is not there yet, with what is kept; return what was done."""
+    """Begin each folder of builds that does not exist yet from the kept copy; return what was done."""
     copy = folder(first)
     done = []
     with kept.shared():
@@ -57,7 +57,7 @@ def take(first: str) -> str:
 def keep(first: str) -> str:
     """Keep the dependencies of this clone, unless they are kept already; return what was done.
 
-    A folder that was begun with other dependencies may have many of the past, and is not kept.
+    A folder that was begun with other dependencies may still have many of those, and is not kept.
     """
     copy = folder(first)
     if copy.exists():
@@ -93,7 +93,7 @@ def begun_with(builds: Path) -> str:
 
 
 def fill(copy: Path, built: Path) -> None:
-    """Copy what was built of the crates that come from a registry, with the times by which Cargo compares.
+    """Copy the builds of crates that come from a registry, with the times that Cargo compares.
 
     Copies share no files with the original: Cargo writes some of them in place.
     """
@@ -117,7 +117,7 @@ def fill(copy: Path, built: Path) -> None:
 
 
 def main(what: str, first: str) -> str:
-    """Take or keep; a full disk, or a cache that is somebody else's, is no failure of the gate."""
+    """Take or keep; a full disk, or a cache of another user, is no failure of the gate."""
     try:
         return {"take": take, "keep": keep}[what](first)
     except OSError as error:

@@ -1,8 +1,8 @@
 """Makes virtual environments with their packages, and keeps them for all clones of a user.
 
-`environments.py VERSION PROFILE REQUIREMENTS...` makes that of a Python.
-To install what the first Python needs takes a minute and a half of CPU time. In a copy the paths in scripts
-are those of its new place, and `pip` looks afterwards what it lacks.
+`environments.py VERSION PROFILE REQUIREMENTS...` makes the environment of a Python. To install the packages
+of the first Python takes a minute and a half of CPU time. In a copy the paths in scripts are changed to its
+new place, and afterwards `pip` installs packages that are missing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def packages(version: str, profile: str, *requirements: str) -> None:
     copy = folder(version, made_of, (ROOT / name for name in (*limits[1:], *requirements)))
     if is_new and not take(copy, environment):
         subprocess.run([made_of, "-m", "venv", "--clear", environment], check=True)
-    # Compiled ahead: where PYTHONDONTWRITEBYTECODE is set, each start of a server would compile anew.
+    # Modules are compiled ahead: if PYTHONDONTWRITEBYTECODE is set, each start of a server would compile them
+    # anew.
     pip(inside, "install", *limits, *wanted)
     if is_new:
         keep(copy, environment)
@@ -47,7 +48,8 @@ def packages(version: str, profile: str, *requirements: str) -> None:
 def folder(version: str, base: Path, requirements: Iterable[Path]) -> Path:
     """Return where the environment of a version is or will be kept.
 
-    Each week has copies of its own: files of requirements name the least versions, and the newest is wanted.
+    Each week has copies of its own: files of requirements name minimum versions, and the newest versions are
+    wanted.
     """
     year, week, _ = datetime.now(UTC).date().isocalendar()
     texts = (file.read_text(encoding="utf-8") for file in requirements)
@@ -55,7 +57,7 @@ def folder(version: str, base: Path, requirements: Iterable[Path]) -> Path:
 
 
 def take(copy: Path, environment: Path) -> bool:
-    """Make an environment of a copy; tell whether there was one."""
+    """Make an environment from a copy; return whether there was a copy."""
     try:
         with kept.shared():
             if not copy.exists():
@@ -79,7 +81,7 @@ def take(copy: Path, environment: Path) -> bool:
 
 
 def keep(copy: Path, environment: Path) -> None:
-    """Keep an environment in which nothing but its requirements is installed, unless that was done."""
+    """Keep an environment in which nothing but its requirements is installed, unless it is kept already."""
     try:
         if not copy.exists():
             with kept.begun(copy, COPIES_MAX) as new:

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def shared() -> Iterator[None]:
-    """Have nobody change the copies meanwhile."""
+    """Lock the copies, so that nobody changes them meanwhile."""
     with _locked(fcntl.LOCK_SH):
         yield
 
 
 @contextlib.contextmanager
 def begun(kept: Path, copies_max: int) -> Iterator[Path]:
-    """Give a folder that becomes the copy `kept`, if nothing fails; of that name so many stay, the last used.
+    """Yield a folder that becomes the copy `kept` if nothing fails; of that name the last used copies stay.
 
-    What somebody else was interrupted at is removed.
+    Copies that an interrupted run has left unfinished are removed.
     """
     with _locked(fcntl.LOCK_EX):
         name, _, _ = kept.name.rpartition("-")
@@ -35,7 +35,7 @@ def begun(kept: Path, copies_max: int) -> Iterator[Path]:
         new.mkdir()
         yield new
         if kept.exists():
-            # Another clone had the lock before.
+            # Another clone had the lock before, and has made the copy.
             shutil.rmtree(new)
             return
         new.rename(kept)

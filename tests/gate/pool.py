@@ -34,17 +34,17 @@ RUNNING: set[int] = set()
 
 @dataclass(frozen=True)
 class Job:
-    """A command, and what it is called in tables."""
+    """A command, and its name in tables."""
 
     name: str
     command: Sequence[str]
     variables: dict[str, str] = field(default_factory=dict)
     hanging_after_s: float = 1500.0
-    """Reached only by what hangs."""
+    """Time that only a job that hangs can reach."""
     needs: str = ""
     """The name of a job that stands before it in the same list, and has to pass first."""
     failures: Path | None = None
-    """The file in which the command lists the tests that failed; its last word is the folder of the tests."""
+    """The file in which the command lists failed tests; the command's last word is their folder."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def run(job: Job) -> Result:
 def outcome(job: Job, output: IO[str]) -> tuple[int, float]:
     """Run a job with its output in a file; return its exit code, and its CPU time in seconds.
 
-    One that hangs is ended with all that it has started.
+    A job that hangs is ended with all processes that it has started.
     """
     process = subprocess.Popen(
         job.command,
@@ -130,7 +130,7 @@ def outcome(job: Job, output: IO[str]) -> tuple[int, float]:
 
 
 def end_at_once(number: int, _frame: object) -> None:
-    """End all jobs, and this program: whoever stops the gate wants no server of it to stay."""
+    """End all jobs, and this program: when the gate is stopped, none of its servers may stay."""
     for group in tuple(RUNNING):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGTERM)

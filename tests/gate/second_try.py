@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pool import Job, Result
 
 TESTS_FAILED = 1
-"""pytest's exit code when tests failed; any other says that it could not run them all."""
+"""pytest's exit code when tests failed; any other code means that pytest could not run all tests."""
 TESTS_MAX = 10
 """Failed tests of all jobs together: more do not fail by chance, and have no second try."""
 
@@ -23,8 +23,8 @@ TESTS_MAX = 10
 def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]:
     """Return the results of jobs that have all ended, with the second tries of the tests that failed.
 
-    Jobs run one after the other here. A job without a list of its tests has no second try, nor has one that
-    pytest did not bring to its end.
+    Jobs run one after the other here. A job without a list of its tests has no second try, nor has a job
+    whose pytest did not finish.
     """
     failed = {
         result.name: failed_tests(job.failures)
@@ -40,7 +40,7 @@ def second_tries(jobs: Sequence[Job], results: Sequence[Result]) -> list[Result]
 
 
 def second_try(job: Job, result: Result, tests: Sequence[str]) -> Result:
-    """Run the failed tests of a job, or the whole folder if one of them failed at its teardown."""
+    """Run the failed tests of a job, or the whole folder if a teardown failed."""
     assert job.failures
     job.failures.unlink()
     *options, folder = job.command
@@ -54,7 +54,7 @@ def second_try(job: Job, result: Result, tests: Sequence[str]) -> Result:
 def failed_tests(failures: Path) -> list[str]:
     """Return the names of the tests in a list that `tests/conftest.py` has written, each once.
 
-    A teardown may be that of a server which many tests shared, so the folder stands for it.
+    A failed teardown may be that of a server which many tests shared, so the whole folder is named for it.
     """
     if not failures.exists():
         return []

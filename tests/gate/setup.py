@@ -77,7 +77,7 @@ def debian_packages() -> None:
 
 
 def interpreter(version: str) -> Path:
-    """Return the Python of a version: pyenv's, or what the path has; the free-threaded one is our own."""
+    """Return the Python of a version: pyenv's, or the one in `$PATH`; the free-threaded one is our own."""
     if version == FREE_THREADED:
         folder = free_threaded_folder()
         subprocess.run([ROOT / "tests/free_threaded/build", folder], check=True)
@@ -108,7 +108,7 @@ def free_threaded_folder() -> Path:
 
 
 def shared_folder(name: str, made_of: Iterable[str]) -> Path:
-    """Return the folder that all clones of a user share of something, by a hash of all that it is made of."""
+    """Return the folder of this name that all clones of a user share, by a hash of all it is made of."""
     key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
     return user_cache() / f"{name}-{key}"
 
@@ -127,7 +127,7 @@ def python(version: str, profile: str) -> Path:
 def server(version: str, profile: str, *options: str) -> None:
     """Build the server with a profile of Cargo and more options, and install it where a version's tests run.
 
-    All versions share a folder of builds: what does not know Python is compiled once.
+    All versions share a folder of builds: crates that do not know Python are compiled once.
     """
     words = [*(("--profile", profile) if profile != "release" else ()), *options]
     built = ["-C", f"build-args={' '.join(words)}"] if words else []

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
 OTHER = "3.11" if FIRST == "3.13" else "3.13"
-"""The Python that one of the groups of tests/real has beside the first one, if it is among them."""
+"""The Python that one of the groups of tests/real runs with beside the first one, if PYTHONS has it."""
 JUNIT = CACHE / "junit"
 
 QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
-"""Folders that wait for nothing."""
+"""Folders whose tests wait for nothing."""
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
 TWO_PYTHONS = ("threads",)
-"""Folders in which the interpreter's lock decides: a Python that has it, and one that has not."""
+"""Folders in which the interpreter's lock decides: they run with a Python that has it, and one without."""
 OF_SOCKETS = tuple(f"tests/threads/test_{name}.py" for name in ("overload", "readers", "uploads"))
-"""Files of those in which clients decide, and no lock: one Python will do, except in the soak."""
+"""Files of these folders in which clients decide, and no lock: one Python is enough, except in the soak."""
 ONE_PYTHON = (
     "bench",
     "processes",
@@ -47,7 +47,7 @@ ONE_PYTHON = (
     "static",
     "harness",
 )
-"""Folders about what is written in Rust, and about programs as a whole; those that take longest first."""
+"""Folders about code in Rust, and about programs as a whole; folders that take longest come first."""
 FIRST_PYTHON = ("classics",)
 """Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
 FIRST_REQUIREMENTS = ("tests/classics/requirements.txt", "tests/originals/requirements.txt")
@@ -70,9 +70,10 @@ ANY_THREADS = (
 )
 """Folders whose servers do not choose their threads, and whose answers depend on them."""
 ONE_THREAD = ("wsgi", "handlers")
-"""Folders whose answers are the same where one thread enters the application."""
+"""Folders whose answers are the same if only one thread enters the application."""
 
-# httplint needs Brotli, which turns the lock on in a free-threaded interpreter: not a server of ours.
+# httplint needs Brotli, which turns the lock on in the tests' free-threaded interpreter, but not in a server
+# of ours.
 BROTLI = "ignore:The global interpreter lock (GIL) has been enabled to load module '_brotli':RuntimeWarning"
 
 
@@ -84,24 +85,24 @@ class Step:
     jobs: Sequence[Job]
     side_by_side: int = SIDE_BY_SIDE
     recorded: bool = False
-    """Whether tests/soak.md tells how it went last."""
+    """Whether its last result is written into tests/soak.md."""
     second_try: bool = False
     """Whether a test that failed is run once more, alone, when all jobs have ended."""
 
 
 def check() -> Iterator[Step]:
-    """Everything that is quick, with one Python: some minutes the first time, one later on."""
+    """Yield all quick steps, with one Python: some minutes the first time, one minute later on."""
     yield from prepare([FIRST], "ci")
     yield from first_server()
     yield Step("folders that wait for nothing", [suite(folder, FIRST) for folder in QUICK])
 
 
 def test() -> Iterator[Step]:
-    """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
+    """Yield all steps that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
     yield from prepare([FIRST], "ci", *FIRST_REQUIREMENTS, beside=[loom(), documentation()])
     yield Step("what others take of this clone", [dependencies("keep")])
-    # The server leaves a CPU idle: its last crate is one unit of code.
+    # The build of the server leaves a CPU idle: its last crate is one unit of code.
     yield from first_server(packages(version, "ci", ()) for version in reversed(PYTHONS[1:]))
     yield Step("all folders, the budget", [budget(), *suites()], second_try=True)
 
@@ -130,7 +131,7 @@ def prepare(
 ) -> Iterator[Step]:
     """Set up Pythons; format, lint and test what needs no server.
 
-    `of_first` are requirements that the first Python has alone.
+    `of_first` are requirements that only the first Python has.
     """
     jobs = [packages(version, profile, of_first) for version in reversed(versions)]
     taken = dependencies("take")
@@ -139,7 +140,7 @@ def prepare(
 
 
 def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
-    """Return what makes the environment of a Python, with what the folders import that are run with it."""
+    """Return the job that makes the environment of a Python, with the packages that its tests import."""
     wanted = (OF_SITE, *of_first) if version == FIRST else ()
     if version == FIRST or profile != "ci":
         wanted = (*ALL_FOLDERS, *wanted)
@@ -152,12 +153,12 @@ def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
 
 
 def first_server(beside: Iterable[Job] = ()) -> Iterator[Step]:
-    """Build the server for the first Python, and meanwhile look at what is written in Python."""
+    """Build the server for the first Python, and meanwhile check the Python code."""
     yield Step("server; Python: format, lints, types; tidy", [server(FIRST, "ci"), *lints("ci"), *beside])
 
 
 def server(version: str, profile: str, needs: str = "") -> Job:
-    """Return what builds the server for a Python, and installs it where its tests run."""
+    """Return the job that builds the server for a Python, and installs it where its tests run."""
     options = setup.UNOPTIMISED if profile == "ci" and version != FIRST else ()
     return part("server", version, profile, *options, needs=needs)
 
@@ -168,7 +169,7 @@ def part(*words: str, needs: str = "") -> Job:
 
 
 def dependencies(what: str) -> Job:
-    """Return what takes or keeps the dependencies that all clones of a user share (`dependencies.py`)."""
+    """Return the job that takes or keeps the dependencies that all clones share (`dependencies.py`)."""
     command = [sys.executable, "tests/gate/dependencies.py", what, FIRST]
     return Job(f"{what} Rust's dependencies", command)
 
@@ -186,14 +187,14 @@ def rust() -> Iterator[Job]:
 
 def documentation() -> Job:
     """Return the build of all doc comments, private ones included: each of their links leads somewhere."""
-    # Of the profile of `rust`, so that no dependency is built again.
+    # With the profile of `rust`, so that no dependency is built again.
     built = ["--quiet", "--profile", "ci", *setup.UNOPTIMISED, "--workspace", "--no-deps"]
     variables = {**setup.cargo_environment(FIRST), "RUSTDOCFLAGS": "-D warnings"}
     return Job("cargo doc", ["cargo", "doc", *built, "--document-private-items"], variables)
 
 
 def lints(profile: str) -> Iterator[Job]:
-    """Return the jobs that check the Python code, and those that hold all code to its promises."""
+    """Return the jobs that check the Python code, and those that check all code against our rules."""
     bin_folder = setup.python(FIRST, profile).parent
     folders = ["python", "tests", "examples", "benchmarks", "changes", "docs/conf.py"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
@@ -216,7 +217,7 @@ def site(profile: str) -> Job:
 
 
 def suites() -> Iterator[Job]:
-    """Return the folders of tests, those that take longest first, and the servers of the other Pythons.
+    """Return the folders of tests, the slowest first, and the servers of the other Pythons.
 
     Servers are built one after another, as Cargo would have it.
     """
@@ -247,7 +248,7 @@ def suite(
     marks: str = "not long",
     without: Sequence[str] = (),
 ) -> Job:
-    """Return the job of a folder, but for some files; servers have so many threads (0: their default)."""
+    """Return the job of a folder, except some files; servers have this many threads (0: their default)."""
     name = f"{folder} {version}" + (f" --threads {threads}" if threads else "")
     name += " (long)" if marks == "long" else ""
     report = JUNIT / f"{name.replace(' ', '-')}.xml"
@@ -270,7 +271,7 @@ def suite(
 
 
 def other_than(version: str) -> str:
-    """Return the Python that one of the groups of tests/real has beside this one; empty: there is none."""
+    """Return the Python that a group of tests/real runs with beside this one; empty: there is none."""
     return FIRST if version != FIRST else OTHER if OTHER in PYTHONS else ""
 
 
@@ -291,7 +292,7 @@ def fuzzing() -> Job:
 
 
 def long_suites() -> Iterator[Job]:
-    """Return what takes long: threads and stress with every Python, the others with one that locks."""
+    """Return the long jobs: threads and stress with every Python, the others with one that has the lock."""
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
     for folder in ("memory", "leaks", "hostile", "processes", "real", "bench", "sites"):
         yield suite(folder, version, "release", marks="long")

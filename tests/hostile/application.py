@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Pour so many pieces, leave the body alone, or echo it."""
+    """Send this many pieces, leave the body unread, or echo it."""
     start_response("200 OK", [("Content-Type", "application/octet-stream")])
     if environ["PATH_INFO"] == "/pour":
         return (b"x" * 65536 for _ in range(int(environ["QUERY_STRING"])))

@@ -22,9 +22,9 @@ APPLICATION = Path(__file__).with_name("application.py")
 LARGE_BYTES = 20 << 20
 
 PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
-"""Timeouts with which a client of the tests that stands still for seconds is not taken for a slow one.
+"""Timeouts so long that a client of the tests which stands still for seconds does not count as slow.
 
-How long the server lingers decides nothing: what comes then is thrown away, as is what comes later.
+The time of lingering does not matter: bytes that come in it are thrown away, like those that come later.
 """
 
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shared(serve_session: Servers, folder: Path) -> tuple[Server, int]:
-    """Serve the application and the files; with how many sockets while nobody is connected."""
+    """Serve the application and the files; return the number of sockets while nobody is connected, too."""
     server = serve_session(APPLICATION, f"--static=/files={folder}", *PATIENT)
     resting = sockets(server)
     for name in ("small.txt", "large.bin"):
@@ -75,7 +75,7 @@ def server(shared: tuple[Server, int]) -> Iterator[Server]:
 
 @pytest.fixture
 def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
-    """Start servers with one short time each, so that no other is reached; in the end nobody is connected."""
+    """Start servers with one short timeout each, so that no other is reached; at the end no client stays."""
     started: list[tuple[Server, int]] = []
 
     def start(*flags: str) -> Server:
@@ -90,7 +90,7 @@ def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
 
 
 def has_sockets(server: Server, count: int) -> bool:
-    """Tell whether a server has so many sockets."""
+    """Tell whether a server has this many sockets."""
     return count == sockets(server)
 
 

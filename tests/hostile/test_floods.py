@@ -1,4 +1,4 @@
-"""Connections take turns: one that always sends has no more of them than others, and no byte is forgotten."""
+"""Connections take turns: one that sends all the time has no more turns than others, and no byte is lost."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ TINY_CHUNKS = chunked(*[b"x"] * 40_000, last=b"")
 TURNS_MAX = 3 * ATTACKERS
 """Most turns before a request is answered.
 
-With one turn each in a round, it is answered after a round, or later if this process does not run. With as
-many turns each as events had come for it, they were hundreds.
+If each connection has one turn in a round, the request is answered after a round, or later if this process
+does not run. When each had as many turns as events had come for it, there were hundreds.
 """
 ASKED = 60
 
@@ -47,7 +47,7 @@ class Flood:
     """Threads that send a body without an end, in chunks of a byte."""
 
     def __init__(self, server: Server) -> None:
-        """Begin one request on each of so many connections."""
+        """Begin one request on each of `ATTACKERS` connections."""
         self.stack = ExitStack()
         connections = [self.stack.enter_context(server.connect()) for _ in range(ATTACKERS)]
         self.threads = [threading.Thread(target=self.send, args=(connection,)) for connection in connections]

@@ -131,7 +131,7 @@ def test_many_small_chunks(server: Server) -> None:
 
 
 def test_connections_that_say_nothing(server: Server) -> None:
-    """Three hundred clients that connect and say nothing do not disturb those that do."""
+    """Three hundred clients that connect and send nothing do not disturb other clients."""
     silent = [server.connect() for _ in range(300)]
     for _ in range(20):
         assert b"small" == server.fetch("/files/small.txt").body

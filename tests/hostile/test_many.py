@@ -20,7 +20,7 @@ WARM_UP = 10_000
 PART = 30_000
 PARTS = 3
 GROWTH_BYTES_MAX = 2 << 20
-"""Growth of all parts together. A leak is in each of them; the heap of a thread fills up once."""
+"""Limit of the growth in all parts together: a leak grows in each; the heap of a thread fills up once."""
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -45,7 +45,7 @@ def attack(server: Server, number: int, data: bytes) -> None:
 
 @pytest.mark.long
 def test_memory_stays(server: Server) -> None:
-    """Resident memory after 100,000 hostile connections is what it was some ten thousands before."""
+    """Resident memory does not grow in each further 30,000 hostile connections, up to 100,000."""
     pool = [*GOOD.values(), *(data[: len(data) // 2] for data in GOOD.values())]
     pool += [
         *mutants(1, 500),

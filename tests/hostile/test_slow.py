@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from support.client import Connection
 
 PATIENCE_S = 9.0
-"""Time after which a test is stuck: the set times are below a second, the usual ones 10 s and more."""
+"""Time after which a test is stuck: timeouts of tests are below a second, default ones 10 s and more."""
 BETWEEN_BYTES_S = 0.05
 STANDSTILL_S = 3.0
 """A timeout of the server that a client of the tests keeps to, even if it does not run for two seconds."""
 SLOW_BYTES = 64 << 10
-"""Bytes that a slow reader takes at once: every 20 ms it is half of the large file in four seconds."""
+"""Bytes that a slow reader takes every 20 ms: half of the large file in four seconds."""
 
 
 def trickle(connection: Connection, data: bytes, pause_s: float = BETWEEN_BYTES_S) -> None:
@@ -47,7 +47,7 @@ def status_at_end(connection: Connection) -> int:
 
 
 def test_says_nothing(impatient: Impatient) -> None:
-    """A client that connects and says nothing is sent away without an answer."""
+    """A client that connects and sends nothing is disconnected without an answer."""
     server = impatient("--first-byte-timeout=300ms")
     start = time.monotonic()
     with server.connect() as connection:
@@ -56,7 +56,7 @@ def test_says_nothing(impatient: Impatient) -> None:
 
 
 def test_slow_head(impatient: Impatient) -> None:
-    """A head has a time for all of it, however regularly its bytes come."""
+    """The whole head must come within a time, however regularly its bytes come."""
     server = impatient("--header-timeout=600ms")
     start = time.monotonic()
     with server.connect() as connection:
@@ -67,7 +67,7 @@ def test_slow_head(impatient: Impatient) -> None:
 
 
 def test_slow_head_on_a_used_connection(impatient: Impatient) -> None:
-    """The head of the second request of a connection has a time for all of it, too."""
+    """The whole head of the second request of a connection must come within a time, too."""
     server = impatient("--header-timeout=600ms")
     with server.connect() as connection:
         assert 200 == connection.get("/unread").status
@@ -80,7 +80,7 @@ def test_slow_head_on_a_used_connection(impatient: Impatient) -> None:
 
 
 def test_slow_empty_lines(impatient: Impatient) -> None:
-    """Bytes that make no head do not help."""
+    """Empty lines, which make no head, do not extend the time for the head."""
     server = impatient("--header-timeout=600ms")
     start = time.monotonic()
     with server.connect() as connection:
@@ -91,7 +91,7 @@ def test_slow_empty_lines(impatient: Impatient) -> None:
 
 
 def test_head_in_time(impatient: Impatient) -> None:
-    """A slow head that is complete in time is answered, long after the first byte had to be there."""
+    """A slow head that is complete in time is answered, long after the time for the first byte."""
     server = impatient(f"--first-byte-timeout={STANDSTILL_S}s")
     with server.connect() as connection:
         data = request("/unread")
@@ -127,7 +127,7 @@ def test_slow_body(impatient: Impatient, framing: str) -> None:
 
 @pytest.mark.parametrize("target", ["/files/large.bin", "/pour?300"])
 def test_client_that_does_not_read(impatient: Impatient, target: str) -> None:
-    """An answer that nobody takes is given up, and its connection with it."""
+    """If a client does not read its answer, the answer is given up, and the connection with it."""
     server = impatient("--write-idle-timeout=600ms")
     before = sockets(server)
     with server.connect(receive_buffer_bytes=4096) as connection:
@@ -218,7 +218,7 @@ def test_lingers_only_so_long(impatient: Impatient) -> None:
 
 
 def test_fifty_slow_clients(impatient: Impatient) -> None:
-    """Slow clients do not slow down the others, who have their answers before those have sent a request."""
+    """Slow clients do not slow down others, which are answered before the slow ones have sent a request."""
     server = impatient("--body-idle-timeout=2m", "--body-rate-min=0")
     slow = [server.connect() for _ in range(50)]
     for connection in slow:

@@ -1,6 +1,7 @@
 """Clients that have many requests under way take turns with those that have one.
 
-What is counted is requests, not time: how many others are answered between the arrival of one and its answer.
+The tests count requests, not time: how many others are answered between the arrival of a request and its
+answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 CLIENTS = 60
 EACH = 50
-"""Requests that a client sends at once. Each takes a tenth of a millisecond, so that three are a turn."""
+"""Requests that a client sends at once. Each takes a tenth of a millisecond: three of them make a turn."""
 ARRIVES_AT = 10 * CLIENTS
 
 APPLICATION = f"""
@@ -59,7 +60,7 @@ def server(serve: Servers, tmp_path: Path) -> Server:
 
 @pytest.fixture
 def connections(server: Server) -> Iterator[list[Connection]]:
-    """Return connections of clients with many requests, and of one with one; each was answered once."""
+    """Return connections of clients with many requests, and of a client with one; each was answered once."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(server.connect()) for _ in range(CLIENTS + 1)]
         for connection in connections:
@@ -68,7 +69,7 @@ def connections(server: Server) -> Iterator[list[Connection]]:
 
 
 def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
-    """Have all send their requests while the server is held, and let it go; the last one asks once."""
+    """Have all send their requests while the server is held, and let it go; the last client sends one."""
     os.mkfifo(gate)
     with server.connect() as holder:
         holder.send(request(f"/hold?{gate}"))
@@ -81,7 +82,7 @@ def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
 
 
 def test_one_request_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
-    """A request that has come with the many of others is not answered after a whole turn of each."""
+    """A request that comes with many of other clients is answered before each has had a whole turn."""
     before = int(connections[-1].get("/served").body)
     crowd_of(server, tmp_path / "gate", connections)
     answered = int(connections[-1].receive().body) - before
@@ -92,13 +93,13 @@ def test_one_request_beside_many(server: Server, connections: list[Connection], 
 
 
 def test_a_new_client_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
-    """A client that comes while those with many requests take turns is not answered after a turn of each."""
+    """A client that comes while others have many requests is answered before each has had a whole turn."""
     crowd_of(server, tmp_path / "gate", connections)
     for connection in connections[:-1]:
         assert [200] * EACH == [connection.receive().status for _ in range(EACH)]
     with server.connect() as connection:
         answered = int(connection.get("/inside").body) - ARRIVES_AT
 
-    # The limit is two milliseconds and a turn, twice where the kernel is late to tell; three requests of
-    # each would be more.
+    # The client waits at most two milliseconds and a turn, twice if the kernel reports it late. A whole turn
+    # of each client, three requests, would be more.
     assert 0 < answered < 2 * CLIENTS

@@ -1,4 +1,4 @@
-"""Applications of several kinds that tell what the interpreter holds."""
+"""Applications of several kinds that report how many objects the interpreter holds."""
 
 from __future__ import annotations
 

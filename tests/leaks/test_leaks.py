@@ -23,7 +23,7 @@ WARM_UPS = 8
 """Warm-ups, each over a connection of its own: there may be several event loops, and all are to be warm."""
 
 ROUNDS_MAX = 3
-"""Most rounds: heaps of threads that had little to do before fill up, once each; a leak grows in each."""
+"""Maximum of rounds: the heap of a thread that had little to do fills up once; a leak grows in each."""
 
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50
@@ -66,7 +66,7 @@ HANDLER_FAILING = {"raise": request("/raise"), "wrong": request("/wrong")}
 
 
 def pump(server: Server, data: bytes, count: int) -> None:
-    """Send `data` so many times, pipelined, and check each answer by its size."""
+    """Send `data` `count` times, pipelined, and check each answer by its size."""
     sent = 0
     while sent < count:
         with server.connect(lint_answers=False) as connection:
@@ -97,7 +97,7 @@ def answer_size(connection: Connection, data: bytes) -> int:
 
 
 def receive(connection: Connection, size: int) -> None:
-    """Receive exactly so many bytes."""
+    """Receive exactly `size` bytes."""
     while size > 0:
         data = connection.socket.recv(1 << 20)
         assert data, "closed in the middle"
@@ -139,13 +139,13 @@ def handler(serve: Servers) -> Server:
 
 @pytest.mark.long
 def test_wsgi(wsgi: Server) -> None:
-    """Half of the million goes to WSGI and static files."""
+    """Half a million requests to WSGI and static files leave nothing behind."""
     check(wsgi, WSGI, REQUESTS // 2 // len(WSGI))
 
 
 @pytest.mark.long
 def test_handler(handler: Server) -> None:
-    """The other half goes to handlers."""
+    """Half a million requests to handlers leave nothing behind."""
     check(handler, HANDLER, REQUESTS // 2 // len(HANDLER))
 
 
@@ -161,7 +161,7 @@ def test_handler_soon(handler: Server) -> None:
 
 @pytest.mark.parametrize("which", ["wsgi", "handler"])
 def test_failing(request: pytest.FixtureRequest, which: str) -> None:
-    """Exceptions and their tracebacks are let go, too."""
+    """Exceptions and their tracebacks are freed, too."""
     server: Server = request.getfixturevalue(which)
     check(server, WSGI_FAILING if which == "wsgi" else HANDLER_FAILING, 2_000)
 

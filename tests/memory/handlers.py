@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 kept: list[adyton.Request] = []
-"""Earlier requests, none of which has been looked into during its time."""
+"""Earlier requests that were kept; none was read while it ran."""
 
 
 def handler(request: adyton.Request) -> object:

@@ -45,7 +45,7 @@ def command(report: Path, target: Path, *flags: str) -> list[str]:
 
 
 def faults(report: Path, rounds: int) -> list[str]:
-    """Return what is wrong; each of `rounds` rounds asked for the same."""
+    """Return the faults in a report; each of `rounds` rounds made the same requests."""
     tree = ET.parse(report)  # noqa: S314 - valgrind wrote it
     found = [_told(error) for error in tree.iter("error") if _is_fault(error, rounds)]
     ends = [signal.findtext("signame", "") for signal in tree.iter("fatal_signal")]

@@ -46,7 +46,7 @@ def start(serve: Servers, folder: Path, target: str) -> Server:
 
 
 def stop_and_judge(server: Server, folder: Path) -> None:
-    """Stop the server; what memcheck has to say must be nothing about us."""
+    """Stop the server; memcheck must have found no fault of ours."""
     server.stop()
     faults = memcheck.faults(folder / "memcheck.xml", ROUNDS)
 
@@ -54,7 +54,7 @@ def stop_and_judge(server: Server, folder: Path) -> None:
 
 
 def ask(server: Server, target: str, **how: object) -> Response:
-    """Send one request over a connection of its own; how good the answer is, others test."""
+    """Send one request over a connection of its own; other tests check the answer."""
     return server.fetch(target, lint_answers=False, **how)  # type: ignore[arg-type]
 
 
@@ -80,7 +80,7 @@ def disturb(server: Server, target: str) -> None:
 
 
 def ask_for_files(server: Server) -> None:
-    """Get what the folder has: from memory, from the disk, in parts, not at all."""
+    """Request files of the folder: from memory, from the disk, in parts, and missing ones."""
     statuses = [
         ask(server, "/static/small.txt").status,
         ask(server, "/static/small.txt", fields=RANGE).status,

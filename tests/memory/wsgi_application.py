@@ -1,4 +1,4 @@
-"""A WSGI application with one path per way to answer; it also keeps what it should not keep."""
+"""A WSGI application with one path per way to answer; it also keeps objects that it should not keep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = [("Content-Type", "text/plain")]
 LARGE = bytes(range(256)) * 8192
 """2 MiB: more than a socket takes at once, so that it is sent from where it is."""
 kept: list[Any] = []
-"""Things of earlier requests."""
+"""Objects of earlier requests."""
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -30,7 +30,7 @@ def answer_list(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_large(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with bytes that nobody else holds, so that they go when they are sent."""
+    """Answer with bytes to which nothing else refers, so that they are freed when they are sent."""
     del environ
     start_response("200 OK", PLAIN)
     return [LARGE + b"."]
@@ -63,7 +63,7 @@ def answer_file(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_blocks(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer with a file that is none of the kernel's."""
+    """Answer with a file object that has no descriptor."""
     start_response("200 OK", PLAIN)
     wrapped: Iterable[bytes] = environ["wsgi.file_wrapper"](io.BytesIO(LARGE[:100_000]))
     return wrapped
@@ -87,7 +87,7 @@ def answer_unread(environ: WSGIEnvironment, start_response: StartResponse) -> It
 
 
 def answer_kept(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Use what earlier requests left, and forget it."""
+    """Use the kept objects of earlier requests, and forget them."""
     del environ
     told = []
     for thing in kept:
@@ -102,7 +102,7 @@ def answer_kept(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def answer_failure(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Fail before anything is said."""
+    """Fail before the response has started."""
     del start_response
     raise ValueError(environ["PATH_INFO"])
 
@@ -115,7 +115,7 @@ def answer_late_failure(environ: WSGIEnvironment, start_response: StartResponse)
 
 
 def answer_nonsense(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Say what cannot be sent."""
+    """Answer with values that cannot be sent."""
     del environ
     start_response("200 OK", [("X-Bad", "a\r\nb")])
     return ["text"]  # type: ignore[list-item]

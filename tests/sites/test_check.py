@@ -215,7 +215,7 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
         "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
-        "ADY335 warning: site.toml:12:9: mount: for / the application stands at the root anyway; ",
+        "ADY335 warning: site.toml:12:9: mount: for / the application is mounted at the root anyway; ",
     ]
 
     assert 0 == checked.returncode, checked.stderr

@@ -233,7 +233,7 @@ def test_a_link_is_no_index(server: Server, public: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        (".adyton.toml", 'index = "index.cgi"', "index may not be said in a folder here"),
+        (".adyton.toml", 'index = "index.cgi"', "index may not be set in a folder here"),
         (".htaccess", "DirectoryIndex index.cgi index.html", 'htaccess = ["index"]'),
         (".htaccess", "DirectoryIndex index.html index.htm", 'htaccess = ["index"]'),
         (".htaccess", "DirectoryIndex disabled", 'htaccess = ["index"]'),

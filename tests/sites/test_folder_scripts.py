@@ -307,11 +307,11 @@ def test_an_index_that_is_run(serve: Servers, project: Path, public: Path) -> No
 @pytest.mark.parametrize(
     ("rule", "may", "mistake"),
     [
-        ("cgi = true", '["headers"]', "cgi may not be said in a folder here"),
-        ("scripts = true", MAY, "scripts may not be said in a folder here"),
-        ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for ends of names, as *.pl"),
+        ("cgi = true", '["headers"]', "cgi may not be set in a folder here"),
+        ("scripts = true", MAY, "scripts may not be set in a folder here"),
+        ("cgi = 3", MAY, "cgi = 3: write true, false, or programs for suffixes of names, as *.pl"),
         ('cgi = "cgi-bin"', MAY, "cgi = cgi-bin: write true, false, or programs"),
-        ('cgi = { "*.sh" = "sh" }', MAY, "write the path of a program from the top"),
+        ('cgi = { "*.sh" = "sh" }', MAY, "write the absolute path of a program"),
         (
             'cgi = { "*.py" = "/usr/bin/env" }',
             MAY,

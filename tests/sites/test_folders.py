@@ -242,7 +242,7 @@ def test_words(serve: Servers, project: Path, public: Path, word: str, text: str
     if word != "redirect":
         assert 500 == status(server, "/no/a/x.txt")
         key = text.split(" ", maxsplit=1)[0]
-        assert f"a/.adyton.toml:1:1: {key} may not be said in a folder here" in server.log()
+        assert f"a/.adyton.toml:1:1: {key} may not be set in a folder here" in server.log()
         assert f'the site would have to allow it with "{word}"' in server.log()
     assert 200 == status(server, "/no/x.txt")
 
@@ -361,7 +361,7 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
         ('allow = ["10.0.0.0/33"]', ":1:10: allow = 10.0.0.0/33: "),
         (
             'auth = "off"',
-            ":1:1: auth = off: what is asked around this folder is asked here, too; leave it out",
+            ":1:1: auth = off: a password needed around this folder is needed here, too; leave auth out",
         ),
         ("auth = false", ":1:1: auth = off: "),
         ('auth = "basic:.missing"', ": .missing cannot be read: "),
@@ -751,7 +751,7 @@ def test_wrong_sites(project: Path, public: Path) -> None:
     assert public.is_dir()
     write(project, head + 'may-set = ["auth"]\n')
     explained = run("route", "site.toml", "GET", "/a/x.txt", cwd=project)
-    assert "as folders on the way say" in explained.stdout
+    assert "with the settings of folders on the way" in explained.stdout
 
 
 def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
@@ -760,11 +760,11 @@ def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
     head = '[[sites]]\nroot = "public"\nmay-set = ["auth"]\n[[sites.routes]]\npath = "/files/"\nfiles = "."\n'
     head += "[[sites.routes]]\n"
     for action, says in [
-        ('scripts = "."\n', ["whatever folders on the way say"]),
-        ('cgi = "."\n', ["whatever folders on the way say"]),
-        ('scripts = "."\nfiles = "."\ntry = ["files", "scripts"]\n', ["as folders on the way say"]),
+        ('scripts = "."\n', ["without the settings of folders"]),
+        ('cgi = "."\n', ["without the settings of folders"]),
+        ('scripts = "."\nfiles = "."\ntry = ["files", "scripts"]\n', ["with the settings of folders"]),
         ("respond = 204\n", []),
     ]:
         write(project, head + action)
         explained = run("route", "site.toml", "GET", "/a/page.py", cwd=project)
-        assert says == re.findall(r"\w+ folders on the way say", explained.stdout), explained.stdout
+        assert says == re.findall(r"\w+ the settings of folders", explained.stdout), explained.stdout

@@ -494,7 +494,7 @@ routes = [{ app = "blog:application", group = "%s" }]
 MISTAKES = {
     """bind = "fd://3"
 routes = [{ app = "shop:application", group = "a" }]
-""": "9:8: bind = fd://3: sockets that are open already are the server's: fd://N goes into [server]",
+""": "9:8: bind = fd://3: a socket that is open already belongs to the server: fd://N goes into [server]",
     """bind = ["127.0.0.1:7002", "127.0.0.1:7002"]
 routes = [{ app = "shop:application", group = "a" }]
 """: "9:8: bind: 127.0.0.1:7002 is given twice",

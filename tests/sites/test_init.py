@@ -85,7 +85,7 @@ def test_first_file(
         ("DEBUG = True\n", "shop/settings.py sets no STATIC_ROOT: set it, have "),
         (
             'STATIC_ROOT = env("STATIC")\n',
-            "STATIC_ROOT is computed in shop/settings.py, of which nothing was run: ",
+            "STATIC_ROOT is computed in shop/settings.py, which was not run: ",
         ),
         ('STATIC_URL = "https://cdn.example/"\nSTATIC_ROOT = "static"\n', ""),
         (

@@ -269,11 +269,11 @@ def test_denied_paths(serve: Servers, pages: Path) -> None:
 
     said = run("route", "site.toml", "/deep/x.ba%6B/y", cwd=pages).stdout.splitlines()
 
-    assert ["path   /deep/x.bak/y", "answer 403: nobody gets it, by deny-paths = *.bak"] == said[1:]
+    assert ["path   /deep/x.bak/y", "answer 403: refused to everybody, by deny-paths = *.bak"] == said[1:]
 
     said = run("route", "site.toml", "/told/", cwd=pages).stdout
 
-    assert "and if that is /told/index.html, as for its path:\n         answer 403: nobody gets it" in said
+    assert "that is /told/index.html, the rules for its path apply:\n         answer 403: refused to" in said
 
 
 def test_wrong_patterns(pages: Path) -> None:

@@ -177,7 +177,7 @@ def _outcome(lines: list[str], path: str, made: Plan) -> tuple[int, str | None]:
             return 200 if kind == "app" else int(what), route
         details = list(itertools.takewhile(lambda line: line.startswith("  "), lines[number + 1 :]))
         status, index = _look(path, pattern)
-        told = f"       and if that is {index}, as for its path:"
+        told = f"       and if that is {index}, the rules for its path apply:"
         if index and told in details:
             nested = itertools.takewhile(
                 lambda line: line.startswith(INDENT), details[details.index(told) + 1 :]

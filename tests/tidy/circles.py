@@ -1,11 +1,11 @@
 """Finds files that import each other in a circle, in Rust crates and in Python packages.
 
-Rust sources are read as rustfmt has formatted them, without comments, literals and what is compiled
-for tests only. Every path counts as an import, in `use` and elsewhere. It leads to the file that
-defines the name: where another file only passes the name on with `use`, that is followed.
+Rust sources are read as rustfmt has formatted them, without comments, literals and code for tests only. Every
+path counts as an import, in `use` and elsewhere. A path leads to the file that defines the name: if another
+file only passes the name on with `use`, that `use` is followed.
 
 An `impl` block in another file than its type's counts both ways: it imports the type, and the file of the
-type imports it, because whoever has the type can call what stands there.
+type imports it, because code that has the type can call the methods of the block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tidy.sources import Source
 
-# Two files may know each other: a type and what makes it, for example.
+# Two files may know each other: that of a type and that of the code that makes it, for example.
 CIRCLE_FILES_MAX = 2
 
 Graph = dict[str, set[str]]
@@ -41,7 +41,7 @@ PATH = re.compile(r"(?<![\w:])\w+(?:::\w+)+")
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the largest groups of files that all reach each other, those of one file left out."""
+    """Return the largest groups of files that all reach each other, without groups of a single file."""
     reached = {file: _reach(graph, file) for file in graph}
     found = []
     left = set(graph)
@@ -55,7 +55,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _reach(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    """Return the files that are imported by `start`, by those that it imports, and so on."""
+    """Return the files that `start` imports, the files that these import, and so on."""
     found: set[str] = set()
     waiting = [start]
     while waiting:
@@ -80,19 +80,19 @@ class RustFile(NamedTuple):
 
     path: str
     uses: list[tuple[Path, Path]]
-    """The module that each path stands in, and the path: that of the file, or of a module within."""
+    """Each path behind the module in which it stands: that of the file, or a module within the file."""
     brought: dict[str, Path]
-    """The names that `use` declarations bring into the file's own module, and where they are from."""
+    """The names that `use` declarations bring into the file's own module, with their paths."""
     extends: list[tuple[Path, Path]]
-    """The module that each `impl` block without a trait stands in, and the path of its type."""
+    """Each `impl` block without a trait: the module in which it stands, and the path of its type."""
 
 
 Modules = dict[Path, RustFile]
-"""The files of a crate, each as the module that it is."""
+"""The files of a crate, each under the path of its module."""
 
 
 def rust_imports(sources: Iterable[Source], spread: Collection[str] = ()) -> dict[str, Graph]:
-    """Return the graph of each crate, by its folder; methods of the types in `spread` count one way only."""
+    """Return the graph of each crate, by its folder; methods of types in `spread` count in one direction."""
     return {crate: _rust_graph(modules, spread) for crate, modules in _crates(sources).items()}
 
 
@@ -144,7 +144,7 @@ def spread_types(sources: Iterable[Source]) -> set[str]:
 
 
 def _extensions(modules: Modules, spread: Collection[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield each type with methods in another file than its own, its file, and the other one."""
+    """Yield each type with methods in another file than its own, its file, and the other file."""
     for file in modules.values():
         for here, path in file.extends:
             brought = file.brought.get(path[0]) if path[0] != "crate" else None
@@ -154,7 +154,7 @@ def _extensions(modules: Modules, spread: Collection[str]) -> Iterator[tuple[str
 
 
 def without_tests(code: str) -> str:
-    """Remove what is compiled for tests only; all of a file that says so of itself."""
+    """Remove code that is compiled for tests only; of a file that is marked as such, remove everything."""
     while match := FOR_TESTS.search(code):
         if "#![" in match[0]:
             return ""
@@ -193,7 +193,7 @@ def _leaves(tree: str) -> Iterator[tuple[Path, str]]:
 
 
 def _parts(inner: str) -> Iterator[str]:
-    """Split what stands between braces at its own commas."""
+    """Split the text between braces at its commas, except those inside further braces."""
     depth, begin = 0, 0
     for at, letter in enumerate(inner):
         depth += (letter == "{") - (letter == "}")
@@ -205,7 +205,7 @@ def _parts(inner: str) -> Iterator[str]:
 
 
 def _from_root(modules: Modules, here: Path, path: Path) -> Path | None:
-    """Return a path that stands in a module from the crate's root on; none if it leads out of the crate."""
+    """Return a path of a module, resolved from the crate's root; none if it leads out of the crate."""
     first, rest = path[0], path[1:]
     if first == "crate":
         return rest
@@ -217,7 +217,7 @@ def _from_root(modules: Modules, here: Path, path: Path) -> Path | None:
 
 
 def _defining(modules: Modules, here: Path, path: Path) -> str | None:
-    """Return the file that defines what a path names, if it is of this crate."""
+    """Return the file that defines the item that a path names, if that file belongs to this crate."""
     seen = set()
     while (here, path) not in seen:
         seen.add((here, path))
@@ -256,7 +256,7 @@ def _python_graph(modules: Mapping[str, Source]) -> Graph:
         for target in _python_targets(ast.parse(source.text), package):
             places = [target, target.rpartition(".")[0]]
             if package not in modules:
-                # A script finds what is beside it.
+                # A script can import the files beside it.
                 places += [f"{package}.{place}" for place in places]
             place = next((place for place in places if place in modules), None)
             if place is not None:
@@ -266,7 +266,7 @@ def _python_graph(modules: Mapping[str, Source]) -> Graph:
 
 
 def _python_targets(tree: ast.Module, package: str) -> Iterator[str]:
-    """Yield what is imported anywhere in a file, each name with its module before it."""
+    """Yield everything that a file imports, each name with its module before it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,7 +1,7 @@
 """Finds parameters of Rust functions that are tuples; says `path:line: what` for each.
 
-What travels together has names: a struct says at the call which number is which. Lists of tuples,
-arrays and functions that take tuples are no tuples, and closures may take apart what iterators give.
+Values that travel together have names: a struct says at the call which number is which. Lists of tuples,
+arrays and functions that take tuples are no tuples, and closures may take apart the tuples of iterators.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LENT = re.compile(r"^(?:&|'\w+\s|mut\s|\s)+")
 
 
 def _parts(code: str, start: int) -> tuple[list[str], int]:
-    """Return what commas part in the bracket that opens at `start`, and the offset behind that bracket."""
+    """Return the parts between the commas of the bracket that opens at `start`, and the offset behind it."""
     depth, begun, parts = 0, start + 1, []
     for at in range(start, len(code)):
         letter = code[at]
@@ -39,7 +39,7 @@ def _parts(code: str, start: int) -> tuple[list[str], int]:
 
 
 def _parameters(code: str) -> Iterator[tuple[int, str, str]]:
-    """Yield offset and name of each function of blanked code with each of its parameters."""
+    """Yield the offset and the name of each function in blanked code, once with each of its parameters."""
     for match in FUNCTION.finditer(code):
         at = match.end()
         if code[at] == "<":
@@ -54,7 +54,7 @@ def _is_tuple(kind: str) -> bool:
 
 
 def tuple_parameters(sources: Iterable[Source]) -> list[str]:
-    """Find parameters that are tuples, lent or taken apart, too."""
+    """Find parameters that are tuples, including borrowed tuples and those that a pattern takes apart."""
     found = []
     for source in sources:
         for offset, function, parameter in _parameters(blanked(source.text)):

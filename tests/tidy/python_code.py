@@ -17,7 +17,7 @@ Documented = Function | ast.ClassDef
 
 
 def long_functions(sources: Iterable[Source]) -> list[str]:
-    """Find functions that fit no screen; decorators do not count, inner functions do."""
+    """Find functions that are longer than a screen; decorators do not count, inner functions do."""
     return [
         f"{source.path}:{node.lineno}: {node.name} has {lines} lines"
         for source in sources

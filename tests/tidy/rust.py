@@ -30,7 +30,7 @@ FUNCTION = re.compile(
     re.MULTILINE,
 )
 DOC = re.compile(r"^ *//[/!] ?(?P<line>.*)$")
-# A sentence that begins so leans on the code below it, or on the sentence above.
+# A sentence that begins with one of these words leans on the code below it, or on the sentence above.
 LEANING = re.compile(r"(?:What|That|Those|These|The same|Who|It|So|One that|Such) ")
 IMPL = re.compile(r"^(?P<indent> *)impl\b(?P<of>[^{;]*)\{", re.MULTILINE)
 UNSAFE_USE = re.compile(r"\bunsafe\s*(?:\{|\(|impl\b|extern\s*(?:\"[^\"]*\"\s*)?\{)")
@@ -92,7 +92,7 @@ def methods(sources: Iterable[Source], of: str) -> dict[str, int]:
 
 
 def long_functions(sources: Iterable[Source]) -> list[str]:
-    """Find functions that fit no screen."""
+    """Find functions that are longer than a screen."""
     return [
         f"{source.path}:{line}: {name} has {length} lines"
         for source in sources
@@ -132,7 +132,7 @@ def _documentation(lines: list[str], line: int) -> list[str]:
 
 
 def _is_of_trait_impl(lines: list[str], line: int) -> bool:
-    """Say whether the function in `line` implements one that a trait declares."""
+    """Say whether the function in `line` implements a function that a trait declares."""
     indent = len(lines[line]) - len(lines[line].lstrip())
     for above in range(line - 1, -1, -1):
         text = lines[above]
@@ -142,7 +142,7 @@ def _is_of_trait_impl(lines: list[str], line: int) -> bool:
 
 
 def unsafe_functions_without_duties(sources: Iterable[Source]) -> list[str]:
-    """Find unsafe functions whose caller is not told what to see to; a trait tells for its impls."""
+    """Find unsafe functions without the duties of their caller; a trait documents them for its impls."""
     told, untold = set(), []
     for source in sources:
         lines = source.text.split("\n")

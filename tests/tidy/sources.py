@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Bytes that parsers are fed with, and what was measured on some machine: nobody wrote these.
+# Inputs of parsers, and results that were measured on some machine: nobody wrote these files.
 FOREIGN = ("fuzz/corpus/", "benchmarks/record/")
 
 
@@ -44,7 +44,7 @@ def sources() -> list[Source]:
 
 
 def ending(suffix: str) -> list[Source]:
-    """Return the files whose names end so; there is always one."""
+    """Return the files whose names have this suffix; there is always one."""
     found = [source for source in sources() if source.path.endswith(suffix)]
     if not found:
         raise LookupError(f"no file of the repository ends with {suffix}")

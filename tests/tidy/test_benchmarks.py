@@ -15,7 +15,7 @@ SCRIPTS = ("budget/run.py", "generators/run.py", *(f"sites/{name}.py" for name i
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_begins(script: str) -> None:
-    """Everything that it imports is there, and it says what it does."""
+    """Each script finds everything that it imports, and has a help."""
     command = (sys.executable, ROOT / "benchmarks" / script, "--help")
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 

@@ -1,4 +1,4 @@
-"""`CHANGELOG.md` is what the fragments of `changes/` make."""
+"""`CHANGELOG.md` is assembled from the fragments in `changes/`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def assembled(root: Path, **fragments: str) -> str:
 
 
 def test_changelog_is_made_of_the_fragments() -> None:
-    """A fragment that is not in it, or another one there, is told with the command to run."""
+    """If the changelog differs from the fragments, this fails, and names the command to run."""
     command = (sys.executable, PROGRAM, "--check")
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
@@ -63,7 +63,7 @@ def test_kinds_and_areas(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_of_a_fragment(text: str, why: str, tmp_path: Path) -> None:
-    """A mistake in a fragment is told with the fragment's name."""
+    """A mistake in a fragment is reported with the fragment's name."""
     with pytest.raises(SystemExit, match=r"changes/1-odd\.md: ") as told:
         assembled(tmp_path, odd=text)
 

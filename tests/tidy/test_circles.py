@@ -9,7 +9,7 @@ from tidy.sources import Source, ending
 
 
 def crate(**texts: str) -> list[Source]:
-    """Make a crate; a name with two underscores is that of a file in a folder."""
+    """Make a crate; two underscores in a name stand for the slash behind a folder."""
     return [Source(f"crates/x/src/{name.replace('__', '/')}.rs", text) for name, text in texts.items()]
 
 
@@ -19,14 +19,14 @@ def folder(**texts: str) -> list[Source]:
 
 
 def test_circles_are_found() -> None:
-    """Each with all its files, once; what only leads to a circle, or away from one, is not in it."""
+    """Each circle is found once, with all its files, and without files that only lead to it or from it."""
     graph = {"a": {"b"}, "b": {"c", "out"}, "c": {"a"}, "in": {"a"}, "out": set(), "d": {"e"}, "e": {"d"}}
 
     assert [["a", "b", "c"], ["d", "e"]] == circles.circles(graph)
 
 
 def test_a_circle_of_two_is_none() -> None:
-    """Two files may know each other; three may not, and what is wrong names the edges."""
+    """Two files may know each other; three may not, and the complaint names the imports."""
     two = {"a": {"b"}, "b": {"a"}, "c": {"a"}}
     three = {"a": {"b"}, "b": {"c", "d"}, "c": {"a", "b"}, "d": set()}
     told = "a circle of 3 files:\n  a imports b\n  b imports c\n  c imports a, b"
@@ -65,7 +65,7 @@ NO_RUST_IMPORTS = [
 
 
 def crate_with(text: str) -> list[Source]:
-    """Make a crate in which `a.rs` imports `b.rs`, and that `c.rs`, which has this text."""
+    """Make a crate in which `a.rs` imports `b.rs`, and `b.rs` imports `c.rs`, which has this text."""
     return crate(
         lib="mod a;\nmod b;\nmod c;\nmod d;\nmod inner;\npub use a::A;\n",
         a="use crate::b::B;\n",
@@ -79,7 +79,7 @@ def crate_with(text: str) -> list[Source]:
 
 @pytest.mark.parametrize("text", RUST_IMPORTS)
 def test_rust_circles_are_found(text: str) -> None:
-    """Whatever the third import looks like, and through whatever file its name comes."""
+    """A circle is found whatever its third import looks like, and through whatever file the name comes."""
     graph = circles.rust_imports(crate_with(text))["crates/x"]
 
     assert "crates/x/src/a.rs" in graph["crates/x/src/c.rs"]
@@ -89,14 +89,14 @@ def test_rust_circles_are_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", NO_RUST_IMPORTS)
 def test_what_is_no_import_makes_no_circle(text: str) -> None:
-    """Comments, literals, tests, and what only has the same name."""
+    """Comments, literals, tests, and names that are only equal make no circle."""
     graph = circles.rust_imports(crate_with(text))["crates/x"]
 
     assert [] == circles.circles(graph)
 
 
 def test_parents_count() -> None:
-    """A file that its children import is in a circle if it uses them; only to name them is no use."""
+    """A file that its children import is in a circle if it uses them; to re-export them is no use."""
     child, other = "use super::Shared;\n", "use super::one::One;\n"
     parent = "mod one;\nmod two;\npub use one::One;\n"
     uses = parent + "pub struct Shared(two::Two);\n"
@@ -144,7 +144,7 @@ def test_methods_in_other_files_count(text: str) -> None:
 
 @pytest.mark.parametrize("text", NO_RUST_EXTENSIONS)
 def test_methods_of_traits_and_in_one_other_file_are_no_circle(text: str) -> None:
-    """A trait is asked for by its name, and two files may know each other."""
+    """Code names a trait that it uses, and two files may know each other."""
     graph = circles.rust_imports(crate_of_type(text))["crates/x"]
 
     assert [] == circles.complaints(graph)
@@ -166,7 +166,7 @@ PYTHON_IMPORTS = [
 
 @pytest.mark.parametrize("text", PYTHON_IMPORTS)
 def test_python_circles_are_found(text: str) -> None:
-    """Wherever an import stands, and whatever it looks like."""
+    """A circle is found wherever its imports stand, and whatever they look like."""
     sources = folder(p____init__="", p__a="from p.b import B", p__b="from p import c", p__c=text)
     sources[0] = Source("python/p/__init__.py", "")
     graph = circles.python_imports(sources)["python"]
@@ -185,7 +185,7 @@ def test_scripts_find_what_is_beside_them() -> None:
 
 CRATES = [source for source in ending(".rs") if source.path.startswith("crates/")]
 
-# Types with methods in several files, which call each other through the type. No further one may come.
+# Types with methods in several files, which call each other through the type. No type may be added.
 SPREAD = {
     "Document",
     "Guard",

@@ -1,4 +1,4 @@
-"""Only `make soak` builds the programs of libFuzzer: what would keep it from that is found here."""
+"""Only `make soak` builds the programs of libFuzzer: mistakes that would stop it are found here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_targets() -> None:
 
 
 def test_lock() -> None:
-    """The lock file knows what our crates need today: the gate builds with what it says."""
+    """The lock file has the dependencies that our crates need today: the gate builds with them."""
     lock = tomllib.loads((FUZZ / "Cargo.lock").read_text("utf-8"))
     ours = {package["name"]: package for package in lock["package"] if "source" not in package}
     for name, package in ours.items():

@@ -20,7 +20,7 @@ UNSAFE = ("crates/sys/", "crates/python/")
 # The only users of the C library and of Python's, by the names of the packages.
 ONLY_USER = {"libc": "crates/sys/", "pyo3": "crates/python/", "pyo3-ffi": "crates/python/"}
 
-# Whom each package of ours may use: it points one way.
+# The packages that each package of ours may use: dependencies point one way.
 MAY_USE = {
     "adyton-http": set(),
     "adyton-http1": {"adyton-http"},
@@ -96,7 +96,7 @@ MAY_USE = {
     "adyton-fuzz-targets": {"adyton-fuzz"},
 }
 
-# A reader finds one of so many names at a glance.
+# A reader finds one of this many names at a glance.
 BESIDE_MAX = 15
 
 RUST = ending(".rs")
@@ -125,7 +125,7 @@ def crates_that_may_be_unsafe(sources: Iterable[Source]) -> list[str]:
 
 
 def foreign_code(sources: Iterable[Source]) -> list[str]:
-    """Find code that uses a library which is somebody else's job."""
+    """Find code that uses a library which only another crate may use."""
     found = []
     for package, folder in ONLY_USER.items():
         pattern = rf"\b{package.replace('-', '_')}\b"
@@ -134,7 +134,7 @@ def foreign_code(sources: Iterable[Source]) -> list[str]:
 
 
 def needs(manifest: dict[str, Any]) -> set[str]:
-    """Return the packages that a manifest names, whatever for and on whatever machine."""
+    """Return the packages that a manifest names, for whatever purpose and platform."""
     tables = [manifest, *manifest.get("target", {}).values()]
     kinds = ("dependencies", "dev-dependencies", "build-dependencies")
     return {package for table in tables for kind in kinds for package in table.get(kind, {})}
@@ -172,7 +172,7 @@ def test_unsafe_is_in_two_crates() -> None:
 
 
 def test_the_others_forbid_it() -> None:
-    """Every other library has the compiler see to it."""
+    """Every other library forbids unsafe code, so that the compiler checks this."""
     bad = [Source("crates/http1/src/lib.rs", "//! // #![forbid(unsafe_code)]\n#![deny(unsafe_code)]\n")]
     found = crates_that_may_be_unsafe(RUST)
 
@@ -198,7 +198,7 @@ def test_foreign_worlds_have_one_door() -> None:
 
 
 def test_wrong_dependencies_are_found() -> None:
-    """Against the order, for tests too, or on one platform only; and a package without a place."""
+    """A dependency against the order is found, for tests or one platform, too, and an unplaced package."""
     samples = [
         ("crates/http1", 'name = "adyton-http1"', "[dependencies]\nadyton-sys.workspace = true"),
         ("crates/files", 'name = "adyton-files"', "[dev-dependencies]\nadyton-server = {}"),

@@ -8,7 +8,7 @@ import sys
 
 from tidy.sources import ROOT
 
-# A reader takes in this much at one sitting; why things are as they are stands in docs/design.
+# A reader takes in this much at one sitting; the reasons of the design stand in docs/design.
 ARCHITECTURE_BYTES_MAX = 12 << 10
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
@@ -32,7 +32,7 @@ def help_rows(text: str) -> list[str]:
 
 
 def differences(one: set[str], other: set[str]) -> list[str]:
-    """Return what only one of them has."""
+    """Return the names that only one of the two sets has."""
     return sorted(one ^ other)
 
 
@@ -59,7 +59,7 @@ def test_rows_are_read() -> None:
 
 
 def test_reference_is_the_program() -> None:
-    """The page in the repository is the one that the program prints."""
+    """The page in the repository equals the page that the program prints."""
     page = (ROOT / "docs/reference/settings.md").read_text()
 
     assert page == adyton("reference")
@@ -154,7 +154,7 @@ def test_index_links_every_page() -> None:
 
 
 def test_folders_are_found_in_rows() -> None:
-    """A folder counts as told in a first cell, not in another one, and not in the text."""
+    """A folder counts as described if a first cell names it, but not if another cell or the text does."""
     page = "`tests/a`\n\n| folder | promise |\n| --- | --- |\n| `tests/b`, `tests/c` | not `tests/d` |\n"
 
     assert {"tests/b", "tests/c"} == folders_in_rows(page)

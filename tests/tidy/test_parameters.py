@@ -43,7 +43,7 @@ def test_tuples_are_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_others_are_passed(text: str) -> None:
-    """Lists of tuples, functions, arrays, structs and closures are none."""
+    """Lists of tuples, functions, arrays, structs and closures are no tuples."""
     assert [] == tuple_parameters(sample(text))
 
 

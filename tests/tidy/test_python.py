@@ -70,7 +70,7 @@ def test_public_names_are_documented() -> None:
             slots = {member for member, inner in members.items() if inspect.ismemberdescriptor(inner)}
             public += [(f"{name}.{member}", members[member]) for member in set(members) - slots]
 
-            # Data cannot have a docstring: that of its class speaks of it.
+            # Data cannot have a docstring: the docstring of its class describes it.
             assert slots <= set(re.findall(r"\w+", value.__doc__ or ""))
 
     assert [] == found

@@ -16,7 +16,7 @@ def sample(text: str) -> list[Source]:
 
 
 def function(lines: int, indent: str = "") -> str:
-    """Make a function of so many lines, in a form that is hard to count."""
+    """Make a function of this many lines, in a form that is hard to count."""
     head = [
         "pub(crate) const unsafe fn long(",
         "    text: &str,",
@@ -48,7 +48,7 @@ def test_lines_are_counted(lines: int, indent: str) -> None:
 
 
 def test_declarations_have_no_lines() -> None:
-    """A trait's function without a body, a type of a function and a macro's word count for nothing."""
+    """A trait's function without a body, a type of a function and a macro's word are not counted."""
     text = "trait T {\n    fn declared(&self)\n    where\n        Self: Sized;\n}\ntype F = unsafe fn(u8);\n"
 
     assert [] == list(rust.functions(sample(text)[0]))
@@ -101,7 +101,7 @@ def test_unsafe_has_its_reason() -> None:
 
 
 def test_missing_duties_are_found() -> None:
-    """The section is asked of free functions, traits and inherent ones; a trait's serves its impls."""
+    """Free functions, traits and inherent functions need the section; that of a trait serves its impls."""
     duties = "    /// Does.\n    ///\n    /// # Safety\n    ///\n    /// - Hold it.\n"
     declared = f"trait T {{\n{duties}    unsafe fn f(&self);\n}}\n"
     of_trait = "impl T for S {\n    unsafe fn f(&self) {}\n}\n"

@@ -1,4 +1,4 @@
-"""The stub of the compiled module says what is in the module: nothing more, nothing less."""
+"""The stub describes the compiled module exactly: every name, with its kind and its parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parameters(signature: inspect.Signature) -> str:
 
 
 def shape_of_module(module: ModuleType | SimpleNamespace) -> Shape:
-    """Describe what the compiled module has."""
+    """Describe the names of the compiled module."""
     shape: Shape = {}
     for name, value in vars(module).items():
         if name.startswith("_"):
@@ -64,7 +64,7 @@ def _shape_of_member(member: object) -> str:
 
 
 def shape_of_stub(text: str) -> Shape:
-    """Describe what the stub says."""
+    """Describe the names of the stub."""
     shape: Shape = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef):
@@ -138,7 +138,7 @@ class C:
     ],
 )
 def test_differences_are_found(old: str, new: str) -> None:
-    """A name, a kind or a parameter that differs; types are for mypy."""
+    """A name, a kind or a parameter that differs is found; types are left to mypy."""
     module = SimpleNamespace(C=C)
 
     assert (old == new) == (shape_of_module(module) == shape_of_stub(SAMPLE.replace(old, new, 1)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 MACHINE = re.compile(r"(?<![\w.>~-])/(?:[w]ork|[r]oot|[h]ome|[U]sers)/")
 
-# Put together here, because this file is looked at too.
+# Put together from halves, because this file is searched, too.
 MARKS = ["".join(halves) for halves in (("TO", "DO"), ("FIX", "ME"), ("X", "XX"))]
 FOLDERS = [f"/{folder}/" for folder in ("work", "root", "home", "Users")]
 
@@ -26,7 +26,7 @@ def matches(files: Iterable[Source], pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_marks_are_found() -> None:
-    """Anywhere in a line, with the line's number; a part of a word is none."""
+    """A mark is found anywhere in a line, with the line's number; a part of a word is no mark."""
     for mark in MARKS:
         text = f"later\n# {mark}: later {mark}\n{mark}S X{mark}"
 
@@ -34,7 +34,7 @@ def test_marks_are_found() -> None:
 
 
 def test_machines_are_found() -> None:
-    """A path from the top of a machine; one beneath something else is none."""
+    """An absolute path of a machine is found; a path beneath another folder is not."""
     for folder in FOLDERS:
         text = f"see {folder}x or\n'{folder}x'; /proc/self{folder} https://example.org{folder} ~{folder}"
 

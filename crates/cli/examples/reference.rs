@@ -1,5 +1,5 @@
-//! Prints a generated page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`; with `-- bench`
-//! or `-- sites` behind it that of `docs/reference/bench.md` or `sites.md`, with `-- schema`
+//! Prints a generated page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`; `-- bench` and
+//! `-- sites` print `docs/reference/bench.md` and `sites.md`, and `-- schema` prints
 //! `docs/reference/sites.schema.json`.
 
 use adyton_cli::{Command, parse};

@@ -1,11 +1,9 @@
 //! Settings as rows, and the command line, environment, help and reference page made of them.
 //!
-//! Every setting is one [`Row`] and one field of a section, both in one file of `rows/`; nothing about it is written down
-//! twice.
-//! Values from flags, variables, keywords and a file become one [`Settings`] in `settings/resolve.rs`.
-//! `sites/` reads files of sites, whose keys are rows, too.
-//! This crate reads no clock, opens no socket and knows no Python; it looks at the disk only to say
-//! whether the target and the folders that were named exist.
+//! Every setting is one [`Row`] and one field of a section, both in one file of `rows/`; nothing about a setting is
+//! written down twice. Values from flags, variables, keywords and a file become one [`Settings`] in
+//! `settings/resolve.rs`. `sites/` reads files of sites, whose keys are rows, too. This crate reads no clock, opens no
+//! socket and knows no Python; it looks at the disk only to check that the target and the folders of settings exist.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Help and reference mention everything, and the committed page is the one that the rows make.
+//! Help and reference mention everything, and the committed page equals the one that is made of the rows.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ fn the_long_help_fits_a_narrow_terminal() {
 
 #[test]
 fn one_setting_can_be_asked_about() {
-    let expected = "      --linger-timeout TIME\n      Reading on after the last answer.\n";
+    let expected = "      --linger-timeout TIME\n      How long to read on after the last answer.\n";
     let text = printed(&["help", "linger-timeout"]);
 
     assert!(text.starts_with(expected), "{text}");
@@ -60,7 +60,7 @@ fn one_setting_can_be_asked_about() {
     assert_eq!(text, printed(&["help", "--linger-timeout"]));
 }
 
-/// A key of a file of sites has a help, with each table that it stands in, behind the setting of the same name.
+/// A key of a file of sites has a help for each table that has the key, behind the help of a setting of the same name.
 #[test]
 fn one_key_can_be_asked_about() {
     let text = printed(&["help", "idle-timeout"]);
@@ -128,7 +128,7 @@ fn each_command_is_explained() {
     assert_eq!("now is not understood; the command is: adyton schema", wrong.message);
 }
 
-/// A request that no client could send is refused with words.
+/// A request that no client could send is refused with a message.
 #[test]
 fn requests_that_are_none() {
     for (words, said) in [

@@ -1,4 +1,4 @@
-//! Settings that are right each by itself and wrong together: rules that keep nobody out, answers that cannot be, ways
+//! Settings that are right each by itself, but wrong together: rules that keep nobody out, answers that cannot be, ways
 //! around guards.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
@@ -50,12 +50,12 @@ const OPEN: &[(&str, &str)] = &[
     ),
     (
         "respond = 200\nauth-group-file = \"groups\"",
-        "4:19: auth-group-file: no group is asked for, so all users ",
+        "4:19: auth-group-file: no group is required, so all users ",
     ),
     (
         "respond = 200\nauth = \"basic:users\"\nauth-group-python = \"m\"",
-        "5:21: auth-group-python: no group is asked for, so all users are let in; auth-groups names those whose members \
-         are, or leave it out",
+        "5:21: auth-group-python: no group is required, so all users are let in; auth-groups names the groups whose \
+         members are let in, or leave it out",
     ),
     (
         "respond = 200\nauth = \"basic:users\"\nauth-groups = \"staff\"",
@@ -63,7 +63,7 @@ const OPEN: &[(&str, &str)] = &[
     ),
     (
         "respond = 200\nauth = \"basic:users\"\nallow = \"all\"\nauth-satisfy = \"any\"",
-        "6:16: auth-satisfy: with any, whoever allow has needs no password, and it has everybody; ",
+        "6:16: auth-satisfy: with any, clients of allow need no password, and allow has everybody; ",
     ),
     (
         "respond = 200\nrate-burst = 5",
@@ -71,11 +71,11 @@ const OPEN: &[(&str, &str)] = &[
     ),
     (
         "app = \"m:a\"\nhtaccess = \"auth\"",
-        "4:12: htaccess: only a route with files = reads what folders say, ",
+        "4:12: htaccess: only a route with files = reads the settings of folders, ",
     ),
     (
         "scripts = \"src\"\nmay-set = [\"allow\"]",
-        "4:12: may-set: only a route with files = reads what folders say, ",
+        "4:12: may-set: only a route with files = reads the settings of folders, ",
     ),
 ];
 
@@ -83,12 +83,13 @@ const OPEN: &[(&str, &str)] = &[
 const IMPOSSIBLE: &[(&str, &str)] = &[
     (
         "respond = 304",
-        "3:11: respond = 304: it says that a condition of the request holds, and nothing here looks at one; ",
+        "3:11: respond = 304: it says that a condition of the request holds, but respond checks no conditions; ",
     ),
     ("respond = 206\nbody = \"x\"", "3:11: respond = 206: it is for a part of a file, which files = answers"),
     (
         "respond = 302",
-        "3:11: respond = 302: it says where to go, and nothing here does; write redirect = \"/new\" instead",
+        "3:11: respond = 302: it needs a target for the client, and respond has none; write redirect = \"/new\" \
+         instead",
     ),
     ("respond = 204\nbody = \"x\"", "4:8: body: an answer with the status 204 has none; leave it out"),
     (
@@ -129,7 +130,7 @@ const RIGHT: &[&str] = &[
     "deny = \"all\"\nrespond = 200",
 ];
 
-/// Each wrong route is told with its place, and no other message is given.
+/// Each wrong route is reported with its place, and no other message is given.
 #[test]
 fn routes_that_are_wrong() {
     let mut surprises = Vec::new();
@@ -149,7 +150,7 @@ fn routes_that_are_wrong() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n\n"));
 }
 
-/// A key of a site that one of its routes uses is right for all; one that no route uses is told at its place, once.
+/// A key of a site is right if one of its routes uses it; a key that no route uses is reported once, at its place.
 #[test]
 fn what_surrounds_routes() {
     let site = "[server]\nauth-realm = \"Staff\"\n[[sites]]\nauth-users = \"ann\"\n\
@@ -197,7 +198,7 @@ fn flags() {
         found[0].starts_with("--auth-users: no client is asked who it is, so all are let in"),
         "{found:?}"
     );
-    assert!(found[1].starts_with("--auth-group-file: no group is asked for"), "{found:?}");
+    assert!(found[1].starts_with("--auth-group-file: no group is required"), "{found:?}");
 }
 
 /// Everybody is every client, and undoes the rules around a route.
@@ -221,7 +222,8 @@ fn beginnings(text: &str) -> Vec<String> {
     mistakes(text).iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect()
 }
 
-/// Mistakes of keys and of their meaning together are told at once, but none that only follows from another.
+/// Mistakes of keys and mistakes of their meaning are reported together, but no mistake that only follows
+/// from another.
 #[test]
 fn all_at_once() {
     let text = "[server]\nbind = [\":80\", \":80\"]\n[[sites]]\n[[sites.routes]]\npth = \"/\"\nauth-users = \"ann\"\nrespond = 200\n\
@@ -271,7 +273,7 @@ fn beside_other_mistakes() {
         (
             "[[sites]]\n",
             "[[sites.routes]]\npath = \"/b\"\n",
-            "6:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
+            "6:1: this route has no key that answers; add one of app, handler, files, scripts, cgi, redirect, respond",
         ),
         ("[[sites]]\n", "[[sites.routes]]\npath = \"/b\"\nrespond = 1000\n", "8:11: respond = 1000"),
         (
@@ -294,7 +296,7 @@ fn beside_other_mistakes() {
     }
 }
 
-/// A part that is not TOML hides no mistake of another table, and nothing follows from it.
+/// A part that is not TOML hides no mistake of another table, and causes no message beside its own.
 #[test]
 fn beside_what_is_no_toml() {
     let site = "[[sites]]\n[[sites.routes]]\npath = \"/a\"\nauth-users = \"ann\"\nredirect = \"/a\"\n";
@@ -329,7 +331,8 @@ fn beside_what_is_no_toml() {
     }
 }
 
-/// Files with one mistake, which is all that is told: other things may only look wrong because of it.
+/// Files with one mistake, for which there is one message: other parts may only look wrong because of the
+/// mistake.
 #[test]
 fn what_follows_from_a_mistake() {
     let site = "[[sites]]\n[[sites.routes]]\n";
@@ -451,7 +454,7 @@ const WAYS: &[(&str, &str)] = &[
         "if-headers = { X = \"1\" }\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\napp = \"m:a\"",
         "2:1: this route guards only requests that are X=1: all others reach the route of line 6 (/), ",
     ),
-    // Both routes say what they are for: everybody reads, some write.
+    // Both routes name their methods: everybody may read, some may write.
     (
         "methods = [\"POST\", \"PUT\"]\nauth = \"basic:users\"\napp = \"m:a\"\n[[sites.routes]]\nmethods = \"GET\"\napp = \"m:a\"",
         "",
@@ -473,12 +476,12 @@ const WAYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Keys that do nothing where they stand.
+/// Keys without effect on the action of their route.
 const IDLE: &[(&str, &str)] = &[
-    ("app = \"m:a\"\nmount = true", "4:9: mount: for / the application stands at the root anyway; "),
+    ("app = \"m:a\"\nmount = true", "4:9: mount: for / the application is mounted at the root anyway; "),
     (
         "path = [\"/a/\", \"*.x\"]\napp = \"m:a\"\nmount = true",
-        "5:9: mount: for *.x the application stands at the root ",
+        "5:9: mount: for *.x the application is mounted at the root ",
     ),
     ("path = \"/a/\"\napp = \"m:a\"\nmount = true", ""),
     (
@@ -554,7 +557,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\n[[sites.routes]]\ngzip = true",
-        "gzip is no key of a route; compress = true compresses what ",
+        "gzip is no key of a route; compress = true compresses answers ",
     ),
     (
         "[[sites]]\n[[sites.routes]]\nharakiri = 5",

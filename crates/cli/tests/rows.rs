@@ -75,7 +75,7 @@ fn short_flags_are_the_long_ones() {
     }
 }
 
-/// A setter that was copied and not changed would show here.
+/// Each row changes its own field: a setter that was copied and not changed would fail here.
 #[test]
 fn every_row_changes_the_field_of_its_name_and_no_other() {
     let before = fields(&defaults());

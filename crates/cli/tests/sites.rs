@@ -38,9 +38,9 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("path = \"/a?b\"", "8: path = /a?b: a path has no ?; if-query is for the query"),
     ("path = \"/a#b\"", "8: path = /a#b: a path has no #"),
     ("path = \"/a/*.php\"", "8: path = /a/*.php: a path has no *"),
-    ("path = \"*\"", "8: path = *: behind * stands how paths end, as in *.php; / has everything"),
-    ("path = \"**\"", "8: path = **: behind * stands how paths end, as in *.php; / has everything"),
-    ("path = \"*/a\"", "8: path = */a: behind * stands how paths end, as in *.php; / has everything"),
+    ("path = \"*\"", "8: path = *: behind * stands the suffix of paths, as in *.php; / is for all paths"),
+    ("path = \"**\"", "8: path = **: behind * stands the suffix of paths, as in *.php; / is for all paths"),
+    ("path = \"*/a\"", "8: path = */a: behind * stands the suffix of paths, as in *.php; / is for all paths"),
     ("path = 5", "8: path = 5: a path begins with a slash, or with * as in *.php"),
     ("path = [\"/a\", \"b\"]", "15: path = b: a path begins with a slash, or with * as in *.php"),
     ("path = { a = \"b\" }", "8: path: write a text, a decimal number, true or false"),
@@ -57,11 +57,14 @@ const WRONG_VALUES: &[(&str, &str)] = &[
         "10: remote = localhost: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix",
     ),
     ("remote = \"10.0.0.0/33\"", "10: remote = 10.0.0.0/33: such an address has 32 bits"),
-    ("allow = \"10.1.0.0/8\"", "9: allow = 10.1.0.0/8: there are bits behind its length; write 10.0.0.0/8"),
+    ("allow = \"10.1.0.0/8\"", "9: allow = 10.1.0.0/8: bits are set behind its length; write 10.0.0.0/8"),
     ("allow = \"*\"", "9: allow = *: write all for every client"),
     ("allow = \"none\"", "9: allow = none: to let nobody in, write deny = \"all\""),
     ("deny = \"any\"", "8: deny = any: write all for every client"),
-    ("deny = [\"10.0.0.1\", \"none\"]", "21: deny = none: others are kept out here, too; none stands alone"),
+    (
+        "deny = [\"10.0.0.1\", \"none\"]",
+        "21: deny = none: none stands alone, but this list has other addresses, too",
+    ),
     ("remote = \"all\"", "10: remote = all: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
     (
         "allow = []",
@@ -73,7 +76,7 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ),
     (
         "htaccess = []",
-        "12: htaccess = []: an empty list says neither all nor none; write htaccess = \"none\" to let folders say nothing, \
+        "12: htaccess = []: an empty list says neither all nor none; write htaccess = \"none\" to let folders set nothing, \
          or leave it out",
     ),
     ("path = []", "8: path = []: an empty list says neither all nor none; leave path out"),
@@ -91,15 +94,15 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("headers = { X = \"a\\nb\" }", "17: headers = X=a\\nb: the value of a field is one line"),
     (
         "headers = { Content-Length = 5 }",
-        "30: headers = Content-Length=5: this field is the server's own, which knows how long an answer is and how it ends",
+        "30: headers = Content-Length=5: the server sets this field itself, as it knows how long an answer is and how it ends",
     ),
     (
         "add-headers = { Connection = \"close\" }",
-        "30: add-headers = Connection=close: this field is the server's own, which knows how long an answer is and how it ends",
+        "30: add-headers = Connection=close: the server sets this field itself, as it knows how long an answer is and how it ends",
     ),
     (
         "remove-headers = \"Date\"",
-        "18: remove-headers = Date: this field is the server's own, which knows how long an answer is and how it ends",
+        "18: remove-headers = Date: the server sets this field itself, as it knows how long an answer is and how it ends",
     ),
     ("cache-control = \"a\\rb\"", "17: cache-control = a\\rb: the value of a field is one line"),
     (
@@ -157,7 +160,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ("app = \"a:b\"\nrespond = 200", "4:1: app and respond: a route has one of them; write another route"),
     (
         "path = \"/a\"",
-        "2:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
+        "2:1: this route has no key that answers; add one of app, handler, files, scripts, cgi, redirect, respond",
     ),
     ("respond = 99", "3:11: respond = 99: out of range, which is from 200 to 599"),
     ("respond = 600", "3:11: respond = 600: out of range, which is from 200 to 599"),
@@ -175,7 +178,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ),
     (
         "redirect = \"/{name}\"",
-        "3:12: redirect = /{name}: {name} is none of the places {host}, {path}, {rest} and {query}",
+        "3:12: redirect = /{name}: {name} is none of the placeholders {host}, {path}, {rest} and {query}",
     ),
     (
         "redirect = \"/a b\"",
@@ -228,19 +231,19 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ("cgi = \"\"", "3:7: cgi = \"\": write a folder, as cgi-bin"),
     (
         "cgi = [\"src\", \"tests\"]",
-        "3:15: cgi = tests: a route has one folder of scripts; write another route",
+        "3:15: cgi = tests: a route has one folder of scripts; write another route for a second folder",
     ),
     (
         "cgi = { \"*.sh\" = \"/bin/sh\" }",
-        "3:7: cgi: where the scripts are is not said; add folder = \"cgi-bin\", or give the site a root",
+        "3:7: cgi: the folder of the scripts is missing; add folder = \"cgi-bin\", or give the site a root",
     ),
     (
         "cgi = { folder = \"src\", \"*sh\" = \"/bin/sh\" }",
-        "3:33: cgi = *sh=/bin/sh: write the end of a name as *.pl",
+        "3:33: cgi = *sh=/bin/sh: write a suffix of file names, as *.pl",
     ),
     (
         "cgi = { folder = \"src\", \"*.sh\" = \"sh\" }",
-        "3:34: cgi = *.sh=sh: write the path of a program from the top, as /usr/bin/perl",
+        "3:34: cgi = *.sh=sh: write the absolute path of a program, as /usr/bin/perl",
     ),
     (
         "cgi = { folder = \"src\", \"*.sh\" = \"/bin/nothing-there\" }",
@@ -248,7 +251,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ),
     (
         "cgi = { directory = \"src\" }",
-        "3:21: cgi = directory=src: write folder for where the scripts are, and *.pl for ends of names",
+        "3:21: cgi = directory=src: write folder for the folder of the scripts, or a suffix of file names, as *.pl",
     ),
     (
         "files = \"src\"\ncgi = \"src\"",
@@ -277,9 +280,9 @@ const WRONG_TRIES: &[(&str, &str)] = &[
     ),
     (
         "try = [\"respond\", \"files\"]\nfiles = \"src\"\nrespond = 200",
-        "3:8: try = respond: files stands first, for it alone can leave a request to another one",
+        "3:8: try = respond: files must be first, because it alone can leave a request to another key",
     ),
-    ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: it is there already"),
+    ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: files is in the list already"),
     (
         "try = [\"files\", \"respond\", \"app\"]\nfiles = \"src\"\nrespond = 200",
         "3:28: try = app: the key after files always answers, so no other may follow it",
@@ -298,18 +301,15 @@ const WRONG_REWRITES: &[(&str, &str)] = &[
     ("/a/../b -> /c", "/a/../b -> /c: a path has no . or .. as a segment"),
     ("/%61 -> /c", "/%61 -> /c: requests are compared in their decoded form; write /a"),
     ("/a?b -> /c", "/a?b -> /c: a path has no ?; if-query is for the query"),
-    ("/a -> b", "/a -> b: what a path becomes begins with a slash"),
-    ("/a -> https://b/", "/a -> https://b/: what a path becomes begins with a slash"),
-    ("/a -> /b#c", "/a -> /b#c: what a path becomes is written decoded, and without a #"),
-    ("/a -> /%62", "/a -> /%62: what a path becomes is written decoded, and without a #"),
-    (
-        "/a -> /b?c d",
-        "/a -> /b?c d: what a path becomes is one line, and its query has no blanks and is ASCII",
-    ),
-    ("/a -> /{1}", "/a -> /{1}: {1} is no group of what is rewritten"),
+    ("/a -> b", "/a -> b: a new path begins with a slash"),
+    ("/a -> https://b/", "/a -> https://b/: a new path begins with a slash"),
+    ("/a -> /b#c", "/a -> /b#c: a new path is written decoded, and without a #"),
+    ("/a -> /%62", "/a -> /%62: a new path is written decoded, and without a #"),
+    ("/a -> /b?c d", "/a -> /b?c d: a new path is one line, and its query is ASCII without blanks"),
+    ("/a -> /{1}", "/a -> /{1}: {1} is no group of the rule"),
     ("^/(a -> /b", "^/(a -> /b: this is no regular expression: unclosed group"),
-    ("^/(a) -> /{2}", "^/(a) -> /{2}: {2} is no group of what is rewritten"),
-    ("^/(?P<x>a) -> /{y}", "^/(?P<x>a) -> /{y}: {y} is no group of what is rewritten"),
+    ("^/(a) -> /{2}", "^/(a) -> /{2}: {2} is no group of the rule"),
+    ("^/(?P<x>a) -> /{y}", "^/(?P<x>a) -> /{y}: {y} is no group of the rule"),
     ("^/(?!a) -> /b", "^/(?!a) -> /b: this is no regular expression: look-around, "),
     (
         "^/((a{99}){99}){99} -> /b",
@@ -358,11 +358,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nhosts = \"a..example\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: hosts = a..example: between two dots stands a part of the name",
+        "2:9: hosts = a..example: a part of the name is missing between two dots",
     ),
     (
         "[[sites]]\nhosts = \"_\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: hosts = _: the first site is for all names that no site has, and needs no hosts",
+        "2:9: hosts = _: the first site answers all host names that no site has, and needs no hosts",
     ),
     (
         "[location]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
@@ -374,8 +374,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"www-data\"\n",
-        "4:9: there is no table [groups.www-data]; it is what has workers of its own, and the group that processes become \
-         is group in [server]",
+        "4:9: there is no table [groups.www-data]; such a table gives applications workers of their own; the group \
+         that processes become is group in [server]",
     ),
     (
         "[groups.a]\n[[sites]]\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"a\"\n[[sites.routes]]\npath = \"/f\"\nfiles = \"src\"\n\
@@ -496,11 +496,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nheaders = { Date = \"now\" }\n[[sites.routes]]\nrespond = 200\n",
-        "2:20: headers = Date=now: this field is the server's own, which knows how long an answer is and how it ends",
+        "2:20: headers = Date=now: the server sets this field itself, as it knows how long an answer is and how it ends",
     ),
     (
         "[server]\ndeny = [\"11.0.0.0/7\"]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: deny = 11.0.0.0/7: there are bits behind its length; write 10.0.0.0/7",
+        "2:9: deny = 11.0.0.0/7: bits are set behind its length; write 10.0.0.0/7",
     ),
     (
         "[server]\nauth-satisfy = \"some\"\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
@@ -524,7 +524,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\n[[sites.routes]]\nrespond = 200\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
-        "4:1: this site has no hosts, and only the first one needs none: it is for all other names",
+        "4:1: this site has no hosts, and only the first one needs none: it answers all other names",
     ),
     (
         "[[sites]]\nhosts = \"a\"\n[[sites.routes]]\nrespond = 200\n[[sites]]\nhosts = \"A.\"\n[[sites.routes]]\nrespond = 200\n",
@@ -536,19 +536,19 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\n[[sites.routes]]\nrespond = 200\n[[sites.routes]]\nrespond = 404\n",
-        "4:1: this route is never taken: the one of line 2 has every request for /",
+        "4:1: this route is never taken: the route of line 2 takes every request for /",
     ),
     (
         "[[sites]]\n[[sites.routes]]\npath = [\"/a/\", \"*.php\"]\nrespond = 200\n[[sites.routes]]\npath = \"*.php\"\nrespond = 404\n",
-        "5:1: this route is never taken: the one of line 2 has every request for *.php",
+        "5:1: this route is never taken: the route of line 2 takes every request for *.php",
     ),
     (
         "[[sites]]\n[[sites.routes]]\npath = [\"/a/b/\", \"/ab/\"]\napp = \"m:a\"\nmount = \"/a\"\n",
-        "5:9: mount: /ab/ is not beneath it; it is the route's path, or what that begins with",
+        "5:9: mount: /ab/ is not beneath it; mount is the path of the route, or a prefix of that path",
     ),
     (
         "[[sites]]\n[[sites.routes]]\npath = \"*.php\"\napp = \"m:a\"\nmount = \"/a/\"\n",
-        "5:9: mount: *.php is not beneath it; it is the route's path, or what that begins with",
+        "5:9: mount: *.php is not beneath it; mount is the path of the route, or a prefix of that path",
     ),
     (
         "[[sites]]\n[[sites.routes]]\napp = \"m:a\"\nmount = \"blog\"\n",
@@ -561,7 +561,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ("x = \"a\n", "1:7: invalid basic string, expected `\"`"),
 ];
 
-/// Each mistake is told with its line, its column, and what to do.
+/// Each mistake is reported with its line, its column, and what to do.
 #[test]
 fn wrong_files() {
     let (mut count, mut surprises) = (0, Vec::new());
@@ -589,7 +589,7 @@ fn wrong_files() {
     assert!(count >= 150, "{count}");
 }
 
-/// All mistakes are told at once, in their order.
+/// All mistakes are reported together, in their order.
 #[test]
 fn all_at_once() {
     let text = "[server]\nbnid = 1\nport = \"x\"\n[[sites]]\nrout = 1\n[[sites.routes]]\npath = \"a\"\n";
@@ -599,7 +599,7 @@ fn all_at_once() {
             "2:1: bnid is no key of [server]; did you mean bind?",
             "3:8: port = x: a port is a number from 0 to 65535",
             "5:1: rout is no key of a site; did you mean root?",
-            "6:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
+            "6:1: this route has no key that answers; add one of app, handler, files, scripts, cgi, redirect, respond",
             "7:8: path = a: a path begins with a slash, or with * as in *.php",
         ],
         mistakes(text)
@@ -684,7 +684,8 @@ fn explained(sites: &Sites, url: &str) -> String {
     said.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
 }
 
-/// Paths that nobody gets are told, and so are the rules around the path of a file that another path is answered with.
+/// The explanation names rules that refuse a path to everybody, and the rules around the path of a file that answers
+/// for another path.
 #[test]
 fn what_is_around_other_paths() {
     let text = "[[sites]]\ndeny-paths = [\"*.bak\", \"/b/index.html\"]\nrewrite = \"/to/ -> /x.bak/\"\n\
@@ -695,32 +696,32 @@ fn what_is_around_other_paths() {
                 [[sites.routes]]\npath = \"/e/index.html\"\nredirect = \"/e/\"\nauth = \"basic:staff\"\n";
     let sites = read(text).expect("it is right");
     for (url, expected) in [
-        ("/a.bak/b", "answer 403: nobody gets it, by deny-paths = *.bak\n"),
-        ("/a.bak.gz", "answer 403: nobody gets it, by deny-paths = *.bak\n"),
+        ("/a.bak/b", "answer 403: refused to everybody, by deny-paths = *.bak\n"),
+        ("/a.bak.gz", "answer 403: refused to everybody, by deny-paths = *.bak\n"),
         (
             "/to/x",
-            "path   /x.bak/x, by a rule of the site\nanswer 403: nobody gets it, by deny-paths = *.bak\n",
+            "path   /x.bak/x, by a rule of the site\nanswer 403: refused to everybody, by deny-paths = *.bak\n",
         ),
         (
             "/",
-            "answer files src / (line 4)\n       and if that is /index.html, as for its path:\n         \
+            "answer files src / (line 4)\n       and if that is /index.html, the rules for its path apply:\n         \
              answer 403 /index.html (line 7): not for this client\n       and if there is no such file:\n\
              answer 404: no route is for this path\n",
         ),
         (
             "/b/",
-            "answer files src / (line 4)\n       and if that is /b/index.html, as for its path:\n         \
-             answer 403: nobody gets it, by deny-paths = /b/index.html\n       and if there is no such file:\n\
+            "answer files src / (line 4)\n       and if that is /b/index.html, the rules for its path apply:\n         \
+             answer 403: refused to everybody, by deny-paths = /b/index.html\n       and if there is no such file:\n\
              answer 404: no route is for this path\n",
         ),
         (
             "/c/",
             "answer files src /c/ (line 11)\n       and if there is no such file:\n\
-             passed / (line 4): another folder was looked in\nanswer 404: no route is for this path\n",
+             passed / (line 4): another folder was searched\nanswer 404: no route is for this path\n",
         ),
         (
             "/e/",
-            "answer files src / (line 4)\n       and if that is /e/index.html, as for its path:\n         \
+            "answer files src / (line 4)\n       and if that is /e/index.html, the rules for its path apply:\n         \
              answer 401 /e/index.html (line 18): without a name and a password; with them:\n         the file\n       \
              and if there is no such file:\nanswer 404: no route is for this path\n",
         ),
@@ -751,8 +752,8 @@ fn applications_once() {
     assert_eq!(3, sites.apps.len());
 }
 
-/// A folder of scripts is one application, however many routes have it. At routes with all beneath a path, it stands at
-/// that path.
+/// A folder of scripts is one application, however many routes have it. At a route for all paths beneath a path, it is
+/// mounted at that path.
 #[test]
 fn scripts_once() {
     let text = "[[sites]]\n[[sites.routes]]\nscripts = \"src\"\npath = [\"/a/\", \"/b\", \"*.py\"]\n[[sites.routes]]\n\
@@ -770,7 +771,7 @@ fn scripts_once() {
     );
 }
 
-/// Variables of a group's scripts are told to no other process.
+/// Variables of a group's scripts are handed to no other process.
 #[test]
 fn environments_of_scripts() {
     let text = "[server]\ncgi-environment = \"A=all\"\n[groups.a]\n[groups.b]\n[[sites]]\ncgi-environment = \"S=site\"\n\

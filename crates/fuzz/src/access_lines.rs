@@ -37,7 +37,7 @@ pub(crate) fn check(bytes: &[u8], peer: Option<SocketAddr>) {
     check_json(one_line(&line_of(&record, "json")));
 }
 
-/// Panics when a format is accepted that cannot be opened or written with.
+/// Panics if a format is accepted with which no log can be opened or written.
 pub(crate) fn check_format(format: &str, bytes: &[u8]) {
     match AccessLog::check_format(format) {
         Ok(()) => {

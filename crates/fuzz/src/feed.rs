@@ -13,7 +13,7 @@ pub(crate) enum Event {
     Body(Vec<u8>),
     /// The stream breaks a rule.
     Refused(Refusal),
-    /// The stream ends too early; the body as far as it came.
+    /// The stream ends too early; with the part of the body that has come.
     Short(Vec<u8>),
 }
 

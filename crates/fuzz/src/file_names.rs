@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use adyton_files::path::FilePath;
 
-/// Panics unless `raw` names the file that the reference finds, and one beneath the root.
+/// Panics unless `raw` names the file that the reference finds, and that file is beneath the root.
 pub(crate) fn check(raw: &[u8]) {
     let found = FilePath::parse(raw).ok();
     let twin = naive(raw);

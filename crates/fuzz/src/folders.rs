@@ -11,7 +11,8 @@ use adyton_http1::{Head, Limits, Parsed};
 
 use crate::text::{find, lines, number, split_once, trim};
 
-/// Panics unless the request in `bytes` gets whole and honest answers, and none from outside the folder.
+/// Panics unless the request in `bytes` gets whole and honest answers, without content from outside the
+/// folder.
 pub(crate) fn check(bytes: &[u8]) {
     thread_local! {
         static SITES: RefCell<[Folder; 2]> = RefCell::new(open_sites());

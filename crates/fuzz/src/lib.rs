@@ -1,9 +1,9 @@
-//! References for the fuzz targets: simple implementations that follow the rules line by line, and checks of what was
-//! written.
+//! References for the fuzz targets: simple implementations that follow the rules line by line, and checks of the
+//! output.
 //!
-//! Each of `targets` hands any bytes to the server's code and to one of the references, and panics when they differ.
-//! `fuzz/` searches for such bytes with libFuzzer, as long as one likes; the test here takes changed inputs of its
-//! corpus, the same ones each time.
+//! Each of `targets` hands any bytes to the server's code and to one of the references, and panics if the two differ.
+//! `fuzz/` searches for such bytes with libFuzzer, for any time; the test of this crate takes changed inputs of the
+//! corpus there, the same ones in each run.
 
 #![forbid(unsafe_code)]
 

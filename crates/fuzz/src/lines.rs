@@ -1,4 +1,4 @@
-//! Lines between a supervisor and its workers: each whole one is one message or none, however the bytes are cut.
+//! Lines between a supervisor and its workers: each whole line is one message or none, however the bytes are cut.
 
 use std::os::fd::AsFd;
 
@@ -8,9 +8,9 @@ use adyton_sys::{pass, socket};
 /// Time to wait for a descriptor to close, which runs out only if one stays open.
 const PATIENCE_MS: u64 = 10_000;
 
-/// Panics unless `stream`, sent in pieces of these sizes, comes to the messages of its whole lines.
+/// Panics unless `stream`, sent in pieces of these sizes, is read as the messages of its whole lines.
 ///
-/// With a piece of odd size comes a descriptor. Nobody asks for one there, so it must not stay open.
+/// A descriptor comes with each piece of odd size. The receiver does not expect it, so it must not stay open.
 pub(crate) fn check(sizes: [u8; 4], stream: &[u8]) {
     let (ours, theirs) = socket::pair().expect("two sockets");
     let mut channel = Channel::new(ours);

@@ -29,7 +29,7 @@ struct Chosen {
     is_sealed: bool,
 }
 
-/// Panics unless `message` has the outcome that the reference tells, and leaves no descriptor open.
+/// Panics unless `message` has the outcome that the reference returns, and leaves no descriptor open.
 pub(crate) fn check([counts, first, second, flags]: [u8; 4], message: &[u8]) {
     thread_local! {
         static KINDS: Kinds = Kinds::new().expect("sockets and a file");

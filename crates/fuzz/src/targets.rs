@@ -10,7 +10,7 @@ use crate::messages::{
 use crate::settings::{folder_files, imports, sites_files};
 use crate::{access_lines, feed, file_names, folders, lines, passages};
 
-/// A function that takes any bytes, and panics where a promise does not hold.
+/// A function that takes any bytes, and panics if a promise does not hold.
 pub type Target = fn(&[u8]);
 
 /// All targets, with the names of their folders in the corpus.
@@ -70,7 +70,7 @@ pub fn cache_control(data: &[u8]) {
 
 /// Any bytes as a chunked body, also with ends behind it: decoded to what the reference decodes.
 pub fn chunked(data: &[u8]) {
-    // Little can be said of a body that breaks off.
+    // A body that breaks off tests little.
     for end in [&b""[..], b"\r\n\r\n", b"\"\r\n\r\n"] {
         chunks::check(&[data, end].concat());
     }
@@ -94,27 +94,27 @@ pub fn head(data: &[u8]) {
     }
 }
 
-/// Any bytes as a configuration of Apache: a sentence about what is wrong, or a file of sites that is right.
+/// Any bytes as a configuration of Apache: a sentence about a mistake, or a file of sites that is right.
 pub fn import_apache(data: &[u8]) {
     imports::check(Kind::Apache, data);
 }
 
-/// Any bytes as a configuration of gunicorn: a sentence about what is wrong, or a file of sites that is right.
+/// Any bytes as a configuration of gunicorn: a sentence about a mistake, or a file of sites that is right.
 pub fn import_gunicorn(data: &[u8]) {
     imports::check(Kind::Gunicorn, data);
 }
 
-/// Any bytes as a configuration of nginx: a sentence about what is wrong, or a file of sites that is right.
+/// Any bytes as a configuration of nginx: a sentence about a mistake, or a file of sites that is right.
 pub fn import_nginx(data: &[u8]) {
     imports::check(Kind::Nginx, data);
 }
 
-/// Any bytes as a configuration of NGINX Unit: a sentence about what is wrong, or a file of sites that is right.
+/// Any bytes as a configuration of NGINX Unit: a sentence about a mistake, or a file of sites that is right.
 pub fn import_unit(data: &[u8]) {
     imports::check(Kind::Unit, data);
 }
 
-/// Any bytes as a configuration of uWSGI: a sentence about what is wrong, or a file of sites that is right.
+/// Any bytes as a configuration of uWSGI: a sentence about a mistake, or a file of sites that is right.
 pub fn import_uwsgi(data: &[u8]) {
     imports::check(Kind::Uwsgi, data);
 }
@@ -161,9 +161,9 @@ pub fn range(data: &[u8]) {
     }
 }
 
-/// Any bytes as the head of an answer: its beginnings say nothing that the whole does not say.
+/// Any bytes as the head of an answer: reading a part of it never contradicts reading all of it.
 pub fn received(data: &[u8]) {
-    // Most bytes are not a status line, and little can be said of those.
+    // Most bytes are not a status line, and such bytes test little.
     for begin in [&b""[..], b"HTTP/1.1 200 OK\r\n"] {
         let head = [begin, data].concat();
         received::check(&head, false);
@@ -171,7 +171,7 @@ pub fn received(data: &[u8]) {
     }
 }
 
-/// Any bytes as the fields of an application: no line in the answer but those that the application may write.
+/// Any bytes as the fields of an application: the answer has only lines that the application may write.
 pub fn response(data: &[u8]) {
     answers::check(data);
 }

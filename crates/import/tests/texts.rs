@@ -12,7 +12,7 @@ const WORDS: [&str; 4] = ["free-threaded", "manage-script-name", "max-age", "wsg
 
 /// Whether a table of a file of sites has a key.
 fn is_key(name: &str) -> bool {
-    let no_row = Err("it does not stand in this table".to_owned());
+    let no_row = Err("this table cannot have it".to_owned());
     [Scope::Server, Scope::Site, Scope::Route].iter().any(|scope| takes(*scope, name, "1") != no_row)
         // Keys of groups alone.
         || sites_reference().contains(&format!("\n### `{name}`\n"))

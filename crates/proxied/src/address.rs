@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use adyton_http::bytes::number;
 
-/// The address of somebody, perhaps with a port.
+/// The address of a client or a proxy, perhaps with a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeAddress {
     /// The address; an IPv4 address mapped into IPv6 is that IPv4 address.

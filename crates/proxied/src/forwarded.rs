@@ -1,7 +1,7 @@
 //! The field `Forwarded`, RFC 7239.
 //!
-//! Its elements are read from the right, each for itself. So a client that sends an open quote spoils its own element,
-//! not those that the proxies have appended to it.
+//! Its elements are read from the right, each for itself. So a client that sends an open quote spoils only its own
+//! element, not the elements that proxies have appended.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use adyton_http::bytes::{is_token, is_token_byte};
 
 use crate::address::{NodeAddress, read_port, split_port};
 
-/// The words of one proxy about a request that it has received.
+/// The facts that one proxy states about a request that it has received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element<'r> {
     /// `for`: the sender of the request.
@@ -34,8 +34,8 @@ pub enum Node {
 }
 
 impl<'r> Element<'r> {
-    /// Reads a `forwarded-element` of section 4, which has no blanks; `None` when it is anything else, or tells one of
-    /// these four things twice. Other parameters are passed over.
+    /// Reads a `forwarded-element` of section 4, which has no blanks; `None` if the text is malformed, or has one of
+    /// these four parameters twice. Other parameters are ignored.
     pub fn read(element: &'r [u8]) -> Option<Element<'r>> {
         let (mut told, mut rest) = (Element::default(), element);
         loop {
@@ -142,8 +142,8 @@ fn unquoted(quoted: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
 
 /// The last comma of a list that is not between quotes.
 ///
-/// Quotes pair up from the right as they do from the left, because backslashes are only between them: a quote with an
-/// odd number of backslashes in front of it is escaped.
+/// Quotes pair up from the right as they do from the left, because backslashes stand only between quotes: a quote with
+/// an odd number of backslashes in front of it is escaped.
 pub(crate) fn last_comma(list: &[u8]) -> Option<usize> {
     let mut is_quoted = false;
     list.iter().enumerate().rposition(|(at, &byte)| {

@@ -1,4 +1,4 @@
-//! A header of the PROXY protocol, of whatever version it is.
+//! A header of the PROXY protocol, of either version.
 
 use std::net::SocketAddr;
 
@@ -9,16 +9,16 @@ pub enum Read {
     NeedMore,
     /// A header.
     Header {
-        /// The number of its bytes; what the client sends begins behind them.
+        /// The number of its bytes; the client's own bytes begin behind them.
         bytes: usize,
-        /// The client that the header tells of.
+        /// The client that the header names.
         client: Client,
     },
     /// No header, whatever may follow: the connection is to be closed. The text says why, for the log.
     Wrong(&'static str),
 }
 
-/// The client, as the proxy tells of it.
+/// The client, as the proxy describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// The ends of the client's connection to the proxy.
@@ -28,7 +28,7 @@ pub enum Client {
         /// The address that the client has connected to.
         destination: SocketAddr,
     },
-    /// A client of whom the proxy tells nothing, or the proxy itself (a health check), or a client that came by a unix
-    /// socket: the connection's own addresses stand.
+    /// A client about which the proxy says nothing, or the proxy itself (a health check), or a client that came by a
+    /// unix socket: the connection's own addresses apply.
     Unknown,
 }

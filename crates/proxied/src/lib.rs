@@ -1,13 +1,13 @@
-//! The client as trusted proxies tell of it, without I/O: the PROXY protocol, and the fields of requests.
+//! The client as trusted proxies describe it, without I/O: the PROXY protocol, and the fields of requests.
 //!
-//! Behind a proxy all connections come from the proxy. It tells of its clients in front of the first request
-//! ([`proxy_protocol::read`]), or in fields of each ([`Trust::told`]). Anyone can send either, so both are believed
-//! only from proxies that the settings name, and a field that is not believed must not reach the application, which
-//! could believe it.
+//! Behind a proxy all connections come from the proxy. The proxy describes its clients in front of the first request
+//! ([`proxy_protocol::read`]), or in fields of each request ([`Trust::told`]). Anyone can send such a header or such
+//! fields, so both are believed only from proxies that the settings name. A field that is not believed must not reach
+//! the application, which could believe it.
 //!
-//! Proxies append to what they were sent. So a list is read from its end, where the nearest proxy has written, and no
-//! further than to the first word that was not a trusted proxy's. Anything that a client makes up stands to the left of
-//! it.
+//! Proxies append to the fields that they receive. So a list is read from its end, where the nearest proxy has written,
+//! and no further than the first element that does not name a trusted proxy. Anything that a client makes up stands to
+//! the left of that element.
 
 #![forbid(unsafe_code)]
 

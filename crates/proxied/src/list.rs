@@ -4,21 +4,21 @@ use std::borrow::Cow;
 
 use adyton_http::bytes::trim;
 
-/// The most elements that are looked at, empty ones included: each is a proxy on the way to here, of which there are
-/// two or three. Elements to the left of these count as claims.
+/// Maximum number of elements that are read, empty ones included: each stands for a proxy on the way, and there are
+/// usually two or three proxies. Elements further to the left count as claims of the client.
 pub(crate) const ELEMENTS_MAX: usize = 100;
 
 /// Finds the comma behind which the last element of a list begins.
 pub(crate) type LastComma = fn(&[u8]) -> Option<usize>;
 
-/// The meaning of an element for those to its left.
+/// The meaning of an element for the elements to its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The element is true, and so may be the next.
+    /// The element is true, and the next one may be true, too.
     On,
-    /// The element is true, and whoever has written it cannot vouch for more.
+    /// The element is true, but nobody vouches for the elements to its left.
     Stop,
-    /// The element is nothing, and neither are those to its left.
+    /// Neither the element nor the elements to its left are believed.
     Drop,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Kept<'r> {
     Part(Cow<'r, [u8]>),
 }
 
-/// Asks `step` about the elements of a list, from the last one on, until it says that it is enough.
+/// Asks `step` about the elements of a list, from the last one on, until `step` ends the walk.
 ///
 /// `lines` are the values of the fields, the last one first. Empty elements are passed over (RFC 9110 section 5.6.1).
 pub(crate) fn walk<'r, L>(lines: L, comma: LastComma, mut step: impl FnMut(&'r [u8]) -> Step) -> Kept<'r>
@@ -62,7 +62,7 @@ where
 #[derive(Clone, Copy)]
 struct Place<'r> {
     text: &'r [u8],
-    /// How many fields stand behind the one that it is in.
+    /// Number of fields behind the field of the element.
     fields_behind: usize,
     /// The part of the field in front of the element, with a comma at the end; perhaps nothing.
     before: &'r [u8],
@@ -112,7 +112,7 @@ pub(crate) fn no_comma(_: &[u8]) -> Option<usize> {
 mod tests {
     use super::{ELEMENTS_MAX, Kept, Step, last_comma, walk};
 
-    /// Elements that begin with `p` are proxies, with `c` clients; what is kept, as text.
+    /// Returns the kept part as text; elements that begin with `p` are proxies, those with `c` clients.
     fn kept(lines: &[&str]) -> Option<String> {
         let last_first = lines.iter().rev().map(|line| line.as_bytes());
         let kept = walk(last_first, last_comma, |element| match element {

@@ -1,4 +1,5 @@
-//! The PROXY protocol: a proxy tells of its client in front of all else that a connection carries.
+//! The PROXY protocol: a proxy describes its client at the beginning of a connection, in front of all other
+//! bytes.
 //!
 //! Nothing here guesses whether a connection begins with such a header: only settings may say that, or every client
 //! could choose its address. The rules are those of `doc/proxy-protocol.txt` in the sources of `HAProxy`.
@@ -6,13 +7,13 @@
 pub use crate::header::{Client, Read};
 use crate::{v1, v2};
 
-/// The most bytes that [`read`] may ask for: the head of version 2 and what is allowed behind it.
+/// The most bytes that [`read`] may ask for: the head of version 2 and the longest block behind it.
 pub const HEADER_BYTES_MAX: usize = v2::HEAD_BYTES + v2::BLOCK_BYTES_MAX;
 
 /// Reads the header, of version 1 or 2, at the start of `bytes`.
 ///
-/// Bytes have the same result with more bytes behind them, unless it is [`Read::NeedMore`]. That result is only for the
-/// beginning of a header, and never for [`HEADER_BYTES_MAX`] bytes.
+/// More bytes behind the given ones change no result except [`Read::NeedMore`]. Only the beginning of a header has that
+/// result, and never [`HEADER_BYTES_MAX`] bytes.
 pub fn read(bytes: &[u8]) -> Read {
     if begins(bytes, v1::START) {
         v1::read(bytes)
@@ -23,7 +24,7 @@ pub fn read(bytes: &[u8]) -> Read {
     }
 }
 
-/// Whether `bytes` begins as `start` does, as far as it goes.
+/// Whether `bytes` begins like `start`, as far as the shorter of the two goes.
 fn begins(bytes: &[u8], start: &[u8]) -> bool {
     bytes.iter().zip(start).all(|(a, b)| a == b)
 }
@@ -44,7 +45,7 @@ pub(crate) mod tests {
         assert_eq!(expected, read(bytes), "{show}");
 
         for more in [&b"G"[..], b"PROXY ", b"\r\n", &[0; 5000]] {
-            // More bytes may be what was waited for.
+            // With more bytes, `NeedMore` may become another result.
             if expected != Read::NeedMore {
                 assert_eq!(expected, read(&[bytes, more].concat()), "{show} with more");
             }

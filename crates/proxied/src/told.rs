@@ -9,13 +9,13 @@ use adyton_http::Known;
 /// [`crate::Trust::told`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told<'r> {
-    /// The client's address; `None` if it is where the connection comes from.
+    /// The client's address; `None` if it is the address from which the connection comes.
     pub client: Option<IpAddr>,
     /// The client's port; only with a client.
     pub client_port: Option<u16>,
-    /// Whether the client has asked by HTTPS.
+    /// Whether the client has sent its request over HTTPS.
     pub https: Option<bool>,
-    /// Host and perhaps port that the client has asked for, well-formed as [`adyton_http::authority::read`] says.
+    /// Host and perhaps port that the client has asked for, in a form that [`adyton_http::authority::read`] accepts.
     pub host: Option<Cow<'r, [u8]>>,
     /// The name of the proxy's server: a host without a port.
     pub server_name: Option<&'r [u8]>,
@@ -24,9 +24,11 @@ pub struct Told<'r> {
     /// The path where the application is mounted, percent-encoded as it was sent: empty, or with a slash at its start
     /// and none at its end.
     pub script_name: Option<&'r [u8]>,
-    /// The names of fields that must not reach the application, made of [`Known::bit`]. Not all of them need be there.
+    /// The names of fields that must not reach the application, made of [`Known::bit`]. The request need not have all
+    /// of them.
     pub stripped: u128,
-    /// Values that replace all fields of a name together: the rest when claims are dropped. Mostly there is none.
+    /// Values that replace all fields of a name together: the rest of a list from which claims were dropped. Usually
+    /// there is no such value.
     pub rewritten: Vec<(Known, Cow<'r, [u8]>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which fields of which proxies are believed, and what they tell.
+//! Which fields of which proxies are believed, and the facts in these fields.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,10 +14,10 @@ use crate::x_forwarded::{is_host, is_https, is_on, is_server_name, port, script_
 
 /// Which fields of which proxies are believed.
 ///
-/// A trusted field speaks of something: the client, the scheme, the host and so on. Others that speak of it, too, are
-/// its synonyms, and none of them reaches the application but the one that is believed: a proxy sets or appends to the
-/// fields that it knows, and passes on what its client has sent in the others. Fields that speak of something else
-/// are left alone.
+/// A trusted field has a topic: the client, the scheme, the host and so on. Other fields with this topic are its
+/// synonyms. Of all these fields only the one that is believed reaches the application, because a proxy sets or appends
+/// to the fields that it knows, and passes the others on as its client has sent them. Fields with another topic are
+/// left alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
     proxies: Networks,
@@ -27,10 +27,10 @@ pub struct Trust {
     watched: u128,
 }
 
-/// The way in which a field tells.
+/// The form of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Addresses, to which each proxy appends the one it was asked from.
+    /// Addresses: each proxy appends the address from which it got the request.
     Chain,
     Address,
     Scheme,
@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-/// The name is not that of a field by which proxies tell of their clients.
+/// The reason why a field cannot be trusted: proxies do not describe their clients in a field of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldError;
 
@@ -105,7 +105,8 @@ impl Trust {
         Trust { proxies, fields: Vec::new(), watched: 0 }
     }
 
-    /// Believes a field of this name, in whatever case, where no synonym of it that was added before is sent.
+    /// Believes a field of this name, in any case of letters, if a request has none of its synonyms that were
+    /// added before.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl Trust {
         Ok(())
     }
 
-    /// The field of this name, in whatever case, if it can be trusted.
+    /// Returns the field of this name, in any case of letters, if it can be trusted.
     ///
     /// # Errors
     ///
@@ -134,10 +135,10 @@ impl Trust {
         self.proxies.has(address)
     }
 
-    /// The facts about its client that `request` tells, when it came from `peer`; `None` is the client of a unix
+    /// Returns the facts about the client that `request` tells, if it came from `peer`; `None` is the client of a unix
     /// socket.
     ///
-    /// Costs one comparison of bits where the request has no field that is watched.
+    /// Costs one comparison of bits if the request has no field that is watched.
     pub fn told<'r>(&self, peer: Option<IpAddr>, request: Request<'r>) -> Told<'r> {
         let mut told = Told::default();
         if !request.has_any(self.watched) {
@@ -147,8 +148,8 @@ impl Trust {
         if self.proxies.has(peer) {
             let mut open = u8::MAX;
             for &(known, form) in self.fields.iter().filter(|(known, _)| request.has(*known)) {
-                // The first field that is there is believed, even if it says nothing of use. To go on to the next would
-                // be to ask the client, where a proxy sets the first and does not know the next.
+                // The first field that is there is believed, even if its value is useless. The next field may be the
+                // client's own, if the proxy sets the first and does not know the next.
                 self.hear(known, form, open, request, &mut told);
                 open &= !form.topics();
             }
@@ -156,7 +157,8 @@ impl Trust {
         told
     }
 
-    /// Takes the facts about topics that are `open` from a field, and says what is to become of it.
+    /// Takes the facts about topics that are `open` from a field, and notes how much of the field the
+    /// application sees.
     fn hear<'r>(&self, known: Known, form: Form, open: u8, request: Request<'r>, told: &mut Told<'r>) {
         let fields = request.fields().iter().rev().filter(move |field| field.known == known);
         let lines = fields.map(move |field| request.value(field));
@@ -181,9 +183,9 @@ impl Trust {
 
     /// Finds the client: the first address from the right that is not that of a trusted proxy.
     ///
-    /// An element that is no address ends the walk, and the client is then the last address that was good, a proxy's.
-    /// Nobody has vouched for the elements to the left of it, and to say that nothing is known would name the nearest
-    /// proxy as the client: the one that was reached last is closer to the truth.
+    /// An element that is no address ends the walk, and the client is then the last valid address, which is a proxy's.
+    /// Nobody has vouched for the elements further to the left. Without any result, the nearest proxy would count as
+    /// the client: the proxy that was reached last is closer to the truth.
     fn hear_chain<'r>(&self, lines: impl Iterator<Item = &'r [u8]> + Clone, told: &mut Told<'r>) -> Kept<'r> {
         walk(lines, last_comma, |element| match NodeAddress::read(element) {
             Some(address) => self.step(address, told),
@@ -196,11 +198,11 @@ impl Trust {
         if self.proxies.has(Some(address.ip)) { Step::On } else { Step::Stop }
     }
 
-    /// Walks like [`Trust::hear_chain`], over elements that tell more: each is by the proxy that the one to its right
-    /// has named.
+    /// Walks like [`Trust::hear_chain`], over elements that state more: each was written by the proxy that the element
+    /// to its right names.
     ///
-    /// Of scheme and host the leftmost one stands: it says how the client has asked, before proxies asked each other.
-    /// An element without an address is a proxy's word, too; only nobody knows whose the next one is.
+    /// The leftmost scheme and host apply: they are those of the client's own request, not of a request of a proxy. An
+    /// element without an address was written by a proxy, too, but nobody knows who has written the next one.
     fn hear_forwarded<'r>(
         &self,
         lines: impl Iterator<Item = &'r [u8]> + Clone,
@@ -231,7 +233,7 @@ fn set_client(told: &mut Told<'_>, address: NodeAddress) {
     told.client_port = address.port;
 }
 
-/// Takes scheme and host from an element, and says whether both are well-formed; one that is not is passed over.
+/// Takes scheme and host from an element, and returns whether both are well-formed; a malformed one is ignored.
 fn hear_element<'r>(element: Element<'r>, won: u8, told: &mut Told<'r>) -> bool {
     let https = element.proto.as_ref().map(|proto| is_https(proto));
     let is_sound = https != Some(None) && element.host.as_ref().is_none_or(|host| is_host(host));
@@ -244,14 +246,14 @@ fn hear_element<'r>(element: Element<'r>, won: u8, told: &mut Told<'r>) -> bool 
     is_sound
 }
 
-/// Takes a value that is one word. Of several words the last one counts, which the nearest proxy has added.
+/// Takes a value that is one word. Of several words the last one applies, which the nearest proxy has added.
 fn hear_one<'r>(lines: impl Iterator<Item = &'r [u8]> + Clone, form: Form, told: &mut Told<'r>) -> Kept<'r> {
     // A path may hold commas.
     let comma: LastComma = if form == Form::ScriptName { no_comma } else { last_comma };
     walk(lines, comma, |value| if hear_value(value, form, told) { Step::Stop } else { Step::Drop })
 }
 
-/// Takes `value` if it is well-formed, and says whether it is.
+/// Takes `value` if it is well-formed, and returns whether it is.
 fn hear_value<'r>(value: &'r [u8], form: Form, told: &mut Told<'r>) -> bool {
     match form {
         Form::Address => NodeAddress::read(value).map(|address| set_client(told, address)).is_some(),

@@ -11,14 +11,14 @@ pub(crate) const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Signature, version and command, family and transport, and the length of what follows.
 pub(crate) const HEAD_BYTES: usize = 16;
 
-/// The most bytes behind the head. Addresses take up to 216; a proxy that tells of a client's certificate sends some
+/// The most bytes behind the head. Addresses take up to 216; a proxy that describes a client's certificate sends some
 /// hundreds more. `HAProxy` reads what fits its buffer of 16 KiB; nginx reads 4 KiB in all.
 pub(crate) const BLOCK_BYTES_MAX: usize = 4096;
 
 /// Reads the header at the start of `bytes`, which begins as [`SIGNATURE`] does.
 ///
 /// Each byte of the head is looked at as soon as it is there, and always in the same order: so more bytes never change
-/// what was wrong.
+/// the error.
 pub(crate) fn read(bytes: &[u8]) -> Read {
     read_head(bytes).unwrap_or_else(|read| read)
 }
@@ -52,7 +52,7 @@ fn read_head(bytes: &[u8]) -> Result<Read, Read> {
 /// The form of the block behind the head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A block that is to be passed over: the proxy speaks for itself, or does not say what the client speaks.
+    /// A block that is to be passed over: the proxy speaks for itself, or does not tell the protocol of the client.
     Nothing,
     /// Two IPv4 addresses and two ports.
     Inet,
@@ -84,7 +84,7 @@ impl Shape {
         }
     }
 
-    /// The client that `block` tells of. The block has at least [`Shape::bytes`].
+    /// Returns the client that `block` names. The block has at least [`Shape::bytes`].
     fn client(self, block: &[u8]) -> Client {
         let addresses = match self {
             Shape::Inet => addresses::<4>(block),
@@ -133,7 +133,7 @@ fn check_rest(header: &[u8], mut from: usize) -> Result<(), &'static str> {
 /// The type `PP2_TYPE_CRC32C`.
 const CHECKSUM: u8 = 3;
 
-/// Whether the checksum of the header, with zeros in this place, stands in it.
+/// Whether the bytes at this place are the checksum of the header, computed with zeros in that place.
 fn is_checksum(header: &[u8], place: Range<usize>) -> bool {
     let (before, behind) = (&header[..place.start], &header[place.end..]);
     let bytes = before.iter().chain(&[0; 4]).chain(behind);
@@ -185,7 +185,7 @@ mod tests {
             (0x21, 0x11, with(&[&[4, 0x0f, 0xf1], &[7; 0xff1]]), inet),
             (0x21, 0x31, vec![b'a'; 216], Client::Unknown),
             (0x21, 0x32, [&[b'a'; 216], NOOP].concat(), Client::Unknown),
-            // Whatever stands there is passed over.
+            // These blocks are passed over, whatever their content.
             (0x21, 0x00, vec![], Client::Unknown),
             (0x21, 0x00, vec![9; 100], Client::Unknown),
             (0x21, 0x01, vec![9], Client::Unknown),

@@ -3,7 +3,7 @@
 use adyton_http::authority::{self, Authority};
 use adyton_http::bytes::{find_outside_target, number};
 
-/// Whether the scheme is `https`; `None` for other words than it and `http`.
+/// Whether the scheme is `https`; `None` for any word except `https` and `http`.
 pub(crate) fn is_https(scheme: &[u8]) -> Option<bool> {
     word(scheme, &[b"https"], &[b"http"])
 }
@@ -35,8 +35,8 @@ pub(crate) fn port(value: &[u8]) -> Option<u16> {
 
 /// The path that an application is mounted at, as it was sent, without slashes at its end: empty for the root.
 ///
-/// Segments that are empty or mean another folder are refused: applications put it in front of their links, and
-/// `//a.example` would be one to another host.
+/// Segments that are empty or mean another folder are refused: applications put the path in front of their links, and
+/// `//a.example` would be a link to another host.
 pub(crate) fn script_name(value: &[u8]) -> Option<&[u8]> {
     let mut path = value;
     while let [rest @ .., b'/'] = path {

@@ -1,4 +1,4 @@
-//! Clients that may use a route: by their addresses, and beside that with a password.
+//! Clients that may use a route: by their addresses, and with a password.
 
 use std::net::IpAddr;
 
@@ -7,11 +7,12 @@ use crate::networks::Networks;
 /// The clients that may use a route, by their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Admission {
-    /// Addresses that may; if there are none, all that `deny` does not name.
+    /// Addresses of clients that may use it; if there are none, all addresses that `deny` does not have.
     pub allow: Networks,
-    /// Addresses that may not, even if `allow` has them.
+    /// Addresses of clients that may not use it, even if `allow` has them.
     pub deny: Networks,
-    /// Whether clients with an address of `allow` need no password, and others may use the route with one.
+    /// Whether clients with an address of `allow` need no password, and other clients may use the route with
+    /// a password.
     pub replaces_password: bool,
 }
 
@@ -41,7 +42,7 @@ impl Admission {
         }
     }
 
-    /// Whether this keeps nobody out, and lets nobody in without a password.
+    /// Whether addresses do not matter: they keep nobody out, and let nobody in without a password.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
     }
@@ -65,8 +66,8 @@ mod tests {
         use Door::{Closed, Open, Password};
 
         let (ten, one) = (&["10.0.0.0/8"][..], &["10.0.0.1"][..]);
-        // Allowed, denied, whether that replaces a password; what 10.0.0.1, 10.0.0.2 and 192.0.2.1 find without and
-        // with one.
+        // Allowed, denied, whether addresses replace a password; the doors that 10.0.0.1, 10.0.0.2 and 192.0.2.1 find
+        // at a route without and with a password.
         for (allow, deny, replaces_password, bare, guarded) in [
             (&[][..], &[][..], false, [Open, Open, Open], [Password, Password, Password]),
             (ten, &[], false, [Open, Open, Closed], [Password, Password, Closed]),

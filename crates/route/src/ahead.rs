@@ -7,7 +7,7 @@ use crate::rewrite::Rewrites;
 /// The rules of a site that come before its routes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
-    /// Paths that nobody gets.
+    /// Paths that are refused to everybody.
     pub denied: DeniedPaths,
     /// Rewrites of other paths.
     pub rewrites: Rewrites,
@@ -16,7 +16,7 @@ pub struct Ahead {
 /// A rule that keeps a request from the routes of its own path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AheadRule<'a> {
-    /// Nobody gets the path, by this pattern.
+    /// The path is refused to everybody, by this pattern.
     Denied(&'a PathPattern),
     /// The request has this target from here on: a path and a query.
     Rewritten(Vec<u8>),

@@ -1,4 +1,4 @@
-//! Paths that nobody gets, whatever routes say.
+//! Paths that are refused to everybody, whatever the routes are.
 
 use crate::path::PathPattern;
 
@@ -6,7 +6,7 @@ use crate::path::PathPattern;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeniedPaths(Vec<PathPattern>);
 
-/// Endings that a file compressed beforehand adds to the name of the original, whose content it has.
+/// Suffixes that a precompressed file adds to the name of its original.
 pub const COMPRESSED_ENDS: [&str; 3] = [".br", ".zst", ".gz"];
 
 impl DeniedPaths {
@@ -15,7 +15,7 @@ impl DeniedPaths {
         self.0.push(pattern);
     }
 
-    /// Whether there is none.
+    /// Whether there is no pattern.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -27,8 +27,8 @@ impl DeniedPaths {
 
     /// The pattern that refuses a path in its one spelling ([`crate::spelled`]).
     ///
-    /// A path beneath a refused path is refused with it: a script answers for the path behind its name. So is the name
-    /// that a file has once it is compressed.
+    /// A path beneath a refused path is refused, too, because a script answers for all paths behind its name. The name
+    /// of the compressed form of a refused file is refused as well.
     pub fn find(&self, path: &[u8]) -> Option<&PathPattern> {
         let mut name = path;
         let compressed = std::iter::from_fn(|| {

@@ -11,7 +11,7 @@ pub struct HeadEdits {
     lines: Vec<u8>,
 }
 
-/// Fields that say where an answer ends and what becomes of its connection: they are the server's.
+/// Fields about the end of an answer and about its connection, which only the server sets.
 const OF_THE_SERVER: [&str; 6] =
     ["Connection", "Content-Length", "Date", "Keep-Alive", "Transfer-Encoding", "Upgrade"];
 
@@ -23,7 +23,9 @@ impl HeadEdits {
     /// The field is the server's, or the name is no field name.
     pub fn remove(&mut self, name: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-            return Err("this field is the server's own, which knows how long an answer is and how it ends");
+            return Err(
+                "the server sets this field itself, as it knows how long an answer is and how it ends",
+            );
         }
         if !is_token(name.as_bytes()) {
             return Err("the name of a field has letters, digits and hyphens");
@@ -39,7 +41,9 @@ impl HeadEdits {
     /// The field is the server's, or it is no field.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-            return Err("this field is the server's own, which knows how long an answer is and how it ends");
+            return Err(
+                "the server sets this field itself, as it knows how long an answer is and how it ends",
+            );
         }
         if !is_token(name.as_bytes()) {
             return Err("the name of a field has letters, digits and hyphens");
@@ -56,7 +60,7 @@ impl HeadEdits {
         self.removed.is_empty() && self.lines.is_empty()
     }
 
-    /// Joins these edits with those of something inside, which have the last word on each field.
+    /// Joins these edits with the edits of an inner table, which take precedence for each field.
     #[must_use]
     pub fn followed_by(&self, inner: &HeadEdits) -> HeadEdits {
         let is_left = |line: &&[u8]| !inner.removes(line);

@@ -104,7 +104,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// The site for requests with this host, perhaps with a port; the first site where no name matches.
+    /// The site for requests with this host, perhaps with a port; the first site if no name matches.
     pub fn find(&self, host: Option<&[u8]>) -> usize {
         self.matching(host).unwrap_or(0)
     }
@@ -123,7 +123,8 @@ impl Hosts {
         if self.wildcards.is_empty() {
             return None;
         }
-        // The end behind each dot, but for one at the beginning, is looked for, the longest first.
+        // The rest of the name from each dot on is looked up, the longest first; a dot at the beginning is
+        // left out.
         let dots = name.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'.');
         dots.into_iter().find_map(|(at, _)| self.wildcards.get(&name[at..]).copied())
     }

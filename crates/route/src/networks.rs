@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
     ranges: Vec<Network>,
-    /// Whether clients of unix sockets, which have no address, are among them.
+    /// Whether clients of unix sockets, which have no address, belong to them.
     has_unix: bool,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for NetworkError {
                 write!(f, "write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix")
             }
             NetworkError::TooLong(most) => write!(f, "such an address has {most} bits"),
-            NetworkError::HostBits(meant) => write!(f, "there are bits behind its length; write {meant}"),
+            NetworkError::HostBits(meant) => write!(f, "bits are set behind its length; write {meant}"),
         }
     }
 }
@@ -58,14 +58,14 @@ impl Networks {
         Ok(())
     }
 
-    /// Whether a client with this address is among them; `None` is a client of a unix socket.
+    /// Whether a client with this address is in one of these ranges; `None` is a client of a unix socket.
     pub fn has(&self, address: Option<IpAddr>) -> bool {
         let Some(address) = address else { return self.has_unix };
         let bits = mapped(address).to_bits();
         self.ranges.iter().any(|range| bits & range.mask == range.bits)
     }
 
-    /// Whether there is none.
+    /// Whether there is no range.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty() && !self.has_unix
     }
@@ -88,7 +88,7 @@ impl Network {
         let behind = u32::from(most - length);
         let mask = u128::MAX.checked_shl(behind).unwrap_or(0);
         let all = mapped(address).to_bits();
-        // The bits in front of an IPv4 address are part of the range, however short that is.
+        // The 96 bits in front of an IPv4 address are part of each range, however short the range is.
         let mask = if address.is_ipv4() { mask | !u128::from(u32::MAX) } else { mask };
         let bits = all & mask;
         if bits != all {
@@ -157,8 +157,8 @@ mod tests {
             ("10.0.0.0/33", "such an address has 32 bits"),
             ("::/129", "such an address has 128 bits"),
             ("::/999", "such an address has 128 bits"),
-            ("10.1.0.0/8", "there are bits behind its length; write 10.0.0.0/8"),
-            ("fd00::1/8", "there are bits behind its length; write fd00::/8"),
+            ("10.1.0.0/8", "bits are set behind its length; write 10.0.0.0/8"),
+            ("fd00::1/8", "bits are set behind its length; write fd00::/8"),
         ] {
             let said = Networks::default().add(text).err().map(|error| error.to_string());
 

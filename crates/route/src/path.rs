@@ -11,15 +11,15 @@ use foldhash::fast::RandomState;
 pub enum PathPattern {
     /// One path alone.
     Exact(Box<[u8]>),
-    /// A path, without a slash at its end, and all beneath it: `/app` has `/app` and `/app/x`, and not `/apple`. The
-    /// empty one has everything.
+    /// A path, without a slash at its end, and all beneath it: `/app` matches `/app` and `/app/x`, but not `/apple`.
+    /// The empty prefix matches everything.
     Prefix(Box<[u8]>),
     /// Every path that ends in this text, such as `.php`.
     Suffix(Box<[u8]>),
 }
 
 impl PathPattern {
-    /// Whether `path` is one of these.
+    /// Whether the pattern matches `path`.
     #[inline]
     pub fn matches(&self, path: &[u8]) -> bool {
         match self {
@@ -47,8 +47,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether the pattern may be for files whose names end in one of these, and not for all that is beneath their
-    /// folder.
+    /// Whether the pattern may match files whose names have one of these suffixes without matching all of their folder.
     pub fn knows_end(&self, ends: [&[u8]; 2]) -> bool {
         ends.iter().any(|end| match self {
             PathPattern::Exact(path) | PathPattern::Prefix(path) => path.ends_with(end),
@@ -56,7 +55,8 @@ impl PathPattern {
         })
     }
 
-    /// The order of patterns: one that is tried first is less, and patterns that are equal are neighbours.
+    /// The order of patterns: a pattern that is tried earlier is less, and patterns that are equal are
+    /// neighbours.
     fn rank(&self) -> (u8, Reverse<usize>, &[u8]) {
         match self {
             PathPattern::Exact(path) => (0, Reverse(path.len()), path),
@@ -82,11 +82,11 @@ pub struct Routes<A> {
 /// The routes that have a path as their own.
 type PathTable = HashMap<Box<[u8]>, Range<usize>, RandomState>;
 
-/// Number of routes up to which each is tried: that takes less than a look into a table.
+/// Up to this number of routes, each one is tried: that takes less time than a look into a table.
 const FEW: usize = 4;
 
 impl<A> Routes<A> {
-    /// The table of these routes; of two that are equally specific the one that comes first is tried first.
+    /// Makes the table of these routes; of two equally specific routes, the first in the list is tried first.
     pub fn new(mut routes: Vec<(PathPattern, A)>) -> Routes<A> {
         routes.sort_by(|(one, _), (other, _)| one.rank().cmp(&other.rank()));
         let (mut exact, mut prefixes) = (PathTable::default(), PathTable::default());
@@ -127,7 +127,7 @@ impl<A> Routes<A> {
             .map(|(number, (pattern, action))| (number, pattern, action))
     }
 
-    /// Kept apart, so that the search among few is small enough to be compiled into its caller.
+    /// Kept apart, so that the search among few routes is small enough to be inlined into its caller.
     #[inline(never)]
     fn first_of_many(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         self.of(path).next()
@@ -236,7 +236,7 @@ mod tests {
         PathPattern::Suffix(end.as_bytes().into())
     }
 
-    /// Which routes a path may take, and in which order, whatever the order in which they were given.
+    /// The routes that a path may take, and their order, do not depend on the order in which they were given.
     #[test]
     fn most_specific_path() {
         let given = vec![

@@ -47,8 +47,8 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// Half a sentence: the target is empty or relative, it has another scheme than those of HTTP or no host, another
-    /// place, or a byte that no field may have.
+    /// Half a sentence: the target is empty or relative, it has another scheme than `http` and `https`, no host, an
+    /// unknown placeholder, or a byte that no field may have.
     pub fn read(text: &str) -> Result<Location, String> {
         if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
             return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());
@@ -64,7 +64,7 @@ impl Location {
             if rest.starts_with(['{', '}']) {
                 let end = rest.find('}').map_or(rest.len(), |at| at + 1);
                 return Err(format!(
-                    "{} is none of the places {{host}}, {{path}}, {{rest}} and {{query}}",
+                    "{} is none of the placeholders {{host}}, {{path}}, {{rest}} and {{query}}",
                     &rest[..end]
                 ));
             }
@@ -93,8 +93,8 @@ impl Location {
                 TargetPiece::Path | TargetPiece::Rest => {
                     let from = if *piece == TargetPiece::Rest { prefix_bytes } else { 0 };
                     let path = path.get(from..).unwrap_or_default();
-                    // At the beginning two slashes would name another host (RFC 3986 section 4.2); behind one, they
-                    // would be two.
+                    // At the beginning of the target, two slashes would name another host (RFC 3986 section 4.2).
+                    // Behind a slash of the target, one more slash would double it.
                     let slashes = path.iter().take_while(|&&byte| byte == b'/').count();
                     let surplus = match out.last() {
                         Some(b'/') => slashes,
@@ -197,11 +197,11 @@ mod tests {
             ("https:///new.example", NO_BEGINNING),
             ("https://\\new.example", NO_BEGINNING),
             ("https://?a", NO_BEGINNING),
-            // The request's path would say the host.
+            // The request's path would name the host.
             ("https://{path}", NO_BEGINNING),
             ("https://{rest}", NO_BEGINNING),
-            ("/{name}", "{name} is none of the places {host}, {path}, {rest} and {query}"),
-            ("/{host", "{host is none of the places {host}, {path}, {rest} and {query}"),
+            ("/{name}", "{name} is none of the placeholders {host}, {path}, {rest} and {query}"),
+            ("/{host", "{host is none of the placeholders {host}, {path}, {rest} and {query}"),
             ("/a b", "a target has no blanks and no letters beyond ASCII: write them as %20"),
             ("/a\r\nSet-Cookie: b", "a target has no blanks and no letters beyond ASCII: write them as %20"),
         ] {

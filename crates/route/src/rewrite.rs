@@ -1,18 +1,18 @@
-//! Paths that are changed before routes are looked for: once, by the first rule that fits.
+//! Rules that change paths before routes are looked for: a path is changed once, by the first rule that fits.
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use crate::path::PathPattern;
 use crate::spelling::escaped;
 
-/// Rules by which paths are changed; the first one that fits counts, and it alone.
+/// Rules by which paths are changed; only the first rule that fits applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewrites(Vec<Rewrite>);
 
 /// One rule.
 #[derive(Clone, Debug)]
 struct Rewrite {
-    /// The rule as it was written, by which two are compared.
+    /// The rule as it was written, by which two rules are compared.
     text: String,
     from: From,
     path: Vec<Piece>,
@@ -46,7 +46,7 @@ const EXPRESSION_BYTES_MAX: usize = 1024;
 /// The most memory that an expression may take compiled, and as much again while it is matched.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// The longest target that comes of a rule: as long as request lines usually may be.
+/// The longest target that results from a rule: as long as request lines usually may be.
 const TARGET_BYTES_MAX: usize = 8 << 10;
 
 impl PartialEq for Rewrite {
@@ -58,8 +58,8 @@ impl PartialEq for Rewrite {
 impl Eq for Rewrite {}
 
 impl Rewrites {
-    /// Adds a rule for a path, or for all beneath one: then `to` takes the place of the path's beginning, if `to` ends
-    /// with a slash, or of the whole path, if it does not.
+    /// Adds a rule for a path, or for all paths beneath one. If `to` ends with a slash, it replaces the beginning of
+    /// the path, else the whole path.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Rewrites {
         if let (PathPattern::Prefix(_), true, true) = (&from, to.ends_with('/'), query.is_empty())
             && let Some(Piece::Text(text)) = path.last_mut()
         {
-            // The rest behind the path of the rule begins with a slash, or is nothing.
+            // The rest behind the path of the rule begins with a slash, or is empty.
             text.pop();
             path.push(Piece::Rest);
         }
@@ -77,8 +77,8 @@ impl Rewrites {
         Ok(())
     }
 
-    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` stand for what its groups have
-    /// found. The search takes time in proportion to the path, whatever the two are.
+    /// Adds a rule for paths in which an expression is found; `{1}` and `{name}` in `to` stand for the texts that its
+    /// groups have found. The search takes time in proportion to the path, whatever the expression is.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Rewrites {
     }
 
     /// The target that replaces a path in its one spelling ([`crate::spelled`]) with this query, if a rule fits:
-    /// escaped, so that it is decoded to what the rule has made.
+    /// escaped, so that decoding it gives the path that the rule has made.
     pub fn target(&self, path: &[u8], query: &[u8]) -> Option<Vec<u8>> {
         self.0.iter().find_map(|rule| rule.target(path, query))
     }
@@ -142,7 +142,7 @@ impl Rewrite {
             }
         };
         let new = joined(&self.path, found.as_ref(), rest, <[u8]>::to_vec);
-        // Two slashes in front would name a host to whoever reads the target.
+        // A target that begins with two slashes would name a host.
         let slashes = new.iter().take_while(|&&byte| byte == b'/').count();
         let mut target = escaped(&new[slashes.saturating_sub(1)..]);
         if target.is_empty() {
@@ -189,19 +189,20 @@ fn escaped_part(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads the new path of a rule: its pieces, and those of its query. `group` finds the number of a group.
+/// Reads the new path of a rule: the pieces of the path, and the pieces of its query. `group` finds the
+/// number of a group.
 fn template(text: &str, group: &dyn Fn(&str) -> Option<usize>) -> Result<(Vec<Piece>, Vec<Piece>), String> {
     if !text.starts_with('/') {
-        return Err("what a path becomes begins with a slash".to_owned());
+        return Err("a new path begins with a slash".to_owned());
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     if path.contains(['%', '#']) || query.contains('#') {
-        return Err("what a path becomes is written decoded, and without a #".to_owned());
+        return Err("a new path is written decoded, and without a #".to_owned());
     }
     let is_line =
         path.bytes().all(|byte| byte == b' ' || !byte.is_ascii_whitespace() && !byte.is_ascii_control());
     if !is_line || !query.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("what a path becomes is one line, and its query has no blanks and is ASCII".to_owned());
+        return Err("a new path is one line, and its query is ASCII without blanks".to_owned());
     }
     Ok((pieces(path, group)?, pieces(query, group)?))
 }
@@ -220,7 +221,7 @@ fn pieces(text: &str, group: &dyn Fn(&str) -> Option<usize>) -> Result<Vec<Piece
         let end = rest[start..].find('}').map_or(rest.len(), |at| start + at);
         let name = rest.get(start + 1..end).unwrap_or_default();
         let number = group(name).filter(|_| end < rest.len());
-        let number = number.ok_or_else(|| format!("{{{name}}} is no group of what is rewritten"))?;
+        let number = number.ok_or_else(|| format!("{{{name}}} is no group of the rule"))?;
         pieces.push(Piece::Group(number));
         rest = &rest[end + 1..];
     }
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// A target is decoded to what the rule has made, whatever was in the path.
+    /// Decoding a target gives the path that the rule has made, whatever bytes the request's path had.
     #[test]
     fn any_byte() {
         let mut rules = Rewrites::default();
@@ -317,13 +318,13 @@ mod tests {
             ("^/(?=a)", "/", "this is no regular expression: look-around, "),
             ("^/(((a{100}){100}){100})", "/", "the expression is too large once it is compiled"),
             (&"a".repeat(EXPRESSION_BYTES_MAX + 1), "/", "an expression has at most 1024 bytes"),
-            ("^/(a)", "/{2}", "{2} is no group of what is rewritten"),
-            ("^/(a)", "/{b}", "{b} is no group of what is rewritten"),
-            ("^/(a)", "/{1", "{1} is no group of what is rewritten"),
-            ("^/(a)", "b", "what a path becomes begins with a slash"),
-            ("^/(a)", "/%20", "what a path becomes is written decoded, and without a #"),
-            ("^/(a)", "/a#b", "what a path becomes is written decoded, and without a #"),
-            ("^/(a)", "/a?b c", "what a path becomes is one line, and its query has no blanks and is ASCII"),
+            ("^/(a)", "/{2}", "{2} is no group of the rule"),
+            ("^/(a)", "/{b}", "{b} is no group of the rule"),
+            ("^/(a)", "/{1", "{1} is no group of the rule"),
+            ("^/(a)", "b", "a new path begins with a slash"),
+            ("^/(a)", "/%20", "a new path is written decoded, and without a #"),
+            ("^/(a)", "/a#b", "a new path is written decoded, and without a #"),
+            ("^/(a)", "/a?b c", "a new path is one line, and its query is ASCII without blanks"),
         ] {
             let said = Rewrites::default().add_expression(from, to).err().unwrap_or_default();
 

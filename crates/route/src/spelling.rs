@@ -1,17 +1,19 @@
-//! One spelling for each path, so that what a route protects stays protected however a client spells it.
+//! One spelling for each path, so that a path that a route protects stays protected however a client spells
+//! it.
 
 use std::borrow::Cow;
 
 /// A `.` or a `..` as one of the segments of a path, however it is escaped.
 ///
-/// Browsers and libraries resolve these before they send (RFC 3986 section 5.2.4). Two programs that resolve them
-/// differently, or one that does not, take a path for different things.
+/// Browsers and libraries resolve these before they send (RFC 3986 section 5.2.4). If two programs resolve them
+/// differently, or one of them does not resolve them, a path means different things to the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DotSegment;
 
 /// The path by which routes are found: percent-decoded once, with single slashes. An empty path is `/`.
 ///
-/// An escaped slash is one: applications get their paths decoded and cannot tell either.
+/// An escaped slash counts as a slash: applications get their paths decoded, and cannot tell the two apart,
+/// either.
 ///
 /// # Errors
 ///
@@ -48,7 +50,8 @@ fn respelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
     Ok(Cow::Owned(out))
 }
 
-/// A path with escapes for all that is not plain in one (RFC 3986 section 2.3), so that it is decoded to itself.
+/// Returns a path in which all bytes except slashes and unreserved ones (RFC 3986 section 2.3) are escaped: decoding it
+/// gives `path` again.
 pub fn escaped(path: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -82,7 +85,8 @@ fn counted_bytes(path: &[u8], bytes: usize) -> usize {
     at
 }
 
-/// The first byte that a path stands for, and how many bytes of it do. A percent sign without two digits is itself.
+/// Returns the first byte of the decoded path, and how many bytes of `path` stand for it. A percent sign without two
+/// digits stands for itself.
 fn next(path: &[u8]) -> Option<(u8, usize)> {
     let digit = |at: usize| path.get(at).and_then(|&digit| char::from(digit).to_digit(16));
     let first = *path.first()?;

@@ -15,7 +15,7 @@ pub trait RouteFacts {
     /// The conditions of the route on a request beside its path, if it has any.
     fn when(&self) -> Option<&When>;
 
-    /// Whether a folder answers for the route: a folder is not asked for a file that another one lacks.
+    /// Whether a folder answers for the route: if one folder lacks a file, no other folder is asked for it.
     fn is_folder(&self) -> bool;
 
     /// Whether the route sends clients elsewhere.
@@ -27,7 +27,7 @@ pub trait RouteFacts {
 pub enum Coming {
     /// The request comes to the route.
     Here,
-    /// The route is a folder, and another folder lacks the file.
+    /// The route is a folder, and another folder was asked before and lacks the file.
     FolderMissed,
     /// The request lacks the method that the route wants, and meets all its other conditions.
     OtherMethod,
@@ -76,8 +76,8 @@ pub enum Other<'t, R> {
 
 /// Returns the route of the path `name`, whose file is about to answer a request that has come to another route.
 ///
-/// A redirect says where clients go, and not which route has the file: `passes` is asked whether the request meets the
-/// rules around it, and the next route counts.
+/// A redirect says where clients go, and not which route has the file. So `passes` checks whether the request meets the
+/// rules around the redirect, and then the next route is taken.
 ///
 /// # Errors
 ///
@@ -107,7 +107,8 @@ pub fn other<'t, R: RouteFacts, E>(
     Ok(Other::Nowhere)
 }
 
-/// Whether the route with this number has the path of a request, and is tried before the route to which that has come.
+/// Whether the route with this number has the path of a request, and is tried before the route to which the request has
+/// come.
 fn is_before<R>(routes: &Routes<R>, number: usize, come: Come<'_>) -> bool {
     let mut before = routes.of(come.path).take_while(|(tried, ..)| *tried != come.number);
     before.any(|(tried, ..)| tried == number)

@@ -36,7 +36,7 @@ pub enum Taken {
     Yes,
     /// With another method the request would take it.
     OtherMethod,
-    /// A field, a parameter or the client's address is another one.
+    /// A field, a parameter or the client's address does not match.
     No,
 }
 

@@ -1,7 +1,7 @@
-//! `adyton bench curl ...`: a command line of curl, as browsers and API pages give them, as a request.
+//! `adyton bench curl ...`: makes a request of a command line of curl, as browsers and API pages give them.
 //!
-//! Options that say what is sent are understood; those that say what happens to the answer are ignored, because every
-//! answer is checked. Anything else is refused by name, so that the request that is measured is the one that was meant.
+//! Options about the request are understood; options about the treatment of the answer are ignored, because every
+//! answer is checked. Any other option is refused by name, so that the measured request is the intended one.
 
 use std::path::PathBuf;
 
@@ -93,7 +93,7 @@ struct Curl {
     fields: Vec<Field>,
 }
 
-/// Reads the words behind `curl`, and adds them to what was read before that word.
+/// Reads the words behind `curl`, and adds them to the options in front of that word.
 ///
 /// # Errors
 ///
@@ -150,7 +150,7 @@ impl Curl {
         Ok(bench)
     }
 
-    /// Returns the URL with the data as its query, or behind the query that it has; there is no body then.
+    /// Returns the URL with the data as its query, or behind its own query. The request then has no body.
     fn with_query(&mut self, url: String) -> Result<String, String> {
         let data = match self.bench.data.take() {
             None => return Ok(url),
@@ -159,7 +159,8 @@ impl Curl {
         };
         let texts = data.iter().map(|data| match data {
             Data::Text(text) => Ok(text.as_str()),
-            _ => Err("curl -G: what a file holds is not put into the URL here; write it out".to_owned()),
+            _ => Err("curl -G: the content of a file is not put into the URL here; write the content out"
+                .to_owned()),
         });
         let query = texts.collect::<Result<String, String>>()?;
         self.fields.retain(|(name, value)| (name.as_str(), value.as_str()) != ("Content-Type", FORM));
@@ -168,7 +169,7 @@ impl Curl {
         Ok(format!("{url}{joint}{query}"))
     }
 
-    /// Reads `-sSXPOST`: letters together; the first that takes a value takes the rest.
+    /// Reads letters that stand together, as `-sSXPOST`: the first letter that takes a value takes the rest.
     fn letters<'a>(
         &mut self,
         letters: &'a str,
@@ -216,7 +217,7 @@ impl Curl {
         }
     }
 
-    /// Adds a header field in the place of the one that would be sent; `NAME:` sends none, and `NAME;` an empty one.
+    /// Adds a header field, which replaces the default one; `NAME:` leaves the field out, and `NAME;` sends it empty.
     fn header(&mut self, text: &str) -> Result<(), String> {
         let empty = text.strip_suffix(';').filter(|name| !name.contains(':'));
         match (empty, field(text)) {
@@ -228,7 +229,7 @@ impl Curl {
         Ok(())
     }
 
-    /// Sets the header field of an option, which `-H` replaces; the last value counts.
+    /// Sets the header field of an option, which `-H` replaces; the last value applies.
     fn field(&mut self, name: &str, value: &str) -> Result<(), String> {
         let field = field(&format!("{name}:{value}"))?;
         self.fields.retain(|(other, _)| other != name);
@@ -259,7 +260,9 @@ impl Curl {
                 all.push(data);
                 Ok(())
             }
-            _ => Err("a body was given before: it is a form, or data behind curl, and not both".to_owned()),
+            _ => {
+                Err("a body was given before: it can be a form, or data behind curl, but not both".to_owned())
+            }
         }
     }
 }
@@ -275,7 +278,7 @@ fn urlencoded(text: &str) -> Result<String, String> {
     let (name, content) = text.split_once('=').map_or((None, text), |(name, rest)| (Some(name), rest));
     if name.is_none() && content.contains('@') {
         return Err(
-            "what a file holds is not encoded here; encode it, and give it to --data-binary".to_owned()
+            "the content of a file is not encoded here; encode it, and give it to --data-binary".to_owned()
         );
     }
     let encoded = utf8_percent_encode(content, ESCAPED).to_string().replace("%20", "+");
@@ -291,7 +294,7 @@ fn is_same(name: &str, other: &str) -> bool {
 }
 
 fn unknown(option: &str) -> String {
-    format!("curl {option} is not understood here; say it with the options of adyton bench, in front of curl")
+    format!("curl {option} is not understood here; use the options of adyton bench, in front of curl")
 }
 
 /// Encodes in Base64 (RFC 4648 section 4).

@@ -1,8 +1,7 @@
 //! A field of a form as curl's `-F` has it: `NAME=TEXT`, `NAME=@FILE` or `NAME=<FILE`, each with `;type=` and
 //! `;filename=` behind it.
 //!
-//! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as those that Postman writes
-//! do.
+//! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as Postman writes it.
 
 use super::options::{Data, FormPart};
 use super::rows::file;

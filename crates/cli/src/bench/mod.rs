@@ -1,4 +1,4 @@
-//! `adyton bench`: what the user asks of the load generator.
+//! `adyton bench`: the options that the user gives to the load generator.
 
 pub(crate) mod curl;
 mod curl_form;

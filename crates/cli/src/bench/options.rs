@@ -39,7 +39,7 @@ pub struct Bench {
     pub expect_status: Vec<u16>,
     pub check: Check,
     pub count_hits: bool,
-    /// Gates whose failure marks the figures as disturbed, and does not replace them by INVALID.
+    /// Gates whose failure marks the figures as disturbed instead of replacing them by INVALID.
     pub accepted: Vec<&'static str>,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
@@ -47,7 +47,7 @@ pub struct Bench {
     pub fail_if: Vec<String>,
     /// A condition as typed.
     pub find_rate: Option<String>,
-    /// Files whose names say their format.
+    /// Files whose suffixes give their format.
     pub output: Vec<PathBuf>,
     pub save: Option<String>,
     pub baseline: Option<String>,
@@ -64,7 +64,7 @@ pub enum Data {
     File(PathBuf),
     /// The content of a file without line ends and NUL bytes.
     Stripped(PathBuf),
-    /// Several, one behind the other.
+    /// Several bodies, one behind the other.
     Joined(Vec<Data>),
     /// A form with files (RFC 7578).
     Form(Vec<FormPart>),
@@ -79,7 +79,7 @@ pub struct FormPart {
     pub value: Data,
     /// The file name that is sent with it; `None`: it is sent as a text.
     pub filename: Option<String>,
-    /// Its media type, if it is told.
+    /// Its media type, if one is given.
     pub media_type: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub enum Check {
     /// Every byte.
     #[default]
     Body,
-    /// The length, and every byte of some.
+    /// The length, and every byte of some bodies.
     Sample,
     /// The length.
     Length,

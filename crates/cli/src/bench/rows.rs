@@ -14,7 +14,7 @@ const REQUEST: Row<Bench> = Row { group: "Request", ..ROW };
 const CHECKS: Row<Bench> = Row { group: "What is right", ..ROW };
 const OUTPUT: Row<Bench> = Row { group: "Result", ..ROW };
 
-/// Returns a count, which its range lets fit into 32 bits.
+/// Returns a count, whose range fits into 32 bits.
 fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -36,7 +36,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "64",
         example: "120",
         help: "connections at the same time",
-        detail: "Of all threads together, and at least one for each.",
+        detail: "The number for all threads together, and at least one for each thread.",
         ..LOAD
     },
     Row {
@@ -46,8 +46,8 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "1",
         example: "2",
         help: "threads, each with an event loop of its own",
-        detail: "One is enough until the report says that the generator measures itself; more only help with CPUs that \
-                 the server does not need.",
+        detail: "One thread is enough until the report says that the generator measured itself. More threads help \
+                 only if there are CPUs that the server does not need.",
         ..LOAD
     },
     Row {
@@ -66,8 +66,9 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, 1 << 50, |bench, number| bench.requests = number),
         default: "0",
         example: "10000",
-        help: "measure this many requests instead; 0: the duration counts",
-        detail: "The measurement ends when each of them has an answer, or an error. Beside a duration it is refused.",
+        help: "measure this many requests instead; 0: use the duration",
+        detail: "The measurement ends when each of them has an answer, or an error. It cannot be combined with a \
+                 duration.",
         ..LOAD
     },
     Row {
@@ -77,17 +78,17 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "on",
         example: "off",
         help: "send several requests over a connection",
-        detail: "Off, each request has a connection of its own, and the time to make it counts.",
+        detail: "Off, each request has a connection of its own, and the time for connecting counts.",
         ..LOAD
     },
     Row {
         name: "no-keepalive",
-        // This row stands behind `keep-alive`'s, and its default changes nothing.
+        // This row stands behind that of `keep-alive`, and its default `off` changes nothing.
         kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
         default: "off",
         example: "on",
         help: "a connection for each request: the same as -k=off",
-        detail: "The default keeps connections alive, unlike that of ab, whose -k asks for it.",
+        detail: "By default connections are kept alive. In ab it is the other way round: there, -k keeps them alive.",
         ..LOAD
     },
     Row {
@@ -105,21 +106,21 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(1, 100_000_000, |bench, number| bench.rate = Some(number)),
         example: "5000",
         help: "requests that are due each second, whatever the server does",
-        detail: "An open loop: requests come as users do, who do not wait for one another, and the time of an answer \
-                 begins when its request was due. Without a rate each connection sends the next request when it has \
-                 its answer (a closed loop), and a server that stalls is asked nothing meanwhile.",
+        detail: "An open loop: requests come as from users, who do not wait for one another, and the time of an \
+                 answer begins when its request was due. Without a rate each connection sends its next request when \
+                 the last one is answered (a closed loop), and a server that stalls gets no requests meanwhile.",
         ..LOAD
     },
     Row {
         name: "find-rate",
         kind: Kind::Form { shape: "CONDITION", set: set_find_rate },
         example: "p99<50ms",
-        help: "search for the highest rate at which this holds",
-        detail: "An upper bound on a time, cpu or errors. The search runs one open loop after the other, each for the \
-                 duration, at rates between those that hold and those that do not, until they are within a twentieth; \
-                 the rate that it finds must hold once more. An answer that is not right, or a request that finds no \
-                 connection, fails any rate. The right answer is learnt once, before the search. Its requests come as \
-                 `--arrivals` says.",
+        help: "search for the highest rate at which a condition holds",
+        detail: "The condition is an upper bound on a time, cpu or errors. The search runs one open loop after the \
+                 other, each for the duration, at rates between the highest that held and the lowest that did not, \
+                 until these two differ by a twentieth at most; the rate that it finds must hold once more. If an \
+                 answer is not right, or a request finds no connection, the condition does not hold. The right answer \
+                 is learnt once, before the search. Requests are spaced as `--arrivals` says.",
         ..LOAD
     },
     Row {
@@ -130,9 +131,9 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         default: "constant",
         example: "poisson",
-        help: "how requests with a rate lie in time",
-        detail: "`constant`: at equal distances. `poisson`: independent of one another, as many users are: sometimes \
-                 several at once.",
+        help: "how requests with a rate are spaced in time",
+        detail: "`constant`: at equal intervals. `poisson`: at random, independent of one another, as from many \
+                 users: sometimes several at once.",
         ..LOAD
     },
     Row {
@@ -150,9 +151,9 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "20",
         help: "clients beside the load that read their answers slowly",
-        detail: "Each with a connection for each request. They count into no figure of the load; their answers are checked, \
-                 and the report tells how many were right or cut off by the server, and at what age. The server feels it \
-                 only if its answer is longer than what the kernel holds.",
+        detail: "Each of them opens a connection for each request. Their answers count in no figure of the load, but \
+                 are checked: the report says how many were right, how many the server cut off, and at what age. A \
+                 slow reader burdens the server only if the answer is longer than the buffers of the kernel.",
         ..LOAD
     },
     Row {
@@ -161,7 +162,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "20",
         help: "clients beside the load that send a byte at a time",
-        detail: "Like slow readers, but the request comes slowly, each byte in a packet of its own.",
+        detail: "Like slow readers, but these clients send the request slowly, each byte in a packet of its own.",
         ..LOAD
     },
     Row {
@@ -185,9 +186,9 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "1k",
         example: "100",
         help: "speed of each slow client, in bytes per second",
-        detail: "With the default a request takes a tenth of a second, and an answer of 10 KB ten seconds. Each byte of a \
-                 sender is a system call of this program and one of the server: twenty of them at 1k are \
-                 20,000 of each a second.",
+        detail: "With the default a request takes a tenth of a second, and an answer of 10 KB ten seconds. Each byte \
+                 of a slow sender is a system call of this program and one of the server: twenty senders at 1k are \
+                 20,000 calls a second on each side.",
         ..LOAD
     },
     Row {
@@ -195,7 +196,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(0, |bench, ms| bench.warm_up_ms = ms),
         default: "1s",
         example: "5s",
-        help: "load before the measurement, which counts in no figure",
+        help: "time of load before the measurement, counted in no figure",
         detail: "Connections are made, caches fill, and slow starts end.",
         ..LOAD
     },
@@ -205,7 +206,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "5s",
         example: "1s",
         help: "give up an answer that takes longer",
-        detail: "Its connection is closed, and another takes its place; the report says how many there were.",
+        detail: "The connection is closed, and a new one replaces it; the report says how many answers were given up.",
         ..LOAD
     },
     Row {
@@ -233,8 +234,9 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "Accept:text/html",
         repeatable: true,
         help: "a field of every request",
-        detail: "One of the name Host, User-Agent, Content-Length or Connection takes the place of ours; a length must be \
-                 that of the body. With Transfer-Encoding:chunked the body is sent in chunks of 16 KiB.",
+        detail: "A field of the name Host, User-Agent, Content-Length or Connection replaces the default one; a \
+                 length must be that of the body. With Transfer-Encoding:chunked the body is sent in chunks of 16 \
+                 KiB.",
         ..REQUEST
     },
     Row {
@@ -270,19 +272,19 @@ pub static ROWS: &[Row<Bench>] = &[
         name: "urls",
         kind: Kind::Path { shape: "FILE", set: |bench, path| bench.urls = Some(path) },
         example: "urls.txt",
-        help: "ask for the URLs of a list instead, drawn by weight",
-        detail: "A line is [WEIGHT] [METHOD] URL, where the URL may be a path, and # begins a comment; without a \
-                 weight it is 1. All must be on the server of the URL of the command line, which is itself not asked \
-                 for. Fields are those of every request; a body goes with all methods but GET and HEAD. Each URL has a \
-                 right answer of its own, and its counts and times are reported.",
+        help: "request the URLs of a list instead, drawn by weight",
+        detail: "A line is [WEIGHT] [METHOD] URL; the URL may be a path, the default weight is 1, and # begins a \
+                 comment. All URLs must be on the server of the command line's URL, which is itself not requested. \
+                 Header fields go with every request; a body goes with all methods except GET and HEAD. Each URL has \
+                 a right answer of its own, and its counts and times are reported.",
         ..REQUEST
     },
     Row {
         name: "expect-status",
         kind: Kind::Form { shape: "CODE[,CODE...]", set: set_statuses },
         example: "200,304",
-        help: "statuses that are right; any of 2xx without",
-        detail: "An answer with another status counts in no figure but that of errors.",
+        help: "statuses that are right; any 2xx unless given",
+        detail: "An answer with another status counts as an error, and in no other figure.",
         ..CHECKS
     },
     Row {
@@ -298,9 +300,9 @@ pub static ROWS: &[Row<Bench>] = &[
         help: "part of each body that must be as in the first answer",
         detail: "`body`: every byte. `sample`: the number of bytes, and every byte of one body in 16, drawn with the \
                  seed: for large bodies, if comparing keeps this program busy. `length`: the number of bytes, for \
-                 pages that show the time. `nothing`: for pages whose length varies, too; it must still be the length \
-                 that the head of the answer promises. Answers to HEAD have no body: the length in their heads is \
-                 compared, except with `nothing`.",
+                 pages that show the time. `nothing`: for pages whose length varies, too; the body must still have \
+                 the length that the head of the answer promises. Answers to HEAD have no body: the length in their \
+                 heads is compared, except with `nothing`.",
         ..CHECKS
     },
     Row {
@@ -308,7 +310,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Path { shape: "FILE", set: |bench, path| bench.expect_body = Some(path) },
         example: "expected.html",
         help: "the right body, instead of the first answer's",
-        detail: "Nothing is measured when the first answer has another.",
+        detail: "If the first answer has another body, nothing is measured.",
         ..CHECKS
     },
     Row {
@@ -325,9 +327,9 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "compare the answers with the requests that the application has seen",
-        detail: "The application has the middleware adyton.counting around it, which is asked before and after the \
-                 load; without it, a server of ours on this machine that has a supervisor is asked how often it has \
-                 called the application. The run is invalid when answers came out of a cache, or requests were made \
+        detail: "If the application is wrapped in the middleware adyton.counting, the middleware is asked before and \
+                 after the load. If not, an Adyton server on this machine that has a supervisor is asked how often it \
+                 has called the application. The run is invalid if answers came out of a cache, or requests were made \
                  twice.",
         ..CHECKS
     },
@@ -341,7 +343,7 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         example: "foreign-load",
         repeatable: true,
-        help: "show figures although other programs disturbed the machine, marked as that",
+        help: "show figures of a run that other programs disturbed, marked as disturbed",
         detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, \
                  and by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the \
                  hypervisor gave more than 2 % of the CPU time to other machines. Rates that --find-rate finds are \
@@ -366,8 +368,8 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "report.html",
         repeatable: true,
         help: "write the report to a file: .html .json .md .csv .hlog",
-        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, CSV, \
-                 or the times as a log of HdrHistogram.",
+        detail: "The name says the format: a page with plots that needs nothing else, JSON, Markdown, CSV, or the \
+                 times as a log of HdrHistogram.",
         ..OUTPUT
     },
     Row {
@@ -384,7 +386,8 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.baseline, name) },
         example: "main",
         help: "compare with the report that was kept under this name",
-        detail: "With an interval for the ratio of the rates; a difference within the noise is not called one.",
+        detail: "With an interval for the ratio of the rates; a difference within the noise is not reported as a \
+                 difference.",
         ..OUTPUT
     },
     Row {
@@ -393,8 +396,8 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "show one request and its answer, and measure nothing",
-        detail: "Byte for byte, except that a long body is cut. If an answer did not come whole, the part that has \
-                 come, and why.",
+        detail: "Both are shown byte for byte, except that a long body is cut. If an answer did not come whole, the \
+                 part that came is shown, and why it ended.",
         ..OUTPUT
     },
     Row {
@@ -403,7 +406,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "print the report as JSON",
-        detail: "For programs: everything that was counted, and why it is invalid if it is.",
+        detail: "For programs: everything that was counted, and the reasons if the run is invalid.",
         ..OUTPUT
     },
 ];

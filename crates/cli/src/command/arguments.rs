@@ -87,8 +87,8 @@ pub struct Client {
 
 /// Reads the command line, without the program's name, and the environment.
 ///
-/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no. `handed` is
-/// the text of the file of sites, where a supervisor has read it.
+/// `color` says whether help may use colours: standard output is a terminal, and the user has not forbidden colours.
+/// `handed` is the text of the file of sites if a supervisor has read it.
 ///
 /// # Errors
 ///
@@ -144,8 +144,7 @@ fn inner(
     handed: Option<Handed<'_>>,
     ink: Ink,
 ) -> Result<Command, Failure> {
-    let usage =
-        || Failure::usage(format!("adyton {command} is what the supervisor starts; you want adyton serve"));
+    let usage = || Failure::usage(format!("only the supervisor starts adyton {command}; use adyton serve"));
     let Some((said, rest)) = args.split_first() else {
         return Err(usage());
     };
@@ -198,7 +197,7 @@ fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, F
         },
         Some(about) if !known.contains(&about) => Err(wrong(format!("{about} is not understood"))),
         None if !about.is_empty() && !about.starts_with('[') => {
-            Err(wrong(format!("{name} needs to know more")))
+            Err(wrong(format!("{name} needs an argument")))
         }
         _ => Ok(Command::Client(client)),
     }

@@ -7,7 +7,7 @@ use Here::{Called, Said};
 pub(crate) enum Here {
     /// The setting with this name, or the key of a file of sites.
     Called(&'static str),
-    /// No counterpart: half a sentence that says why none is needed, or what to do.
+    /// No counterpart: half a sentence that says why no setting is needed, or what to do.
     Said(&'static str),
 }
 
@@ -34,7 +34,7 @@ const CORS: &str =
 const FOLDER: &str = "a folder is a route: path = \"/static/\", files = \"static\"";
 const ALWAYS: &str = "it is always so";
 const COMPRESS: &str =
-    "compress = true compresses what gains from it, in the best coding that a client takes";
+    "compress = true compresses answers that become smaller, in the best coding that a client accepts";
 const APP: &str = "the application has no flag, as in adyton serve wsgi.py:application; in a file, a route has app = \"module:attribute\"";
 const NO_ASGI: &str = "it is of ASGI, and Adyton speaks WSGI";
 const OTHER_PROGRAM: &str = "programs beside the server are for systemd to start";
@@ -78,7 +78,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["limit-concurrency"], Called("queue-limit")),
     (
         &["async", "gevent", "ugreen", "asyncio", "greenlet"],
-        Said("requests that wait have threads; see threads"),
+        Said("a request that waits keeps its thread; see threads"),
     ),
     (
         &[
@@ -205,7 +205,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
         ],
         Said(ALWAYS),
     ),
-    (&["lazy-apps", "lazy"], Said("it is always so, but with --preload")),
+    (&["lazy-apps", "lazy"], Said("it is always so, except with --preload")),
     (
         &[
             "on-starting",
@@ -281,7 +281,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
         ],
         Called("hosts"),
     ),
-    (&["default-server"], Said("the first site is for all names that no site has")),
+    (&["default-server"], Said("the first site answers all host names that no site has")),
     (
         &[
             "location",
@@ -321,7 +321,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["try-files"], Called("try")),
     (
         &["return", "status", "status-code", "abort"],
-        Said("respond = 404 answers with a status, and redirect = \"/new\" sends elsewhere"),
+        Said("respond = 404 answers with a status, and redirect = \"/new\" sends clients elsewhere"),
     ),
     (&["redir", "redirect-match", "redirect-permanent", "redirect-temp"], Called("redirect")),
     (&["rewrite-rule", "rewrite-cond", "rewrite-engine", "rewrites"], Called("rewrite")),
@@ -389,7 +389,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["error-page", "error-document", "error-documents", "handle-errors"], Called("error-pages")),
     (
         &["default-type", "types", "charset", "mime-types", "add-type"],
-        Said("types follow from the names of files; headers = { Content-Type = \"...\" } says another one"),
+        Said("types follow from the names of files; headers = { Content-Type = \"...\" } sets another type"),
     ),
     (&["sub-filter", "templates", "ssi"], Said("bodies of answers stay as they are")),
     (
@@ -411,10 +411,10 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["auth-name", "realm"], Called("auth-realm")),
     (
         &["users", "require-user", "require"],
-        Said("auth-users and auth-groups name who is let in, allow and deny which addresses are"),
+        Said("auth-users and auth-groups name the users who are let in, allow and deny the addresses"),
     ),
     (&["satisfy"], Called("auth-satisfy")),
-    (&["order"], Said("deny counts before allow, whatever their order")),
+    (&["order"], Said("deny takes precedence over allow, whatever their order")),
     (&["allow-from", "whitelist", "allowlist", "allowed-ips"], Called("allow")),
     (&["deny-from", "blacklist", "blocklist", "block", "deny-list", "blocked-ips"], Called("deny")),
     (&["access-file-name", "access-file-names"], Called("htaccess-names")),
@@ -444,7 +444,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["access-logformat"], Called("access-log-format")),
     (
         &["logger-class", "logconfig", "log-config-json", "logconfig-dict"],
-        Said("what the application logs by logging arrives in the error log (docs/logs.md)"),
+        Said("entries of the application's logging go to the error log (docs/logs.md)"),
     ),
     (&["verbose", "debug", "verbosity"], Called("log-level")),
     (
@@ -468,7 +468,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     ),
     (
         &["socket", "uwsgi-socket", "fastcgi-socket", "scgi-socket"],
-        Said("the proxy has to speak HTTP, and --bind is where"),
+        Said("the proxy has to speak HTTP to the address of --bind"),
     ),
 ];
 

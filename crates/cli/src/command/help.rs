@@ -23,7 +23,7 @@ const DEFAULT_COLUMN: usize = 39;
 /// The column where the sentences begin in the short help.
 const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
 
-/// Width of long texts: that of the narrowest terminal that people use.
+/// Width of long texts: the narrowest terminal that people use has this width.
 const LINE_CHARS_MAX: usize = 80;
 
 /// Returns the text of `adyton` and `adyton help`.
@@ -61,8 +61,8 @@ pub(super) fn overview(ink: Ink) -> String {
 pub(super) fn short(command: &str, ink: Ink) -> String {
     format!("{}\n", usage(command, ink))
         + &lines(ROWS, ink)
-        + "\nEach has a variable too: ADYTON_BIND for --bind. A flag takes precedence over its variable.\n\
-           --help says more, and adyton help SETTING all about one.\n"
+        + "\nEach setting has a variable, too: ADYTON_BIND for --bind. A flag takes precedence over its \
+           variable.\n--help explains all of them, adyton help SETTING one.\n"
 }
 
 /// Returns the text of `adyton bench -h`.
@@ -155,8 +155,8 @@ pub(super) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
 
 /// Returns the text of `adyton route --help`.
 pub(super) fn route(ink: Ink) -> String {
-    let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
-                nothing, and loads no application. A path alone is for the first site.";
+    let what = "Says which site and which route of a file answer a request, which routes are passed over, and why. It \
+                sends nothing, and loads no application. A path alone is looked up in the first site.";
     let options = &ROUTE_OPTIONS;
     SmallCommand {
         usage: ROUTE_USAGE,
@@ -169,17 +169,18 @@ pub(super) fn route(ink: Ink) -> String {
 
 /// Returns the text of `adyton init --help`.
 pub(super) fn init(ink: Ink) -> String {
-    let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
-                application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
-                settings; nothing of the project is run. A file that is there is left alone.";
+    let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django \
+                project, an application in a file such as wsgi.py or app.py, a folder of files. The folders of a \
+                Django project's files are read from its settings; no code of the project is run. A site.toml that \
+                exists is left alone.";
     let options = &ROUTE_OPTIONS[2..];
     SmallCommand { usage: INIT_USAGE, what, options, example: "adyton init ./mysite" }.help(ink)
 }
 
 /// Returns the text of `adyton schema --help`.
 pub(crate) fn schema(ink: Ink) -> String {
-    let what = "Prints the JSON Schema of a file of sites, with which editors complete keys and tell what they do. It is \
-                in docs/reference/sites.schema.json, too.";
+    let what = "Prints the JSON Schema of a file of sites, with which editors complete and explain keys. The schema \
+                is in docs/reference/sites.schema.json, too.";
     let options = &ROUTE_OPTIONS[2..];
     SmallCommand { usage: SCHEMA_USAGE, what, options, example: "adyton schema > sites.schema.json" }
         .help(ink)
@@ -187,8 +188,8 @@ pub(crate) fn schema(ink: Ink) -> String {
 
 /// Returns the text of `adyton reference --help`.
 pub(super) fn printed_reference(ink: Ink) -> String {
-    let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
-                of a file of sites.";
+    let what = "Prints all settings with their whole texts, in Markdown; with bench the options of adyton bench, with \
+                sites the keys of a file of sites.";
     let options = &ROUTE_OPTIONS[2..];
     SmallCommand { usage: REFERENCE_USAGE, what, options, example: "adyton reference sites" }.help(ink)
 }
@@ -227,10 +228,11 @@ pub(super) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--outpu
 
 /// Returns the text of `adyton import --help`.
 pub(super) fn import(ink: Ink) -> String {
-    let what = "Makes a file of sites of another server's configuration, with the line that says it beside each key. What \
-                cannot be carried over is listed on standard error and at the top of the file. If that is a restriction, \
-                nothing is written and the exit status is 1, unless the loss is accepted: then its routes refuse everybody. \
-                Nothing is run and nothing is served.";
+    let what = "Makes a file of sites from another server's configuration; beside each key stands the line that it \
+                comes from. Lines that cannot be carried over are listed on standard error and at the top of the \
+                file. If one of them is a restriction, nothing is written and the exit status is 1, unless the loss \
+                is accepted: then the routes that it protected refuse everybody. Nothing is run and nothing is \
+                served.";
     let mut out = format!("{} {IMPORT_USAGE}\n\n", ink.bold("Usage:"));
     for line in wrapped(what, LINE_CHARS_MAX - 2) {
         let _ = writeln!(out, "  {line}");
@@ -243,10 +245,10 @@ pub(super) fn import(ink: Ink) -> String {
 }
 
 const IMPORT_OPTIONS: [(&str, &str); 5] = [
-    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else found out"),
-    ("-o, --output FILE", "where it goes; standard output unless given"),
-    ("--replace", "write over a file that is there"),
-    ("--accept-losses", "write it although restrictions are lost"),
+    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else detected"),
+    ("-o, --output FILE", "where the file goes; standard output unless given"),
+    ("--replace", "overwrite a file that exists"),
+    ("--accept-losses", "write the file although restrictions are lost"),
     ("-h, --help", "this text"),
 ];
 

@@ -1,4 +1,4 @@
-//! The name that a user probably meant by another one.
+//! The name that a user probably meant by an unknown name.
 
 /// Returns the nearest of `names` to `wrong`, if one is near enough to be worth a guess.
 ///
@@ -13,7 +13,7 @@ pub(crate) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> 
         .map(|(_, name)| name)
 }
 
-/// Whether a name begins or ends with `wrong`, which needs four letters, or every name would be near to a short one.
+/// Whether a name begins or ends with `wrong`. That needs four letters, because many names begin with a shorter word.
 fn holds(name: &str, wrong: &str) -> bool {
     wrong.len() >= 4 && (name.starts_with(wrong) || name.ends_with(wrong))
 }

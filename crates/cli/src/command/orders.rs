@@ -17,58 +17,60 @@ pub(super) const ORDERS: [Order; 7] = [
     Order {
         name: "status",
         about: "",
-        help: "how the server and its workers stand",
-        detail: "A line for each worker: process, generation, requests since it was started, how they were run, connections, \
-                 threads, queue, memory. Above them stand the sums since the server was started, and why workers have ended.",
+        help: "state of the server and its workers",
+        detail: "Prints a line for each worker: process, generation, requests since it was started, how they were \
+                 run, connections, threads, queue, memory. Above these lines stand the sums since the server was \
+                 started, and why workers have ended.",
         example: "adyton status --json",
     },
     Order {
         name: "top",
         about: "",
-        help: "the same, live, on a terminal",
-        detail: "Looks once a second, until it is interrupted: rates and waits of the last second, the prefixes that are most \
-                 asked for, and the requests that have run longest.",
+        help: "state of the server, live, on a terminal",
+        detail: "Shows once a second, until it is interrupted, the rates and waits of the last second, the prefixes \
+                 that are requested most, and the requests that have run longest.",
         example: "adyton top --control /run/mysite/control.sock",
     },
     Order {
         name: "reload",
         about: "[GROUP]",
-        help: "new workers in the place of all, without losing a request",
-        detail: "Waits until the new workers serve and no old one takes connections any more. If the new version does not \
-                 start, the old one serves on, the exit status is 1, and the log says why. SIGHUP does the same without \
-                 waiting. Groups of a file of sites keep their workers if nothing has changed for them in the file; with the \
-                 name of a group its workers are replaced, and no others.",
+        help: "replace all workers by new ones, without losing a request",
+        detail: "Waits until the new workers serve and no old worker accepts connections any more. If the new version \
+                 does not start, the old one serves on, the exit status is 1, and the log says why. SIGHUP does the \
+                 same without waiting. Groups of a file of sites keep their workers if nothing has changed for them \
+                 in the file; with the name of a group, only the workers of that group are replaced.",
         example: "git pull && adyton reload",
     },
     Order {
         name: "stop",
         about: "[fast]",
-        help: "finish what runs, and end; fast: at once",
-        detail: "Running requests have --graceful-timeout to finish; fast cuts them. It does not wait for the end. SIGTERM \
-                 and SIGQUIT do the same.",
+        help: "finish running requests, and end; fast: end at once",
+        detail: "Running requests have --graceful-timeout to finish; fast cuts them. The command does not wait for \
+                 the end. SIGTERM and SIGQUIT do the same.",
         example: "adyton stop fast",
     },
     Order {
         name: "workers",
         about: "more|fewer",
         help: "one more worker, or one less",
-        detail: "Until the server is started again, which has as many as --processes says. The worker that goes finishes what \
-                 it does. SIGTTIN and SIGTTOU do the same.",
+        detail: "Applies until the server is started again, with --processes workers. A worker that goes finishes its \
+                 requests first. SIGTTIN and SIGTTOU do the same.",
         example: "adyton workers more",
     },
     Order {
         name: "log-level",
         about: "LEVEL",
-        help: "log from debug, info, warning or error on",
-        detail: "In the supervisor and all workers, in place of --log-level, until the server is started again.",
+        help: "set the least serious level that is logged",
+        detail: "Applies to the supervisor and all workers, in place of --log-level, until the server is started \
+                 again.",
         example: "adyton log-level debug",
     },
     Order {
         name: "dump",
         about: "",
-        help: "where every thread of every worker is in Python",
-        detail: "The stack of each thread, even if one keeps the interpreter. Nothing is interrupted. A worker that does not \
-                 answer within three seconds is named.",
+        help: "the Python stack of every thread of every worker",
+        detail: "Prints the stack of each thread, even if one of them holds the interpreter. No request is \
+                 interrupted. A worker that does not answer within three seconds is named.",
         example: "adyton dump > stacks.txt",
     },
 ];

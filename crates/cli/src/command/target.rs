@@ -41,7 +41,7 @@ pub struct Scripts {
     /// Patterns of the scripts that are loaded before a worker serves: paths in the folder, in which `*` stands for
     /// anything.
     pub preload: Vec<String>,
-    /// Whether a folder has to say which of its files are scripts; else all are.
+    /// Whether a folder has to say which of its files are scripts; if not, all of them are.
     pub is_asked_for: bool,
 }
 
@@ -86,7 +86,8 @@ impl Target {
 }
 
 impl Target {
-    /// Returns the target that `text` is by its form alone: an application that another process looks for.
+    /// Returns the target that `text` names, judged by its form alone: another process looks for the
+    /// application.
     pub(crate) fn unseen(text: &str) -> Target {
         let (place, attribute) = match text.split_once(':') {
             Some((place, attribute)) => (place, Some(attribute.to_owned())),
@@ -125,7 +126,8 @@ fn missing(place: &str, base: &Path) -> String {
     format!("there is no {place} in {folder}{hint}")
 }
 
-/// Returns why nobody can know whether this path exists, if that is so: a folder above may not be entered.
+/// Returns the error if it cannot be known whether this path exists, because a folder above may not be
+/// entered.
 pub(crate) fn barred(path: &Path) -> Option<io::Error> {
     fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
@@ -136,7 +138,7 @@ pub(crate) fn did_you_mean(place: &Path, base: &Path) -> String {
     near.map_or(String::new(), |near| format!("; did you mean {}?", near.display()))
 }
 
-/// Whether there is nothing at a path; a link to nothing is nothing.
+/// Whether nothing exists at a path; a dangling link counts as nothing.
 pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -150,7 +152,7 @@ pub(crate) fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
     format!("{name}: there is no folder {}{hint}", folder.display())
 }
 
-/// Returns the sentence for a page that can be in none of the folders.
+/// Returns the sentence about a page that exists in none of the folders; `None` if it may exist.
 pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
     let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
     if folders.is_empty() || folders.iter().any(may_be_there) {

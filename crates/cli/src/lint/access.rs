@@ -1,4 +1,4 @@
-//! Keys that restrict clients, and keep nobody out where they stand.
+//! Keys that are meant to restrict clients, but keep nobody out where they stand.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use crate::settings::said::{Fault, SaidAt};
 use crate::settings::typed::{Settings, SiteAction, SiteRoute, Sites};
 use crate::sites::ACTIONS;
 
-/// A key that does something only beside another one.
+/// A key that has an effect only beside another key.
 struct Part {
     name: &'static str,
-    /// Whether a command line says it; in a file, the place of the key tells.
+    /// Whether a command line sets the key; in a file, the place of the key tells.
     is_said: fn(&Settings) -> bool,
     /// Whether it has an effect.
     works: fn(&Settings) -> bool,
@@ -23,7 +23,7 @@ struct Part {
 
 const UNASKED: &str = "no client is asked who it is, so all are let in; auth, as basic:FILE, asks them";
 const NO_GROUP: &str =
-    "no group is asked for, so all users are let in; auth-groups names those whose members are";
+    "no group is required, so all users are let in; auth-groups names the groups whose members are let in";
 
 const PARTS: [Part; 7] = [
     Part {
@@ -78,7 +78,7 @@ const PARTS: [Part; 7] = [
 ];
 
 impl Part {
-    /// Whether it may have an effect, as far as the keys that it depends on were understood.
+    /// Whether the key may have an effect, as far as the keys on which it depends were understood.
     fn may_work(&self, settings: &Settings) -> bool {
         (self.works)(settings) || settings.is_any_unread(self.needs)
     }
@@ -107,8 +107,8 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
         all.extend(idle(sites, part.name, part.why, |route| part.may_work(&route.settings)));
     }
     for name in ["may-set", "htaccess"] {
-        let why = "only a route with files = reads what folders say, so what they forbid would be open here; \
-                   say it in such a route";
+        let why = "only a route with files = reads the settings of folders, so paths that folders forbid would be \
+                   open here; set it in such a route";
         let is_none = |route: &SiteRoute| !route.settings.lets_folders_speak();
         all.extend(idle(sites, name, why, |route| {
             matches!(route.action, SiteAction::Files(_))
@@ -140,7 +140,7 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     once(all)
 }
 
-/// Finds the places where a setting is said that has no effect on any route that inherits it from there.
+/// Finds the places of a setting that has no effect on any route that inherits it from there.
 fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool) -> Vec<Fault> {
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
     for route in sites.routes() {
@@ -164,7 +164,7 @@ fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
         && !is_unread("allow")
     {
         let why =
-            "with any, whoever allow has needs no password, and it has everybody; leave one of them out";
+            "with any, clients of allow need no password, and allow has everybody; leave one of them out";
         all.push(("auth-satisfy", why));
     }
     let knows_groups = matches!(auth, None | Some(Auth::BasicPython(_) | Auth::DigestPython(_)));

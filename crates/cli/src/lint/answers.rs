@@ -27,16 +27,16 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// Returns why a status is not for an answer that is always the same, if it is not.
+/// Returns the reason if an answer that is always the same cannot have this status.
 fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
     match status {
         304 => Some(
-            "it says that a condition of the request holds, and nothing here looks at one; \
-             files = answers conditions, and 204 has no body either",
+            "it says that a condition of the request holds, but respond checks no conditions; files = does, and 204 \
+             has no body either",
         ),
         206 => Some("it is for a part of a file, which files = answers"),
         301 | 302 | 303 | 307 | 308 if !may_have_field(route, "Location") => {
-            Some("it says where to go, and nothing here does; write redirect = \"/new\" instead")
+            Some("it needs a target for the client, and respond has none; write redirect = \"/new\" instead")
         }
         _ => None,
     }
@@ -57,7 +57,7 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// Finds an answer that demands a password, and does not ask for one.
+/// Finds an answer 401 that does not tell the client how to send a password.
 fn unasked(route: &SiteRoute) -> Option<Fault> {
     let status = match &route.action {
         SiteAction::Status(status) | SiteAction::Text { status, .. } => *status,
@@ -69,7 +69,7 @@ fn unasked(route: &SiteRoute) -> Option<Fault> {
         .then(|| Fault { at: route.said_at("respond"), what: what.to_owned() })
 }
 
-/// Finds mount paths at which the application stands at the root, although it is to stand at its route.
+/// Finds paths of a route for which the application is mounted at the root although `mount` is on.
 fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
     let is_unread = route.settings.is_unread("path");
     if route.mount != Mount::Route || !matches!(route.action, SiteAction::App(_)) || is_unread {
@@ -79,7 +79,7 @@ fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
     let fault = |path: &PathPattern| Fault {
         at: route.said_at("mount"),
         what: format!(
-            "mount: for {} the application stands at the root anyway; give the route a path, as /shop/, or leave \
+            "mount: for {} the application is mounted at the root anyway; give the route a path, as /shop/, or leave \
              mount out",
             written(path)
         ),
@@ -90,7 +90,7 @@ fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
 /// Whether a key has an effect on a route.
 type Use = fn(&Sites, &SiteRoute) -> bool;
 
-/// Keys that a route says for itself, each with the action that it is for, and whether a route has that action.
+/// Keys that a route sets for itself, each with the action that it is for, and whether a route has that action.
 const USES: [(&str, &str, Use); 16] = [
     ("static-listing", "files", is_files),
     ("static-404", "files", is_files),
@@ -130,7 +130,7 @@ fn is_cgi(sites: &Sites, route: &SiteRoute) -> bool {
     matches!(route.action, SiteAction::Cgi(_)) || has_programs(sites, route)
 }
 
-/// Whether folders of a route may say that their programs are run.
+/// Whether folders of a route may have their programs run.
 fn has_programs(sites: &Sites, route: &SiteRoute) -> bool {
     is_files(sites, route) && route.settings.lets_folders_run()
 }

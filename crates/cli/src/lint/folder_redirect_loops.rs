@@ -1,4 +1,4 @@
-//! Redirects of a folder that lead back to themselves, straight away or by way of its others.
+//! Redirects of a folder that lead back to themselves, directly or by way of the folder's other redirects.
 
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Location, Routes, raw_bytes, spelled};

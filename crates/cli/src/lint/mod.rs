@@ -1,4 +1,4 @@
-//! Settings that are right each by itself and wrong together: rules that keep nobody out, keys that have no effect,
+//! Settings that are right each by itself, but wrong together: rules that keep nobody out, keys that have no effect,
 //! redirects that lead back.
 //!
 //! Settings that could open something, or can never work, are mistakes; settings that may be intended get a warning.
@@ -6,13 +6,13 @@
 //! | file | finds |
 //! | --- | --- |
 //! | `access`, `ways` | keys that keep nobody out, and ways around a guard |
-//! | `published` | files that nobody is to read, in folders that are served |
+//! | `published` | secret files in folders that are served |
 //! | `answers` | answers that cannot be right, and keys without effect |
 //! | `redirect_loops` | redirects of a file of sites that lead back to themselves |
 //! | `folder_redirect_loops` | redirects that a folder has in a file of its own, and that lead back to themselves |
 //!
 //! A file may have other mistakes at the same time. A check that concludes something from a missing key asks
-//! [`Settings::is_unread`] first: the key may be the one that was not understood.
+//! [`Settings::is_unread`] first: it may be this key that was not understood.
 
 mod access;
 mod answers;
@@ -31,7 +31,7 @@ use crate::settings::typed::{Part, Settings, Sites};
 /// Finds the faults that must be mended before anything of a file is served.
 pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     if sites.part != Part::Whole {
-        // The process that has handed the file has looked at it.
+        // The process that has handed over the file has checked it.
         return Vec::new();
     }
     let mut all = access::mistakes(sites);
@@ -42,7 +42,7 @@ pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
     all
 }
 
-/// Finds the faults that are worth a look, though the file is served.
+/// Finds faults that deserve a warning, although the file is served.
 pub fn warnings(settings: &Settings) -> Vec<Fault> {
     let Some(sites) = &settings.sites else { return Vec::new() };
     if sites.part != Part::Whole {

@@ -1,4 +1,4 @@
-//! Files that nobody is to read, in folders that are served.
+//! Secret files in folders that are served.
 
 use std::path::{Path, PathBuf};
 

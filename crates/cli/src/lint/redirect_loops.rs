@@ -1,4 +1,4 @@
-//! Redirects that lead back to themselves, straight away or by way of others.
+//! Redirects that lead back to themselves, directly or by way of other redirects.
 
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{
@@ -64,8 +64,8 @@ fn hosts(sites: &Sites) -> Option<Hosts> {
 /// A client that follows redirects in a site.
 struct Walk<'s> {
     site: &'s Site,
-    /// Whether it is known which requests each route of the site takes. Else a redirect leads back to itself only if no
-    /// route in between could end that.
+    /// Whether it is known which requests each route of the site takes. If not, a redirect counts as leading back to
+    /// itself only if no route in between could end the loop.
     is_whole: bool,
     table: Routes<TableRoute<'s>>,
     hosts: Option<&'s Hosts>,
@@ -176,8 +176,8 @@ impl Walk<'_> {
         bytes
     }
 
-    /// Returns the route that a request takes, and how many bytes of its path are the route's own; nothing if that
-    /// cannot be told.
+    /// Returns the route that a request takes, and how many bytes of its path are the route's own; `None` if that is
+    /// not known.
     fn taken(&self, own: usize, step: &Step) -> Option<(usize, usize)> {
         let bytes = self.bytes(own, step);
         let mut head = Head::new();

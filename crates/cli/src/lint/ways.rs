@@ -1,5 +1,5 @@
-//! Ways around a guard: a route that authenticates clients, but only for some requests, above one that authenticates
-//! nobody.
+//! Ways around a guard: a route authenticates clients, but only for some requests, and the others reach a route that
+//! authenticates nobody.
 
 use adyton_route::{PathPattern, When};
 
@@ -52,7 +52,8 @@ fn of_site(site: &Site) -> Vec<Fault> {
     all
 }
 
-/// Returns paths that a pattern matches, one for each other route that may come behind its own.
+/// Returns paths that a pattern matches, one for each other route that may come behind the pattern's own
+/// route.
 fn paths_of(pattern: &PathPattern, site: &Site) -> Vec<Vec<u8>> {
     let ends = site.routes.iter().flat_map(|route| &route.paths).filter_map(|path| match path {
         PathPattern::Suffix(end) => Some(&**end),
@@ -72,7 +73,7 @@ fn is_guarded(route: &SiteRoute) -> bool {
     asks(&route.settings) || is_closed(&route.settings)
 }
 
-/// Whether clients have to authenticate, or Python lets them in.
+/// Whether clients have to authenticate, or a Python function decides about them.
 fn asks(settings: &Settings) -> bool {
     settings.access.auth.is_some() || settings.access.allow_python.is_some()
 }
@@ -83,7 +84,7 @@ fn is_closed(settings: &Settings) -> bool {
     !settings.access.deny.is_empty() || !(settings.access.allow.is_empty() || is_all)
 }
 
-/// Whether requests that `guarded` is not for get past its guard, to `other`.
+/// Whether requests that `guarded` does not match reach `other`, and so get around the guard.
 fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     let is_less = asks(&guarded.settings) && !asks(&other.settings)
         || is_closed(&guarded.settings) && !is_closed(&other.settings);
@@ -98,13 +99,14 @@ fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
     if !methods.is_empty() && other.when.methods.is_empty() {
         return true;
     }
-    // Methods on both routes mean that reading is meant to be open, but not changing.
+    // If both routes name methods, requests that only read are probably meant to be open, but not those that
+    // change.
     let is_left = |method: &&[u8]| !methods.iter().any(|own| **own == **method) && !SAFE.contains(method);
     if !methods.is_empty() && other.when.methods.iter().map(|method| &**method).any(|method| is_left(&method))
     {
         return true;
     }
-    // A client leaves out a header field or a parameter as it likes.
+    // A client can leave out a header field or a parameter at will.
     let may_be_left_out = !fields.is_empty() || !query.is_empty() || !remote.is_empty();
     may_be_left_out && guarded.action == other.action
 }

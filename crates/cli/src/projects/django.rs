@@ -29,14 +29,14 @@ pub(crate) enum Said {
     Nothing,
     /// This text, or this path.
     Text(String),
-    /// Something that only running it would tell.
+    /// An expression whose value is only known when it is run.
     Computed,
 }
 
 /// Limit of a source: no more of it is read.
 const SOURCE_BYTES_MAX: usize = 1 << 20;
 
-/// Limit of settings files in turn, each of which takes everything from the next.
+/// Limit of settings files that are read one after the other, because each imports everything from the next.
 const STARS_MAX: usize = 4;
 
 /// Looks for a project in a folder.
@@ -64,7 +64,7 @@ pub(super) fn project(folder: &Path) -> Option<Project> {
 
 const VARIABLE: &str = "DJANGO_SETTINGS_MODULE";
 
-/// Returns the module that a source names as that of the settings.
+/// Returns the module that a source names as the settings.
 fn named(source: &str) -> Option<String> {
     let rest = source.split(VARIABLE).nth(1)?;
     let rest = rest.trim_start_matches(['"', '\'', ']', ' ', ',', '=', '\n', '\r', '\t', ')']);
@@ -103,7 +103,7 @@ enum Value {
 }
 
 impl Names {
-    /// Reads a file, and those from which it takes everything.
+    /// Reads a file, and the files from which it imports everything.
     fn read(&mut self, file: &Path, stars: usize) {
         let Some(text) = source(file) else { return };
         for statement in statements(&text) {
@@ -229,8 +229,8 @@ fn literal(expression: &str) -> Option<String> {
     (!inside.contains([quote, '\\', '{'])).then(|| inside.to_owned())
 }
 
-/// Returns how many folders above its own file an expression goes, as `BASE_DIR` does in most projects; the file itself
-/// is 0.
+/// Returns how many folders above its own file the path of an expression lies, as that of `BASE_DIR` in most projects;
+/// 0 is the file itself.
 fn own_folder(expression: &str) -> Option<usize> {
     let rest: String = expression.chars().filter(|sign| !sign.is_whitespace()).collect();
     if !rest.contains("__file__") {
@@ -301,7 +301,8 @@ fn split(expression: &str, between: char) -> Vec<&str> {
     parts
 }
 
-/// Whether a folder holds files that are not for everybody: the project itself, or the folder around it.
+/// Whether a folder holds files that are not for everybody, because it is the project itself or a folder
+/// around it.
 pub(super) fn holds_project(root: &Path, folder: &Path, package: &str) -> bool {
     let absolute =
         |path: &Path| std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| plain(&path));
@@ -342,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Usual expressions are understood, and those that only running would tell are kept apart from absent names.
+    /// Usual expressions are understood; an expression that would have to be run differs from an absent name.
     #[test]
     fn expressions() {
         let file = Path::new("/srv/shop/shop/settings.py");

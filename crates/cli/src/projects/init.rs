@@ -37,7 +37,7 @@ const SOURCE_BYTES_MAX: usize = 1 << 20;
 struct Found {
     /// The kind of the folder, for the file's first lines.
     what: String,
-    /// The application, and whether the name is that of a function that makes it.
+    /// The application, and whether it is named by a function that makes it.
     app: Option<(String, bool)>,
     /// Folders of files, and their paths.
     files: Vec<(String, String)>,
@@ -47,7 +47,7 @@ struct Found {
     shows_file: bool,
 }
 
-/// The text of a first file of sites for a folder.
+/// Returns the text of a first file of sites for a folder.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ fn look(folder: &Path) -> Found {
     Found { what: "nothing that it knows".to_owned(), ..Found::default() }
 }
 
-/// Returns what a Django project is served as; `guess` finds folders that are usually served.
+/// Returns the parts of a Django project that are served; `guess` finds folders that are usually served.
 fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(String, String)>) -> Found {
     let app = Some((format!("{}.wsgi:application", project.package), false));
     let mut found = Found { what: "a Django project".to_owned(), app, ..Found::default() };
@@ -125,11 +125,11 @@ struct FileKind<'p> {
     name: &'static str,
     /// The values of these settings.
     place: &'p Place,
-    /// The URL unless the settings say one.
+    /// The URL if the settings name none.
     usual: Option<&'static str>,
 }
 
-/// Returns the folder and the path of files of one kind; nothing, if there are none.
+/// Returns the folder and the path of files of one kind; `None` if the project has no such files.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ fn of_kind(
     let root = match &place.root {
         Said::Text(root) if !root.is_empty() => root,
         Said::Computed => {
-            return Err(format!("{kind}_ROOT is computed in {settings}, of which nothing was run: {ADD}"));
+            return Err(format!("{kind}_ROOT is computed in {settings}, which was not run: {ADD}"));
         }
         Said::Nothing | Said::Text(_) if kind == "STATIC" => {
             return Err(format!(
@@ -202,7 +202,7 @@ fn application(source: &str) -> Option<(&'static str, bool)> {
     named.map(|name| (name, false)).or_else(|| made().map(|name| (name, true)))
 }
 
-/// Returns the text of the file, with a comment for each thing that one may want to change.
+/// Returns the text of the file, with a comment for each part that a user may want to change.
 fn text(found: &Found) -> String {
     let mut text = format!("# A file of sites, made by `adyton init`, which has found {}.\n#\n", found.what);
     text.push_str(HEAD);
@@ -212,7 +212,7 @@ fn text(found: &Found) -> String {
             "\n# The application, for all paths that no other route has.\n[[sites.routes]]\napp = {app:?}\n"
         );
         if *is_factory {
-            text.push_str("factory = true  # it is called, and returns the application\n");
+            text.push_str("factory = true  # the name is that of a function that returns the application\n");
         }
     }
     for (folder, path) in &found.files {
@@ -231,7 +231,7 @@ fn text(found: &Found) -> String {
     if found.shows_file {
         let _ = write!(
             text,
-            "\n# This file lies in the folder that is served, and is nobody's business.\n[[sites.routes]]\npath = \"/{FILE}\"\nrespond = 404\n"
+            "\n# This file lies in the folder that is served, and clients must not get it.\n[[sites.routes]]\npath = \"/{FILE}\"\nrespond = 404\n"
         );
     }
     if found.app.is_none() && found.files.is_empty() {
@@ -241,45 +241,38 @@ fn text(found: &Found) -> String {
     text
 }
 
-const HEAD: &str = r#"#   adyton check site.toml               all that is wrong with it, or what it says
+const HEAD: &str = r#"#   adyton check site.toml               every mistake in this file, or its sites and routes
 #   adyton route site.toml GET /a        which route answers, and why
 #   adyton serve site.toml
 
 [server]
-bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for everybody
-# processes = 4                          # one for each core, and some
-# threads = 8                            # calls of the application at once, in each process
-# user = "www-data"                      # that the workers become, if the server is started by root
-# access-log = "-"                       # a line for each request; a file must not lie in a folder that is served
+bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for clients on other machines, too
+# processes = 4 # worker processes; by default one for each CPU threads = 8 # requests in the application at once, in
+# each process user = "www-data" # user that the workers become if root starts the server access-log = "-" # a line for
+# each request; a file must not lie in a folder that is served
 
 [[sites]]
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
 
-/// Width of comments: that of code.
+/// Width of comments, the same as that of code.
 const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";
 
 const EMPTY: &str = r#"
 # There is neither a Django project, nor an application in wsgi.py or app.py, nor a folder with an index.html.
-# Until you say what is to be served, this is:
+# Until you add a route for your application or your files, this text is served:
 [[sites.routes]]
 respond = 200
 body = "Adyton is here.\n"
 "#;
 
 const MORE: &str = r#"
-# A folder for those who have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
-# [[sites.routes]]
-# path = "/private/"
-# files = "private"
-# auth = "basic:.htpasswd"
+# A folder for clients that have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
+# [[sites.routes]] path = "/private/" files = "private" auth = "basic:.htpasswd"
 
-# Another place:
-# [[sites.routes]]
-# path = "/old/"
-# redirect = "/new{rest}{query}"
+# Paths that have moved: [[sites.routes]] path = "/old/" redirect = "/new{rest}{query}"
 "#;
 
 #[cfg(test)]

@@ -15,23 +15,23 @@ pub struct Access {
     /// How clients authenticate; `None`: they need no password.
     pub auth: Option<Auth>,
     pub auth_realm: String,
-    /// Users that are let in; empty, as are `auth_groups`: all users of the file.
+    /// Users that are let in; if both this list and `auth_groups` are empty, all users of the file are.
     pub auth_users: Vec<String>,
     pub auth_groups: Vec<String>,
     pub auth_group_file: Option<PathBuf>,
-    /// The Python that knows the groups, in the place of a file.
+    /// The Python function that knows the groups, in place of a file.
     pub auth_group_python: Option<String>,
-    /// How long a password that Python has accepted is not asked about again; 0: Python is asked each time.
+    /// How long a password that Python accepted is remembered; 0: Python is asked each time.
     pub auth_remember_ms: u64,
-    /// Clients that are let in; if there are none, all that `deny` does not name.
+    /// Clients that are let in; if the list is empty, all clients except those in `deny`.
     pub allow: Networks,
     pub deny: Networks,
-    /// The Python that says which requests are let in.
+    /// The Python function that decides which requests are let in.
     pub allow_python: Option<String>,
-    /// The time between two requests of a client that are sent evenly, in µs; `None`: no limit.
+    /// The interval between two requests of a client at the limit, in µs; `None`: no limit.
     pub rate_limit: Option<u64>,
     pub rate_burst: u32,
-    /// Whether clients of `allow` need no password, and others are let in with one.
+    /// Whether clients in `allow` need no password, and other clients are let in with one.
     pub auth_satisfy_any: bool,
 }
 
@@ -49,16 +49,16 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "off",
             example: "basic:staff.htpasswd",
             help: "ask clients for a name and a password",
-            detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: \
-                     bcrypt; argon2, crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). \
-                     `digest:FILE` with those of `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks \
-                     `check_password(environ, user, password)` of a module or a file of Python, `digest-python:TARGET` \
-                     its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` has them; `TARGET:NAME` is a \
-                     function of another name. `off` asks for none. A changed file applies within a second. Clients \
-                     without a right password are answered 401; after ten wrong passwords an address waits, longer \
-                     each time (429). The application finds the name in `REMOTE_USER`, and does not see \
-                     `Authorization`. Passwords travel readably with `basic`: something in front of the server has to \
-                     encrypt the connection.",
+            detail: "`basic:FILE` checks passwords with a file that `htpasswd` has made (`htpasswd -B -c FILE NAME` \
+                     uses bcrypt; argon2, crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1 are read, too). \
+                     `digest:FILE` uses a file of `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` calls \
+                     `check_password(environ, user, password)` of a Python module or file, and `digest-python:TARGET` \
+                     calls `get_realm_hash(environ, user, realm)`, both as in `mod_wsgi`; `TARGET:NAME` calls a \
+                     function of another name. With `off`, clients need no password. A changed file applies within a \
+                     second. A client without a right password gets a 401; after ten wrong passwords its address has \
+                     to wait, longer each time (429). The application finds the name in `REMOTE_USER`, and does not \
+                     see `Authorization`. With `basic`, passwords are sent unencrypted: a proxy in front of the \
+                     server has to encrypt the connection.",
             ..Self::ROW
         },
         Row {
@@ -70,7 +70,7 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "protected",
             example: "Staff",
             help: "what the password is for",
-            detail: "Browsers show it. With `digest` it is the realm that the file was made for.",
+            detail: "Browsers show it. With `digest` it must be the realm that the file was made for.",
             ..Self::ROW
         },
         Row {
@@ -81,8 +81,8 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "ann,bob",
             help: "users of the file that are let in",
-            detail: "Names with commas between them. Without this and `auth-groups`, all users are let in; with both, \
-                     the users that either names.",
+            detail: "Names, separated by commas. If neither this nor `auth-groups` is set, all users of the file are \
+                     let in; if both are set, users whom either of them names.",
             ..Self::ROW
         },
         Row {
@@ -93,7 +93,7 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "editors",
             help: "groups whose members are let in",
-            detail: "Names with commas between them, of groups in `auth-group-file`, or of those that `auth-group-python` knows.",
+            detail: "Names, separated by commas, of groups that `auth-group-file` or `auth-group-python` knows.",
             ..Self::ROW
         },
         Row {
@@ -105,10 +105,10 @@ impl<S: Has<Access>> Section<S> for Access {
                 },
             },
             example: "site_auth.py",
-            help: "Python that says who is in which group",
-            detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a \
-                     function of another name. It returns the names of the groups of a user. If `auth` names Python \
-                     and there is no `auth-group-file`, the default is the module of `auth`.",
+            help: "Python function that returns a user's groups",
+            detail: "A Python module or file whose `groups_for_user(environ, user)` is called; `TARGET:NAME` calls a \
+                     function of another name. The function returns the names of the user's groups. If `auth` names \
+                     Python and there is no `auth-group-file`, the default is the module of `auth`.",
             ..Self::ROW
         },
         Row {
@@ -119,7 +119,7 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             example: "staff.groups",
             help: "file that says who is in which group",
-            detail: "A line for each group, as Apache's `AuthGroupFile` has them: `editors: ann bob`.",
+            detail: "The file has a line for each group, as in Apache's `AuthGroupFile`: `editors: ann bob`.",
             ..Self::ROW
         },
         Row {
@@ -132,11 +132,12 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             default: "0",
             example: "1m",
-            help: "how long Python is not asked again",
-            detail: "Applies to a name and a password with which `basic-python` has let a client in; `groups_for_user` \
-                     is not asked either. During this time a user who is locked out may still come in, in each process \
-                     by itself. A function that gives clients other names is always asked, and so is `allow-python`. \
-                     Passwords of files are remembered for an hour anyway, or until the file changes.",
+            help: "how long Python's verdicts are remembered",
+            detail: "When `basic-python` has accepted a name and a password, neither it nor `groups_for_user` is \
+                     asked about them again for this time. A user who is locked out meanwhile may still come in. Each \
+                     process remembers for itself. A function that gives clients other names is asked every time, and \
+                     so is `allow-python`. Verdicts on passwords of files are always kept for an hour, or until the \
+                     file changes.",
             ..Self::ROW
         },
         Row {
@@ -148,8 +149,8 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "all",
             example: "any",
             help: "whether clients of `allow` need a password",
-            detail: "With `all` they need one, and other clients are not let in. With `any` they need none, and other \
-                     clients are let in with a password.",
+            detail: "With `all`, clients of `allow` need a password, and other clients are not let in. With `any`, \
+                     clients of `allow` need none, and other clients are let in with a password.",
             ..Self::ROW
         },
         Row {
@@ -161,9 +162,9 @@ impl<S: Has<Access>> Section<S> for Access {
             example: "10.0.0.0/8",
             repeatable: true,
             help: "addresses of clients that are let in",
-            detail: "Others are answered 403. Without it, all clients are let in that `deny` does not name. `unix` \
-                     stands for clients of unix sockets. In a file, the list of a route replaces that of its site, and \
-                     the site's list replaces the server's; `all` lets all in again.",
+            detail: "Other clients get a 403. Without this setting, all clients are let in except those in `deny`. \
+                     `unix` stands for clients of unix sockets. In a file of sites, the list of a route replaces that \
+                     of its site, and the site's list replaces the server's; `all` lets all clients in again.",
             clear: Some(|settings| settings.as_mut().allow = Networks::default()),
             ..Self::ROW
         },
@@ -176,8 +177,8 @@ impl<S: Has<Access>> Section<S> for Access {
             example: "192.0.2.0/24",
             repeatable: true,
             help: "addresses of clients that are refused",
-            detail: "They are answered 403, even if `allow` has them. `all` stands for all clients. In a file, the \
-                     list of a route replaces that of its site, as with `allow`; `none` refuses nobody.",
+            detail: "These clients get a 403, even if `allow` has them. `all` stands for all clients. In a file of \
+                     sites, the list of a route replaces that of its site, as with `allow`; `none` refuses nobody.",
             clear: Some(|settings| settings.as_mut().deny = Networks::default()),
             ..Self::ROW
         },
@@ -195,11 +196,11 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             default: "off",
             example: "site_auth.py",
-            help: "Python that says which requests are let in",
-            detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, \
-                     as `mod_wsgi` has it; `TARGET:NAME` is a function of another name. With `False` the request is \
-                     answered 403. `True` and `None` let it go on to the other rules of the route: `allow` and `deny` \
-                     are checked before it, `auth` after it. It is called for each request.",
+            help: "Python that decides which requests are let in",
+            detail: "A Python module or file whose `allow_access(environ, host)` is called for each request, with the \
+                     client's address, as in `mod_wsgi`; `TARGET:NAME` calls a function of another name. If it \
+                     returns `False`, the client gets a 403. If it returns `True` or `None`, the other rules of the \
+                     route apply: `allow` and `deny` are checked before the call, `auth` is checked after it.",
             ..Self::ROW
         },
         Row {
@@ -213,11 +214,11 @@ impl<S: Has<Access>> Section<S> for Access {
             default: "off",
             example: "10/s",
             help: "requests that a client may send in a time",
-            detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Further requests are \
-                     answered 429, with `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 \
-                     address; those of unix sockets are not counted. Routes of a site with the same limit count \
-                     together. Each worker counts for itself: with four processes, a client that uses many connections \
-                     may get up to four times as much.",
+            detail: "`10/s`, `300/m` or `1000/h`, spread evenly; up to `rate-burst` of them may come at once. Further \
+                     requests get a 429 with `Retry-After`. A client is an IPv4 address, or the first 64 bits of an \
+                     IPv6 address; clients of unix sockets are not counted. Routes of a site with the same limit \
+                     share one count. Each worker counts for itself: with four processes, a client that uses many \
+                     connections may get up to four times as much.",
             ..Self::ROW
         },
         Row {
@@ -232,23 +233,24 @@ impl<S: Has<Access>> Section<S> for Access {
             },
             default: "20",
             example: "50",
-            help: "requests of that limit that may come at once",
-            detail: "Applies after a pause. A browser asks for a page and all its parts within a second.",
+            help: "requests of rate-limit that may come at once",
+            detail: "A client may send this many after a pause: a browser asks for a page and all its parts within a \
+                     second.",
             ..Self::ROW
         },
     ];
 }
 
-/// How clients authenticate, with the file of users, relative to `chdir`, or the Python that knows them.
+/// How clients authenticate, with the file of users (relative to `chdir`) or the Python that knows the users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Auth {
     /// With the password itself (RFC 7617).
     Basic(PathBuf),
     /// With a digest of the password (RFC 7616).
     Digest(PathBuf),
-    /// With the password itself, which a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
+    /// With the password itself, which a Python function checks: `MODULE`, `FILE.py`, or either with `:NAME`.
     BasicPython(String),
-    /// With a digest of the password, which a function knows.
+    /// With a digest of the password, which a Python function returns.
     DigestPython(String),
 }
 
@@ -336,13 +338,13 @@ fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
     match text {
         "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
         "none" if networks.is_empty() => Ok(()),
-        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
+        "none" => Err("none stands alone, but this list has other addresses, too".to_owned()),
         "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
         _ => network(networks, text),
     }
 }
 
-/// Reads a range of addresses into others.
+/// Reads a range of addresses, and adds it to the others.
 pub(crate) fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
     networks.add(text).map_err(|error| error.to_string())
 }

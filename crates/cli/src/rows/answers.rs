@@ -1,4 +1,4 @@
-//! Changes to answers, whatever action gives them.
+//! Changes to answers, whichever action of a route gives them.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::settings::row::{Has, Kind, Row, Scope, Section};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Answers {
-    /// Names and values of header fields; of two with the same name the last counts.
+    /// Names and values of header fields; of two with the same name the last applies.
     pub headers: Vec<(String, String)>,
     pub add_headers: Vec<(String, String)>,
     pub remove_headers: Vec<String>,
@@ -35,9 +35,9 @@ impl<S: Has<Answers>> Section<S> for Answers {
             example: "X-Frame-Options=DENY",
             repeatable: true,
             help: "fields to put into answers",
-            detail: "They replace fields of the same name, in all answers, whatever their status; of two with one name \
-                     the last applies. In a file, fields of a site apply to its routes, too, except names that the \
-                     route has in `headers` or `remove-headers`.",
+            detail: "They replace fields of the same name in all answers, whatever the status. If a name is given \
+                     twice, the last value applies. In a file of sites, fields of a site apply to its routes, too, \
+                     except fields that the route names in `headers` or `remove-headers`.",
             ..Self::ROW
         },
         Row {
@@ -63,8 +63,8 @@ impl<S: Has<Answers>> Section<S> for Answers {
             example: "X-Powered-By",
             repeatable: true,
             help: "fields to leave out of answers",
-            detail: "Such a field is left out, whether the application or the server itself sets it. `Server` is a \
-                     setting.",
+            detail: "Such a field is left out, whether the application or the server itself sets it. For `Server` \
+                     there is `server-header`.",
             ..Self::ROW
         },
         Row {
@@ -73,7 +73,7 @@ impl<S: Has<Answers>> Section<S> for Answers {
                 shape: "TEXT",
                 set: |settings, text| {
                     if text.trim().is_empty() {
-                        return Err("write what the field says, as no-store or max-age=3600".to_owned());
+                        return Err("write the value of the field, as no-store or max-age=3600".to_owned());
                     }
                     put_field(&format!("Cache-Control={text}"))
                         .map(|(_, value)| settings.as_mut().cache_control = Some(value))
@@ -81,7 +81,7 @@ impl<S: Has<Answers>> Section<S> for Answers {
             },
             example: "max-age=31536000, immutable",
             help: "Cache-Control field of answers",
-            detail: "It replaces the field of the application. For files alone there is `static-cache-control`.",
+            detail: "It replaces the application's own field. For files alone there is `static-cache-control`.",
             ..Self::ROW
         },
         Row {
@@ -90,8 +90,9 @@ impl<S: Has<Answers>> Section<S> for Answers {
             default: "off",
             example: "on",
             help: "error-pages for errors of applications, too",
-            detail: "Off, what an application answers stays as it is. On, an answer of its own whose status has one of `error-pages` is \
-                     sent with that page; its fields stay, but for those about the body, as `Content-Type` and `ETag`.",
+            detail: "Off, the application's answers stay as they are. On, if `error-pages` has a page for the status \
+                     of such an answer, that page becomes its body. The fields of the answer stay, except fields \
+                     about the body, such as `Content-Type` and `ETag`.",
             ..Self::ROW
         },
         Row {
@@ -113,10 +114,12 @@ impl<S: Has<Answers>> Section<S> for Answers {
             default: "off",
             example: "/srv/shop/downloads",
             help: "folder of files that applications may send",
-            detail: "An answer with the field `X-Sendfile` has that file as its body, as if it had been asked for: ranges and \
-                     conditions count, and the kernel sends it. Its path is absolute, or relative to this folder, and not escaped; it \
-                     must lie beneath the folder. The application's fields stay, but for those about the body that the file has of its \
-                     own, as `ETag`; the field itself never reaches a client. What a folder of files never serves is not sent, either.",
+            detail: "If an answer has the field `X-Sendfile`, its body is the file that the field names, as if the \
+                     client had asked for that file: ranges and conditions apply, and the kernel sends it. The path \
+                     is absolute, or relative to this folder, and not escaped; it must lie beneath the folder. The \
+                     application's fields stay, except fields about the body that the file has of its own, such as \
+                     `ETag`; `X-Sendfile` itself never reaches a client. Files that `static` never serves are not \
+                     sent, either.",
             ..Self::ROW
         },
         Row {
@@ -125,10 +128,10 @@ impl<S: Has<Answers>> Section<S> for Answers {
             default: "off",
             example: "on",
             help: "let applications choose another route",
-            detail: "By an answer with `X-Accel-Redirect: /path`, or, as in CGI, by one with the status 200 and \
-                     `Location: /path`: the route of that path in the same site answers, as GET and without the body, \
-                     up to ten times in turn. The rules of that route apply to the request, too. The fields of the \
-                     application's answer stay, as with `x-sendfile`.",
+            detail: "If an application answers with `X-Accel-Redirect: /path`, or, as in CGI, with status 200 and \
+                     `Location: /path`, the route of that path in the same site answers in its place, as for a GET \
+                     without a body. At most ten such redirects may follow each other. The rules of that route apply \
+                     to the request, too. The fields of the application's answer stay, as with `x-sendfile`.",
             ..Self::ROW
         },
     ];

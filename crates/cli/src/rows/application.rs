@@ -1,10 +1,10 @@
-//! Which application is served, and what surrounds it.
+//! The application that is served, and its environment.
 
 use std::path::PathBuf;
 
 use crate::settings::row::{Has, Kind, Row, Scope, Section};
 
-/// The application, and what surrounds it.
+/// The application, and its environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Application {
@@ -32,7 +32,7 @@ impl<S: Has<Application>> Section<S> for Application {
             example: "wsgi",
             help: "how the application is called",
             detail: "`wsgi` calls `application(environ, start_response)` as in PEP 3333, `handler` calls \
-                     `handler(request)`; `auto` looks at what the target is.",
+                     `handler(request)`; `auto` detects which of them the target is.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -50,13 +50,13 @@ impl<S: Has<Application>> Section<S> for Application {
             name: "chdir",
             kind: Kind::Path {
                 shape: "DIR",
-                // The process that changes to this folder may be in another one by then.
+                // By the time that a process changes to this folder, it may be in another folder.
                 set: |settings, path| {
                     settings.as_mut().chdir = Some(std::path::absolute(&path).unwrap_or(path));
                 },
             },
             example: "/",
-            help: "folder to change to first",
+            help: "folder that the server changes to at its start",
             detail: "The server changes to it before anything is imported or opened: every other relative path, the \
                      target included, is relative to it.",
             ..Self::ROW
@@ -67,8 +67,8 @@ impl<S: Has<Application>> Section<S> for Application {
             example: "lib",
             repeatable: true,
             help: "folder to import from, before all others",
-            detail: "It is put in front of `sys.path`; several, in the order given. The current folder and the folder \
-                     of a `file.py` target are there anyway.",
+            detail: "The folder is put in front of `sys.path`; several folders are put there in the order given. The \
+                     current folder and the folder of a `file.py` target are always in `sys.path`.",
             ..Self::ROW
         },
         Row {
@@ -81,7 +81,7 @@ impl<S: Has<Application>> Section<S> for Application {
             example: "DJANGO_SETTINGS_MODULE=mysite.settings",
             repeatable: true,
             help: "variable for the application's environment",
-            detail: "Set in `os.environ` before the application is imported; it replaces a variable that is there.",
+            detail: "Set in `os.environ` before the application is imported; it replaces a variable of the same name.",
             ..Self::ROW
         },
     ];

@@ -3,14 +3,15 @@
 use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-/// The longest time; more than a year is a mistake.
+/// The longest time for which answers may be kept; more than a year is taken for a mistake.
 const FRESH_MS_MAX: u64 = 366 * 24 * 3_600_000;
 
 /// Answers that are kept for other clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Caching {
-    /// How long answers that do not say it themselves are kept for other clients; `None`: they are not kept.
+    /// How long answers without a lifetime of their own are kept for other clients; `None`: no answer is
+    /// kept.
     pub cache_ms: Option<u64>,
     pub cache_cookies: bool,
     pub cache_memory_max: u64,
@@ -30,13 +31,14 @@ impl<S: Has<Caching>> Section<S> for Caching {
             example: "1s",
             scope: Scope::Route,
             help: "keep answers for other clients",
-            detail: "A time, for answers that do not say themselves how long they are fresh (`Cache-Control` with \
-                     `s-maxage` or `max-age`, `Expires`); `0s` keeps only those that do; or `off`. Requests for the \
-                     same page that come while one is in the application wait for its answer. Only answers to GET are \
-                     kept, and none with `Set-Cookie`, `no-store`, `no-cache` or `private`, and none of requests with \
-                     `Authorization`. Routes with `auth` keep nothing. The field `Cache-Status` of an answer has what \
-                     the cache did. Off, because an application's answer may depend on the client without a `Vary` \
-                     field.",
+            detail: "The time for which an answer is kept if it does not say itself how long it is fresh (by \
+                     `s-maxage` or `max-age` in `Cache-Control`, or by `Expires`). `0s` keeps only answers that say \
+                     so themselves, `off` keeps none. While a request for a page is in the application, other \
+                     requests for that page wait for its answer. Only answers to GET are kept, and none with \
+                     `Set-Cookie`, `no-store`, `no-cache` or `private`, and none of requests with `Authorization`. \
+                     Routes with `auth` keep nothing. The field `Cache-Status` of an answer says what the cache did. \
+                     The default is `off`, because an application's answer may depend on the client even if it has no \
+                     `Vary` field.",
             ..Self::ROW
         },
         Row {
@@ -46,9 +48,9 @@ impl<S: Has<Caching>> Section<S> for Caching {
             example: "on",
             scope: Scope::Route,
             help: "keep answers for clients with cookies, too",
-            detail: "Off, an answer without caching fields of its own is not kept if its request has a cookie, nor \
-                     used for such requests: a cookie may identify a user. Switch it on where pages are the same for \
-                     everybody.",
+            detail: "Off, an answer without caching fields of its own is not kept if its request has a cookie, and a \
+                     kept one is not sent to a request with a cookie: a cookie may identify a user. Switch it on if \
+                     pages are the same for everybody.",
             ..Self::ROW
         },
         Row {
@@ -62,8 +64,9 @@ impl<S: Has<Caching>> Section<S> for Caching {
             default: "64m",
             example: "256m",
             help: "memory of the answers that a process keeps",
-            detail: "It counts all memory of these answers. Answers used least recently go first; an answer that takes \
-                     more than a sixteenth of it is not kept. Each process keeps its own.",
+            detail: "All memory of these answers counts. When it is used up, the least recently used answers go \
+                     first; an answer that takes more than a sixteenth of it is not kept. Each process keeps answers \
+                     of its own.",
             ..Self::ROW
         },
     ];

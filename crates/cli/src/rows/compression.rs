@@ -30,14 +30,16 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "br,gzip",
             scope: Scope::Route,
             help: "compress answers for clients that accept it",
-            detail: "`on`, `off`, or codings with commas between them, of `br`, `zstd` and `gzip`; of several that a client likes \
-                     equally the first is used. `on` has the quickest first for answers of applications (`zstd`, `br`, `gzip`), and the \
-                     smallest for static files (`br`, `zstd`, `gzip`), which are compressed once and kept. \
-                     Types that gain are compressed (text, JSON, JavaScript, XML, SVG, WebAssembly, but no event streams), unless \
-                     the answer has a `Content-Encoding`, a `Set-Cookie`, `Cache-Control: no-transform` or a digest, or is a part \
-                     (206). Each piece that an application yields is sent at once. Such answers have `Vary: Accept-Encoding` and a \
-                     weak ETag; files an ETag of their own for each coding. Off, because a page that holds a secret and echoes what others send can lose it through its \
-                     length (BREACH).",
+            detail: "`on`, `off`, or some of the codings `br`, `zstd` and `gzip`, separated by commas. If a client \
+                     accepts several equally, the first is used. With `on`, the order for answers of applications is \
+                     `zstd`, `br`, `gzip` (the quickest first), and for static files, which are compressed once and \
+                     kept, `br`, `zstd`, `gzip` (the smallest result first). Only types that become smaller are \
+                     compressed (text, JSON, JavaScript, XML, SVG, WebAssembly, but no event streams), unless the \
+                     answer has a `Content-Encoding`, a `Set-Cookie`, `Cache-Control: no-transform` or a digest, or \
+                     is a part (206). Each piece that an application yields is sent at once. Such answers have `Vary: \
+                     Accept-Encoding` and a weak ETag; files have a separate ETag for each coding. The default is \
+                     `off`: if a page holds a secret and also repeats text that others send, the length of the \
+                     compressed page can betray the secret (BREACH).",
             ..Self::ROW
         },
         Row {
@@ -47,8 +49,8 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "256",
             scope: Scope::Route,
             help: "shortest answer that is compressed",
-            detail: "Applies where the length is known. An answer that fits into one packet arrives no sooner when it \
-                     is shorter.",
+            detail: "Applies to answers whose length is known. If an answer fits into one packet, compression does \
+                     not make it arrive sooner.",
             ..Self::ROW
         },
         Row {
@@ -71,8 +73,8 @@ impl<S: Has<Compression>> Section<S> for Compression {
             example: "on",
             scope: Scope::Route,
             help: "compress answers that set a cookie, too",
-            detail: "Such an answer is for one user, and probably has secrets of that user. Switch it on where pages \
-                     do not repeat text that a link or a form of another site can put into a request.",
+            detail: "Such an answer is for one user, and probably has secrets of that user. Switch it on if pages do \
+                     not repeat text that a link or a form of another site can put into a request.",
             ..Self::ROW
         },
         Row {
@@ -96,7 +98,7 @@ pub enum Compress {
     Off,
     /// All, in the order that is best for the content.
     On,
-    /// Some codings; of those that a client likes equally, the first.
+    /// Some codings; if a client accepts several equally, the first of these is used.
     Only(Vec<Coding>),
 }
 

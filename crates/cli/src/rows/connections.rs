@@ -32,9 +32,9 @@ impl<S: Has<Connections>> Section<S> for Connections {
             default: "0",
             example: "200",
             help: "maximum connections of one client; 0: no cap",
-            detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
-                     many people share one address. Of IPv6 addresses the first 64 bits count: one customer has all of the others. \
-                     Each worker counts for itself.",
+            detail: "A further connection is closed at once, without an answer. Off by default: behind a proxy or a \
+                     large network many people share one address. IPv6 addresses with the same first 64 bits count as \
+                     one client: one customer usually has all of them. Each worker counts for itself.",
             ..Self::ROW
         },
         Row {
@@ -47,9 +47,9 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "0",
             example: "10000",
-            help: "maximum open connections; 0: as files allow",
-            detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less what the server and the application \
-                     need themselves. Beyond it, new connections wait in the backlog.",
+            help: "maximum open connections; 0: by the file limit",
+            detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less the files that the server and the \
+                     application need themselves. Further connections wait in the backlog.",
             ..Self::ROW
         },
         Row {
@@ -63,9 +63,9 @@ impl<S: Has<Connections>> Section<S> for Connections {
             default: "300ms",
             example: "2s",
             help: "longest silence while clients wait for a place",
-            detail: "When no descriptor or no place is left, and no connection idles, a connection whose client has \
-                     sent nothing of its request for this long, or is slower than `--body-rate-min`, is answered 503 \
-                     and closed.",
+            detail: "Applies when no descriptor is left or `--connections-max` is reached, and no connection is idle. \
+                     Then a connection is answered 503 and closed if its client has sent nothing of its request for \
+                     this long, or is slower than `--body-rate-min`.",
             ..Self::ROW
         },
         Row {
@@ -82,8 +82,8 @@ impl<S: Has<Connections>> Section<S> for Connections {
             default: "0",
             example: "1000",
             help: "maximum requests on a connection; 0: no cap",
-            detail: "A connection costs the same after its millionth request, and closing it loses what the client \
-                     has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
+            detail: "A connection costs no more after its millionth request, and closing it loses requests that the \
+                     client has already pipelined. So set a cap only if a load balancer in front needs one. 1 turns \
                      keep-alive off.",
             scope: Scope::Site,
             ..Self::ROW
@@ -98,9 +98,10 @@ impl<S: Has<Connections>> Section<S> for Connections {
             },
             default: "256k",
             example: "1m",
-            help: "maximum of a body that is read to keep alive",
-            detail: "When the answer is there before the body has been read, up to this much of the body is read and \
-                     thrown away so that the connection can go on; with more to come it is closed, lingering.",
+            help: "maximum unread body that is read and discarded",
+            detail: "If the answer is complete before the request body has been read, up to this much of the body is \
+                     read and discarded, so that the connection stays open. If more of the body is to come, the \
+                     connection is closed (see `--linger-timeout`).",
             ..Self::ROW
         },
     ];

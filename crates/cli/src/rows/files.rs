@@ -22,10 +22,10 @@ pub struct Files {
     pub static_fall_through: bool,
     pub static_precompressed: bool,
     pub static_symlinks: bool,
-    /// The words that the folders beneath may use in files of their own; `htaccess`: in those of Apache.
+    /// The words for keys that folders may set in their `.adyton.toml`; `htaccess`: in their `.htaccess`.
     pub may_set: MaySet,
     pub htaccess: MaySet,
-    /// Names of the files that are read as those of Apache; empty: the usual one.
+    /// Names of the files that are read like Apache's `.htaccess`; empty: that name alone.
     pub htaccess_names: Vec<String>,
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
@@ -46,9 +46,9 @@ impl<S: Has<Files>> Section<S> for Files {
             repeatable: true,
             help: "serve a folder under a prefix of the path",
             detail: "`--static /static=static/` answers `/static/site.css` with `static/site.css`, without asking the \
-                     application. The longest matching prefix applies, and `/app` does not match `/apple`. Files that \
-                     begin with a dot, sources and devices are never served. A folder that does not exist yet is a \
-                     warning at the start, and is served as soon as it exists.",
+                     application. The longest matching prefix applies, and `/app` does not match `/apple`. Files \
+                     whose names begin with a dot, sources and devices are never served. If the folder does not exist \
+                     at the start, a warning is logged, and the folder is served as soon as it exists.",
             ..Self::ROW
         },
         Row {
@@ -57,7 +57,8 @@ impl<S: Has<Files>> Section<S> for Files {
             default: "off",
             example: "on",
             help: "list folders that have no index.html",
-            detail: "Off, because a list shows files that no page links to; such a folder is then a 404.",
+            detail: "The default is `off`, because a list shows files that no page links to: a folder without \
+                     `index.html` is answered 404.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -71,7 +72,8 @@ impl<S: Has<Files>> Section<S> for Files {
             },
             example: "public, max-age=3600",
             help: "Cache-Control field of static files",
-            detail: "Sent as it is. Without it browsers guess how long a file is fresh, and ask again with its ETag.",
+            detail: "Sent as it is. Without this field, browsers guess how long a file is fresh, and ask again with \
+                     its ETag.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -97,9 +99,9 @@ impl<S: Has<Files>> Section<S> for Files {
             },
             example: "index.html",
             help: "page for missing files, with status 200",
-            detail: "For applications of one page that route in the browser. Only for requests that accept HTML and \
-                     whose last part has no extension, so that a missing script stays a 404. A file beneath the \
-                     folder that is served.",
+            detail: "For single-page applications, which choose the view in the browser. The page answers only \
+                     requests that accept HTML and whose path has no extension in its last segment, so that a missing \
+                     script stays a 404. It is a file beneath the folder that is served.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -119,8 +121,8 @@ impl<S: Has<Files>> Section<S> for Files {
             default: "on",
             example: "off",
             help: "send .br, .zst and .gz neighbours of a file",
-            detail: "When the client accepts the encoding and the neighbour is not older than the file. Off saves \
-                     the look at the disk for neighbours when there are none.",
+            detail: "A neighbour is sent if the client accepts its encoding and the neighbour is not older than the \
+                     file. If there are no such files, `off` saves looking for them on the disk.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -144,13 +146,13 @@ impl<S: Has<Files>> Section<S> for Files {
                      keys `allow` and `deny`, `auth` for all keys with that prefix, `headers` also for `add-headers` \
                      and `remove-headers`, `cache-control` for itself, `errors` for `error-pages`, and `redirect` for \
                      tables `[[redirects]]`. With `cgi`, a folder may have its programs run, by `cgi = true`, or by \
-                     programs that `cgi-interpreters` names; with `scripts`, its Python files are pages, by `scripts = \
-                     true`; with `index`, it names the files that answer for it. A client has to be let in by the \
-                     route and by each folder on the way. A change applies within a second. A mistake in such a file, \
-                     or a key that these words do not allow, is logged, and everything beneath the folder is answered \
-                     500. Paths are compared in their decoded form, also on the command line; symbolic links are not \
-                     followed. In a file, the list of a route replaces that of its site; with `none`, folders may set \
-                     no key.",
+                     interpreters that `cgi-interpreters` names; with `scripts`, it may make its Python files pages, \
+                     by `scripts = true`; with `index`, it may name the files that answer for the folder itself. A \
+                     client has to be let in by the route and by each folder on the way. A change applies within a \
+                     second. If such a file has a mistake, or a key that these words do not allow, the mistake is \
+                     logged, and everything beneath the folder is answered 500. With this setting, paths are compared \
+                     in their decoded form, also on the command line, and symbolic links are not followed. In a file \
+                     of sites, the list of a route replaces that of its site; with `none`, folders may set no key.",
             scope: Scope::Route,
             clear: Some(|settings| settings.as_mut().may_set = MaySet::default()),
             ..Self::ROW
@@ -161,7 +163,7 @@ impl<S: Has<Files>> Section<S> for Files {
             example: "auth",
             repeatable: true,
             help: "keys that folders may set in an .htaccess",
-            detail: "As `may-set`, with the same words, for files as Apache reads them. If a directive that restricts \
+            detail: "Like `may-set`, with the same words, for files in Apache's format. If a directive that restricts \
                      access cannot be carried over, everything beneath the folder is answered 500; other directives \
                      that this server does not support are logged.",
             scope: Scope::Route,
@@ -179,9 +181,9 @@ impl<S: Has<Files>> Section<S> for Files {
             example: ".settings",
             repeatable: true,
             help: "names of the files that htaccess reads",
-            detail: "The default is `.htaccess`. In each folder the first file that exists is read, and no other, as \
-                     with `AccessFileName` in Apache. The names begin with a dot, so that the files are never served. \
-                     In a file, the list of a route replaces that of its site.",
+            detail: "The default is `.htaccess`. In each folder only the first of these files that exists is read, as \
+                     with `AccessFileName` in Apache. The names must begin with a dot, so that the files are never \
+                     served. In a file of sites, the list of a route replaces that of its site.",
             scope: Scope::Route,
             clear: Some(|settings| settings.as_mut().htaccess_names = Vec::new()),
             ..Self::ROW
@@ -192,8 +194,8 @@ impl<S: Has<Files>> Section<S> for Files {
             default: "32m",
             example: "256m",
             help: "memory for small files, of all folders",
-            detail: "All folders share it. A file in it is answered without opening it, and never stale: its size, times and inode are \
-                     compared with the disk. 0 turns it off.",
+            detail: "All folders share this cache. A file in the cache is sent without opening it, and is never \
+                     stale: its size, times and inode are compared with the disk. 0 turns the cache off.",
             ..Self::ROW
         },
         Row {
@@ -202,7 +204,7 @@ impl<S: Has<Files>> Section<S> for Files {
             default: "8k",
             example: "64k",
             help: "largest file whose content is kept in memory",
-            detail: "The kernel sends larger files from its own cache, which costs less than a copy of ours.",
+            detail: "The kernel sends larger files from its own cache, which costs less than a copy in the server.",
             ..Self::ROW
         },
     ];
@@ -253,7 +255,7 @@ pub(super) fn field_value(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Checks a path that cannot leave the folder it is beneath; slashes in front of it are dropped.
+/// Checks that a path cannot leave its folder; slashes in front of the path are dropped.
 fn beneath(text: &str) -> Result<String, String> {
     let path = text.trim_start_matches('/');
     if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
@@ -262,7 +264,7 @@ fn beneath(text: &str) -> Result<String, String> {
     Ok(path.to_owned())
 }
 
-/// Checks a name of a file that is read as those of Apache, and never served.
+/// Checks a name of a file that is read like Apache's `.htaccess`, and never served.
 fn htaccess_name(text: &str) -> Result<String, String> {
     // A folder `.well-known` at the top is served.
     let is_served = !text.starts_with('.') || text == ".well-known";

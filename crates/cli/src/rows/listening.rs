@@ -11,15 +11,15 @@ use crate::settings::units::{Unit, octal};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Listening {
-    /// Addresses to listen at; `host` and `port` have gone into them. Empty only if each site has addresses of its own.
+    /// Addresses to listen at; `host` and `port` have become one of them. Empty only if each site has addresses of its
+    /// own.
     pub bind: Vec<Bind>,
     pub host: String,
     pub port: u16,
     /// The mode of unix sockets; `None`: as the umask leaves it.
     pub socket_mode: Option<u32>,
     pub backlog: u32,
-    /// Proxies that are believed. `trusted_fields` are the header fields that are believed of them; empty: the usual
-    /// ones.
+    /// Proxies whose header fields are believed; `trusted_fields` names these fields; empty: the default ones.
     pub trusted_proxies: Networks,
     pub trusted_fields: Vec<String>,
     pub proxy_protocol: bool,
@@ -40,13 +40,13 @@ impl<S: Has<Listening>> Section<S> for Listening {
             example: "unix:/run/adyton/site.sock",
             repeatable: true,
             help: "HOST:PORT, unix:PATH, unix:@NAME or fd://N",
-            detail: "`:PORT` is that port at every IPv4 address; port 0 lets the kernel pick one, which the banner \
-                     shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the \
-                     network namespace may connect, and it is free again when the server is gone. `fd://N` is a \
-                     listening socket that the server inherits from the program that started it. Sockets that a \
-                     service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
-                     unless one is an `fd://N`. The default is not reachable from other machines. Not together with \
-                     `--host` or `--port`.",
+            detail: "`:PORT` is that port at every IPv4 address. With port 0 the kernel picks a port, which the \
+                     banner shows. `unix:@NAME` is an abstract name, which is in no file system (unix(7)): every user \
+                     of the network namespace may connect, and the name is free again when the server has ended. \
+                     `fd://N` is a listening socket that the server inherits from the program that started it. \
+                     Sockets that a service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) replace all \
+                     addresses given here, unless one of these is an `fd://N`. The default is not reachable from \
+                     other machines. `--bind` cannot be combined with `--host` or `--port`.",
             held: Some(|one, other| one.as_ref().bind == other.as_ref().bind),
             ..Self::ROW
         },
@@ -59,9 +59,9 @@ impl<S: Has<Listening>> Section<S> for Listening {
             default: "127.0.0.1",
             example: "::1",
             help: "name or address to listen at",
-            detail: "Gives one address, with `--port`. `0.0.0.0` stands for every IPv4 address, and `::` for every \
-                     address of both kinds, or of IPv6 alone if another `--bind` has the same port at an IPv4 \
-                     address.",
+            detail: "Makes one address, together with `--port`. `0.0.0.0` stands for every IPv4 address, and `::` for \
+                     every IPv4 and IPv6 address, or for every IPv6 address alone if another `--bind` has the same \
+                     port at an IPv4 address.",
             ..Self::ROW
         },
         Row {
@@ -90,11 +90,12 @@ impl<S: Has<Listening>> Section<S> for Listening {
             },
             example: "660",
             help: "who may connect to unix sockets: chmod(1)",
-            detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only \
-                     the user who starts the server can connect. 660 lets the socket's group in, too, which with \
-                     `--user` is the group of the workers. The mode applies to each `unix:PATH` of `--bind`, before a \
-                     client can connect; not for `--admin` and `--control`, nor for sockets that the server has not \
-                     opened itself. With `unix:@NAME`, which has no rights, it is refused.",
+            detail: "A client that connects needs write permission. If this is not set, the umask decides: the usual \
+                     022 leaves 755, and only the user who starts the server can connect. 660 lets the socket's group \
+                     in, too; with `--user` that is the group of the workers. The mode is set for each `unix:PATH` of \
+                     `--bind`, before a client can connect. It does not apply to `--admin` and `--control`, nor to \
+                     sockets that the server has not opened itself. The setting is refused with `unix:@NAME`, which \
+                     has no permissions.",
             held: Some(|one, other| one.as_ref().socket_mode == other.as_ref().socket_mode),
             ..Self::ROW
         },
@@ -109,9 +110,9 @@ impl<S: Has<Listening>> Section<S> for Listening {
             },
             default: "4096",
             example: "1024",
-            help: "connections that the kernel keeps waiting",
+            help: "connections that may wait in the kernel",
             detail: "The argument of listen(2). The kernel caps it at `net.core.somaxconn`, which is 4096 since Linux \
-                     5.4; a burst beyond it makes clients wait a second for their next try.",
+                     5.4; in a larger burst, clients wait a second before they try again.",
             held: Some(|one, other| one.as_ref().backlog == other.as_ref().backlog),
             ..Self::ROW
         },
@@ -126,11 +127,11 @@ impl<S: Has<Listening>> Section<S> for Listening {
             example: "10.0.0.0/8",
             repeatable: true,
             help: "addresses of proxies that are believed",
-            detail: "The values of their `trusted-fields` replace what their connection shows: the client's address in \
+            detail: "The values of their `trusted-fields` replace those of the connection: the client's address in \
                      logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in \
-                     `HTTP_HOST`. The client is the last address in `X-Forwarded-For` that is not one of these; the \
-                     addresses before it are dropped. From other clients the same fields never reach the application. \
-                     `unix` are clients of unix sockets.",
+                     `HTTP_HOST`. The client is the last address in `X-Forwarded-For` that is not a trusted proxy; \
+                     the addresses before it are dropped. If another client sends these fields, the application does \
+                     not see them. `unix` stands for clients of unix sockets.",
             ..Self::ROW
         },
         Row {
@@ -144,14 +145,14 @@ impl<S: Has<Listening>> Section<S> for Listening {
             example: "X-Real-IP",
             repeatable: true,
             help: "fields of trusted-proxies that are believed",
-            detail: "Name the fields that your proxy sets on every request, and no others: it passes other fields on \
-                     as its clients send them. The default is `X-Forwarded-For` and `X-Forwarded-Proto`. Possible \
-                     fields are `Forwarded` (RFC 7239); for the address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; \
-                     for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, `X-Scheme`, `X-Forwarded-HTTPS`, \
-                     `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
-                     `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. If several \
-                     fields say the same thing, the one named first here applies, and the application does not see the \
-                     others.",
+            detail: "Name the fields that your proxy sets on every request, and no others: the proxy passes other \
+                     fields on as its clients send them. The default is `X-Forwarded-For` and `X-Forwarded-Proto`. \
+                     Possible fields are `Forwarded` (RFC 7239); for the address `X-Forwarded-For`, `X-Client-IP`, \
+                     `X-Real-IP`; for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, `X-Scheme`, \
+                     `X-Forwarded-HTTPS`, `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; \
+                     and `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. If a \
+                     request has several fields for the same value, such as the address, the one named first here \
+                     applies, and the application does not see the others.",
             ..Self::ROW
         },
         Row {

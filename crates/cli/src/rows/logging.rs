@@ -42,11 +42,11 @@ impl<S: Has<Logging>> Section<S> for Logging {
             },
             default: "off",
             example: "-",
-            help: "one line for each request; - is the output",
-            detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
-                     clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
-                     to the server opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
-                     `syslog:HOST:PORT` another machine, by UDP.",
+            help: "a line for each request; - is standard output",
+            detail: "The default is `off`, because each line costs time and disk space, and because the addresses of \
+                     clients are personal data. Lines are appended to the file, which the server never truncates or \
+                     renames; SIGUSR1 makes it open the file again. `syslog` is `/dev/log`, `syslog:/path` another \
+                     socket of this machine, and `syslog:HOST:PORT` another machine, by UDP.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -59,9 +59,10 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "combined",
             example: r#"%h %t "%r" %>s %b %D"#,
             help: "common, combined, json, or atoms like %h",
-            detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms \
-                     are some of Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` \
-                     `%b` `%B` `%D` `%T` `%P` `%{group}P` `%v` `%L` `%{Name}i` and `%%`; other atoms are refused.",
+            detail: "`combined` is the format that most programs for logs expect; `json` is one object a line. The \
+                     atoms are some of Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` \
+                     `%>s` `%b` `%B` `%D` `%T` `%P` `%{group}P` `%v` `%L` `%{Name}i` and `%%`; other atoms are \
+                     refused.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -82,9 +83,10 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "-",
             example: "error.log",
             help: "where messages go; - is standard error",
-            detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's \
-                     tracebacks and what it prints. A file takes the place of standard error, so that it also has what \
-                     a crash prints; SIGUSR1 to the server opens it again.",
+            detail: "The error log gets the server's own messages, each with a code (`docs/reference/messages.md`), \
+                     the application's tracebacks, and text that the application prints. A file replaces standard \
+                     error, so that it also gets the text that a crash prints. SIGUSR1 makes the server open the file \
+                     again.",
             held: Some(|one, other| one.as_ref().error_log == other.as_ref().error_log),
             ..Self::ROW
         },
@@ -99,10 +101,10 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "1m",
             example: "8m",
             help: "memory of lines that wait for a log",
-            detail: "For each process and log: lines are kept there while a disk hangs or the reader of a pipe stands \
-                     still. No request waits for a log; lines that come when this memory is full are lost, which is \
-                     counted (`adyton_log_lines_lost_total`) and reported when the log takes lines again. 1 MiB is \
-                     some 6,000 lines.",
+            detail: "Each process has this memory for each log, and keeps lines there while a disk hangs or the \
+                     reader of a pipe is stopped. No request waits for a log: lines that come when this memory is \
+                     full are lost. Lost lines are counted (`adyton_log_lines_lost_total`), and reported when the log \
+                     takes lines again. 1 MiB is some 6,000 lines.",
             held: Some(|one, other| one.as_ref().log_queue_bytes_max == other.as_ref().log_queue_bytes_max),
             ..Self::ROW
         },
@@ -132,9 +134,9 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "auto",
             example: "off",
             help: "put what the application prints into the log",
-            detail: "Each line of `sys.stdout`, `sys.stderr` and `wsgi.errors` becomes an entry of the error log, with its worker \
-                     and its request. `auto` leaves them alone on a terminal, where a debugger needs them, and in programs \
-                     that call `adyton.serve()`.",
+            detail: "Each line that the application writes to `sys.stdout`, `sys.stderr` or `wsgi.errors` becomes an \
+                     entry of the error log, with its worker and its request. `auto` leaves these streams alone on a \
+                     terminal, where a debugger needs them, and in programs that call `adyton.serve()`.",
             ..Self::ROW
         },
         Row {
@@ -156,9 +158,10 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "",
             example: "X-Request-ID",
             help: "the field that carries a request's id",
-            detail: "The value that a client or a proxy sends there is the request's id in all logs (up to 128 \
-                     letters, digits and `-_.~+/=:@`); a request without it gets an id of 16 digits. The application \
-                     finds it in the environ in any case, or as `request.id`, and the client in its answer.",
+            detail: "If a client or a proxy sends this field, its value is the request's id in all logs (up to 128 \
+                     letters, digits and `-_.~+/=:@`); a request without the field gets an id of 16 digits. In both \
+                     cases the application finds the id in the environ, or as `request.id`, and the client finds it \
+                     in the answer.",
             ..Self::ROW
         },
         Row {
@@ -173,9 +176,10 @@ impl<S: Has<Logging>> Section<S> for Logging {
             default: "info",
             example: "warning",
             help: "the least serious message that is logged",
-            detail: "It applies to entries of the application's `logging`, too, but not to its prints. Entries that \
-                     the application's loggers leave out never arrive: unless it sets a level, Python leaves out \
-                     entries below `warning`. `adyton log-level` changes it while the server runs.",
+            detail: "The level applies to entries of the application's `logging`, too, but not to text that it \
+                     prints. Entries that the application's own loggers leave out never reach the server: unless the \
+                     application sets a level, Python leaves out entries below `warning`. `adyton log-level` changes \
+                     the level while the server runs.",
             ..Self::ROW
         },
     ];
@@ -205,7 +209,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Whether the application's standard streams end in the error log.
+/// Whether the application's standard streams go to the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CaptureOutput {
     /// Unless standard error is a terminal.
@@ -241,7 +245,7 @@ fn format(text: &str) -> Result<AccessLogFormat, String> {
     }
 }
 
-/// Reads where a log goes.
+/// Reads the destination of a log.
 fn destination(text: &str) -> Result<Destination, String> {
     let Some(rest) = text.strip_prefix("syslog") else {
         return Ok(if text == "-" { Destination::Standard } else { Destination::File(text.into()) });

@@ -1,4 +1,4 @@
-//! Limits of requests, and what is done to them and to answers.
+//! Limits of requests, and changes to requests and answers.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use super::files::field_value;
 use crate::settings::row::{Has, Kind, Row, Scope, Section};
 use crate::settings::units::Unit;
 
-/// Limits of requests, and what is done to them and to answers.
+/// Limits of requests, and changes to requests and answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Messages {
-    /// Pages in the place of the server's own, by status; relative to `chdir`. The last one for a status counts.
+    /// Pages that replace the server's own, by status; relative to `chdir`. The last one for a status applies.
     pub error_pages: Vec<(u16, PathBuf)>,
     pub request_line_bytes_max: u64,
     pub header_field_bytes_max: u64,
@@ -45,7 +45,7 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "8k",
             example: "16k",
             help: "longest header field; a longer one is a 431",
-            detail: "Name and value. Mostly cookies grow that far; nginx and Apache have 8 KiB too.",
+            detail: "Name and value. Only cookies usually grow that long; nginx and Apache have 8 KiB too.",
             ..Self::ROW
         },
         Row {
@@ -77,8 +77,9 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "100m",
             example: "1g",
             help: "largest request body; a larger one is a 413",
-            detail: "nginx stops at 1 MiB and Unit at 8 MiB, where the first photo or video fails; Apache stops at \
-                     1 GiB, where ten clients fill a small disk. It costs disk, not memory. 0 refuses every body.",
+            detail: "nginx's limit is 1 MiB and Unit's is 8 MiB, which the first photo or video exceeds; Apache's is \
+                     1 GiB, with which ten clients fill a small disk. A large body takes disk space, not memory. 0 \
+                     refuses every body.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -88,10 +89,11 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "96m",
             example: "1g",
             help: "memory for all request bodies together",
-            detail: "In each process. A body that finds no room there goes to a file without a name, which is gone \
-                     with the request; that costs up to four times as much CPU time. One of more than 256 KiB waits \
-                     first, as long as others make room. The first 16 KiB of each body are not counted. The part of a \
-                     body that an application has read is free for others at once.",
+            detail: "Each process has this much. A body for which no memory is left goes to a file without a name, \
+                     which disappears with the request; the file costs up to four times as much CPU time. A body of \
+                     more than 256 KiB waits first, as long as other bodies free memory. The first 16 KiB of each \
+                     body are not counted. When an application has read a part of its body, the memory of that part \
+                     is free for other bodies at once.",
             ..Self::ROW
         },
         Row {
@@ -100,8 +102,9 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "4g",
             example: "20g",
             help: "disk space for all large bodies together",
-            detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk. \
-                     Answers that clients take slowly may need some, too (`--output-bytes-max`).",
+            detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the \
+                     disk. Answers that clients take slowly may need some of this space, too \
+                     (`--output-bytes-max`).",
             ..Self::ROW
         },
         Row {
@@ -111,9 +114,10 @@ impl<S: Has<Messages>> Section<S> for Messages {
             example: "/var/tmp",
             ambient: Some("TMPDIR"),
             help: "folder for large bodies; $TMPDIR is honoured",
-            detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice. A folder that is \
-                     named and cannot be written to is refused at the start. Without `/tmp` the server serves, and says that it \
-                     refuses bodies that are too large for memory.",
+            detail: "If `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice. A \
+                     folder that is set here but cannot be written to is refused at the start. If the default `/tmp` \
+                     cannot be written to, the server starts nevertheless, and reports that it refuses bodies that \
+                     are too large for memory.",
             ..Self::ROW
         },
         Row {
@@ -126,10 +130,10 @@ impl<S: Has<Messages>> Section<S> for Messages {
             repeatable: true,
             scope: Scope::Site,
             help: "page of your own for a status",
-            detail: "For answers of the server itself: no route, no password, a limit, an application that has failed. \
-                     Answers of an application stay as they are, unless `intercept-errors` is on, and `static-404` is \
-                     for files that do not exist. The media type follows from the file's name. The file is read when \
-                     the server starts, and at a reload; it has at most 1 MiB.",
+            detail: "For errors that the server itself answers: no route, no password, a limit, an application that \
+                     has failed. Answers of an application stay as they are, unless `intercept-errors` is on. For \
+                     files that do not exist there is `static-404`. The media type follows from the file's name. The \
+                     file is read when the server starts, and at a reload; it may have at most 1 MiB.",
             ..Self::ROW
         },
         Row {
@@ -144,8 +148,9 @@ impl<S: Has<Messages>> Section<S> for Messages {
             default: "drop",
             example: "refuse",
             help: "fields that have an underscore in their name",
-            detail: "In an environ, `X_Forwarded_For` and `X-Forwarded-For` become one name, so that a client could \
-                     pass the one off as the other. `drop` leaves such a field out, `refuse` answers 400.",
+            detail: "In a WSGI environ, `X_Forwarded_For` and `X-Forwarded-For` have the same name, so that a client \
+                     could pass the one off as the other. `drop` leaves a field with an underscore out, `refuse` \
+                     answers 400.",
             ..Self::ROW
         },
         Row {
@@ -153,9 +158,9 @@ impl<S: Has<Messages>> Section<S> for Messages {
             kind: Kind::Switch { set: |settings, on| settings.as_mut().merge_slashes = on },
             default: "off",
             example: "on",
-            help: "make // in a path one slash",
-            detail: "For the application's `SCRIPT_NAME` and `PATH_INFO`; `REQUEST_URI` stays as it was. Apache and \
-                     nginx do so, uWSGI and gunicorn do not.",
+            help: "replace // in a path by one slash",
+            detail: "Applies to the application's `SCRIPT_NAME` and `PATH_INFO`; `REQUEST_URI` stays as it was. \
+                     Apache and nginx merge slashes, uWSGI and gunicorn do not.",
             ..Self::ROW
         },
         Row {

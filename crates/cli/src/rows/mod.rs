@@ -39,7 +39,7 @@ pub static ROWS: &[SettingRow] = &joined::<COUNT>();
 pub type SettingRow = Row<Settings>;
 
 impl SettingRow {
-    /// The row with this name, written with hyphens.
+    /// Returns the row with this name, written with hyphens.
     pub fn find(name: &str) -> Option<&'static SettingRow> {
         ROWS.iter().find(|row| row.name == name)
     }
@@ -93,7 +93,7 @@ mod tests {
     use crate::settings::row::Kind;
     use crate::settings::typed::Settings;
 
-    /// The type of a value of a few words says no other default than the row.
+    /// The `Default` of a type with a few values is the default of its row.
     #[test]
     fn words_have_one_default() {
         const FORMS: [&str; 4] = ["access-log-format", "compress", "control", "processes"];

@@ -6,7 +6,7 @@ use crate::settings::bind::Bind;
 use crate::settings::row::{Has, Kind, Row, Section};
 use crate::settings::units::{Unit, digits, octal};
 
-/// The longest life, a week: a longer one is for ever.
+/// The longest limit of a worker's life, a week: a longer one would be as good as none.
 const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// The supervisor and its workers.
@@ -65,10 +65,10 @@ impl<S: Has<Processes>> Section<S> for Processes {
             ambient: Some("WEB_CONCURRENCY"),
             help: "worker processes; 0: no supervisor",
             detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner \
-                     says how many, and why. A supervisor, which runs no application code, keeps the sockets and \
-                     replaces workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` applies if \
-                     this setting is given in no other way. On a free-threaded interpreter `auto` is 1: one process \
-                     uses all CPUs.",
+                     shows the number and its reason. A supervisor, which runs no application code, keeps the sockets \
+                     and replaces workers that end. With 0 the process that you start serves itself. \
+                     `$WEB_CONCURRENCY` applies if this setting is given in no other way. On a free-threaded \
+                     interpreter `auto` is 1: one process uses all CPUs.",
             held: Some(|one, other| one.as_ref().processes == other.as_ref().processes),
             ..Self::ROW
         },
@@ -78,8 +78,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0",
             example: "1",
             help: "minimum number of workers at low load; 0: all",
-            detail: "A worker ends when for a minute one worker less would have been enough: by its CPU time, and by \
-                     its threads. With 0 there are never fewer than `--processes` says.",
+            detail: "A worker ends when, for a minute, one worker less would have been enough, judged by the CPU time \
+                     and the threads in use. With 0 the number never falls below `--processes`.",
             held: Some(|one, other| one.as_ref().min_processes == other.as_ref().min_processes),
             ..Self::ROW
         },
@@ -89,8 +89,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0",
             example: "8",
             help: "maximum number of workers under load; 0: all",
-            detail: "A worker is added when requests have waited for a thread for three seconds. With 0 there are \
-                     never more than `--processes` says.",
+            detail: "A worker is added when requests have waited for a thread for three seconds. With 0 the number \
+                     never exceeds `--processes`.",
             held: Some(|one, other| one.as_ref().max_processes == other.as_ref().max_processes),
             ..Self::ROW
         },
@@ -100,8 +100,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "off",
             example: "on",
             help: "import once, and fork workers from there",
-            detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
-                     threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
+            detail: "Workers share the memory of the imported modules, and start in milliseconds. The application \
+                     must not start threads or open connections while it is imported: do that in a function for \
+                     `adyton.hooks.on_fork`.",
             held: Some(|one, other| one.as_ref().preload == other.as_ref().preload),
             ..Self::ROW
         },
@@ -112,7 +113,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             example: "on",
             help: "in development: reload when a file changes",
             detail: "The server watches the files that the application was imported from, and the files beside them, \
-                     and reloads the pages in browsers, too. For development only: it is refused where other machines \
+                     and reloads the pages in browsers, too. For development only: it is refused if other machines \
                      could connect.",
             held: Some(|one, other| one.as_ref().reload == other.as_ref().reload),
             ..Self::ROW
@@ -138,8 +139,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "all",
             example: "one",
             help: "how many workers reload at the same time",
-            detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
-                     others together, which is quicker and for a moment takes twice the memory; `one` does not.",
+            detail: "The first worker of a new version always starts alone, to show that the version can serve. Then \
+                     `all` starts the others together, which is quicker and for a moment takes twice the memory; \
+                     `one` starts them one after the other.",
             held: Some(|one, other| one.as_ref().reload_pace == other.as_ref().reload_pace),
             ..Self::ROW
         },
@@ -215,7 +217,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             example: "www-data",
             help: "user that workers become",
             detail: "For a supervisor that root starts: it opens the sockets, and its workers become this user, with \
-                     its groups, before they import anything. A worker that could come back to being root does not start.",
+                     its groups, before they import anything. A worker that could become root again does not start.",
             ..Self::ROW
         },
         Row {
@@ -226,7 +228,7 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             example: "www-data",
             help: "group that workers become",
-            detail: "With `--user`; without it the user's own.",
+            detail: "Applies with `--user`; the default is the group of that user.",
             ..Self::ROW
         },
         Row {
@@ -237,8 +239,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             example: "027",
             help: "rights that new files do not get",
-            detail: "For the supervisor and its workers, as umask(2). Unix sockets are files, too; `--socket-mode` is for \
-                     these alone.",
+            detail: "For the supervisor and its workers, as in umask(2). It applies to unix sockets, too, which are \
+                     files; `--socket-mode` applies to sockets alone.",
             ..Self::ROW
         },
         Row {
@@ -247,8 +249,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "off",
             example: "on",
             help: "let workers start setuid programs",
-            detail: "Off, workers that have become another user have `PR_SET_NO_NEW_PRIVS` of prctl(2): no program that they \
-                     start can give them other rights. Some, such as `sendmail`, need them.",
+            detail: "Off, workers that have become another user have `PR_SET_NO_NEW_PRIVS` of prctl(2): no program \
+                     that they start gets other rights than theirs. Some programs, such as `sendmail`, need other \
+                     rights.",
             ..Self::ROW
         },
         Row {
@@ -267,11 +270,12 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "30s",
             example: "10s",
             help: "longest silence of a worker; 0: any",
-            detail: "A worker gives thirty signs of life in this time, as long as its event loop runs and, if a thread \
-                     waits for the interpreter, the interpreter is not blocked. A worker that has missed three \
-                     (stopped, without CPU, hanging) is logged, shown as silent, and not counted as ready. After the \
-                     whole time it is replaced and told to finish. If it does not finish within `--graceful-timeout`, \
-                     it is ended, with its stacks in the log. Set it to 0 to stop a worker with a debugger.",
+            detail: "A worker gives thirty signs of life in this time, as long as its event loop runs and, if a \
+                     thread waits for the interpreter, the interpreter is not blocked. A worker that has missed \
+                     three, because it is stopped, gets no CPU or hangs, is logged, shown as silent, and not counted \
+                     as ready. After the whole time it is replaced and told to finish. If it does not finish within \
+                     `--graceful-timeout`, it is ended, with its stacks in the log. Set it to 0 to stop a worker with \
+                     a debugger.",
             held: Some(|one, other| one.as_ref().heartbeat_timeout_ms == other.as_ref().heartbeat_timeout_ms),
             ..Self::ROW
         },
@@ -281,8 +285,8 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "0s",
             example: "5s",
             help: "from SIGTERM to the end of accepting",
-            detail: "`/readyz` fails at once, and everything is served until this time has passed, which a load \
-                     balancer needs to take notice.",
+            detail: "`/readyz` fails at once, but everything is still served until this time has passed: a load \
+                     balancer needs it to take notice.",
             held: Some(|one, other| one.as_ref().drain_delay_ms == other.as_ref().drain_delay_ms),
             ..Self::ROW
         },
@@ -303,9 +307,10 @@ impl<S: Has<Processes>> Section<S> for Processes {
             default: "auto",
             example: "/run/mysite/control.sock",
             help: "socket for adyton status, reload and the like",
-            detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                     `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users. \
-                     Where it cannot be made, the server says so and serves without it.",
+            detail: "Only the server's user and root may use it. `auto` is a socket named after the process in \
+                     `$RUNTIME_DIRECTORY`, or in `/run/adyton` for root, and in `$XDG_RUNTIME_DIR/adyton` or a folder \
+                     in /tmp for other users. If the socket cannot be made, the server says so and serves without \
+                     it.",
             held: Some(|one, other| one.as_ref().control == other.as_ref().control),
             ..Self::ROW
         },
@@ -335,9 +340,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             example: "d41f9c02a7be5530",
             help: "token that clients of --admin must send",
-            detail: "Every request there but `/livez` and `/readyz` needs it: `Authorization: Bearer TOKEN`. At least \
-                     16 letters, digits and signs, such as `openssl rand -hex 16` makes. Give it as a variable: other \
-                     users of this machine can see the command line.",
+            detail: "Every request there except `/livez` and `/readyz` needs the token: `Authorization: Bearer \
+                     TOKEN`. A token has at least 16 letters, digits and signs; `openssl rand -hex 16` makes one. \
+                     Give it as an environment variable: other users of this machine can see the command line.",
             held: Some(|one, other| one.as_ref().admin_token == other.as_ref().admin_token),
             ..Self::ROW
         },
@@ -352,9 +357,9 @@ impl<S: Has<Processes>> Section<S> for Processes {
             },
             example: "monitor.example",
             help: "further host names of --admin",
-            detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in \
-                     `Host`, so that no page in a browser on this machine can reach it under a name of its own (DNS \
-                     rebinding). `/livez` and `/readyz` are answered under any host name.",
+            detail: "The `Host` field of requests there must name `localhost`, an address, the host of `--admin` or \
+                     one of these hosts. So no web page in a browser on this machine can reach that address under a \
+                     name of its own (DNS rebinding). `/livez` and `/readyz` are answered under any host name.",
             held: Some(|one, other| one.as_ref().admin_hosts == other.as_ref().admin_hosts),
             ..Self::ROW
         },
@@ -383,19 +388,19 @@ pub enum Pace {
     One,
 }
 
-/// Where the server takes orders.
+/// The socket at which the server takes commands.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Control {
     /// Nowhere.
     Off,
-    /// At a path that is made of the process's number.
+    /// At a path that contains the process's number.
     #[default]
     Auto,
     /// At this path.
     Path(PathBuf),
 }
 
-/// The shortest token: shorter ones are found by trying.
+/// The shortest token; a shorter one could be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
 fn token(text: &str) -> Result<String, String> {

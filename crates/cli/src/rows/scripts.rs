@@ -1,4 +1,4 @@
-//! CGI scripts: how long, how many, how much, and in which environment.
+//! CGI scripts: their limits, and their environment.
 
 use std::path::PathBuf;
 
@@ -37,9 +37,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "60s",
             example: "5m",
             help: "longest silence of a CGI script; 0: any",
-            detail: "A script that has printed nothing for so long is ended with all processes of its group: its \
-                     client gets 504, or an answer that is cut. Waiting for a client that reads slowly does not count. \
-                     Apache waits as long.",
+            detail: "A script that has printed nothing for this time is ended with all processes of its group: its \
+                     client gets a 504, or an answer that is cut. Waiting for a client that reads slowly does not \
+                     count. Apache has the same default.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -54,8 +54,8 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "64",
             example: "16",
             help: "CGI scripts that run at once, in each worker",
-            detail: "Requests for more wait their turn, as many as `--queue-limit` and as long as `--queue-timeout` says; then they are \
-                     answered 503.",
+            detail: "Requests for further scripts wait, at most `--queue-limit` of them and at most for \
+                     `--queue-timeout`; beyond that they are answered 503.",
             ..Self::ROW
         },
         Row {
@@ -69,8 +69,8 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "0",
             example: "256m",
             help: "memory of each process of a CGI script; 0: any",
-            detail: "`RLIMIT_AS` of setrlimit(2), which counts address space, also memory that is mapped and not used: \
-                     set it above what a script needs.",
+            detail: "`RLIMIT_AS` of setrlimit(2), which limits address space, also memory that is mapped and not \
+                     used: set it above the memory that a script needs.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -85,9 +85,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             default: "0",
             example: "200",
             help: "processes of the user of CGI scripts; 0: any",
-            detail: "`RLIMIT_NPROC` of setrlimit(2): a script starts no further process or thread while its user has \
-                     so many, whoever started them; the server's own threads count, too. The kernel does not count for \
-                     root.",
+            detail: "`RLIMIT_NPROC` of setrlimit(2): a script cannot start a process or a thread while its user has \
+                     this many, whichever program started them; the server's own threads count, too. For root the \
+                     kernel has no such limit.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -99,9 +99,9 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             },
             example: "LANG=C.UTF-8",
             repeatable: true,
-            help: "variable for CGI scripts, beside a request's",
-            detail: "With a name alone, the one that the server has. Scripts get nothing else of the server's environment; `PATH` is \
-                     `/usr/local/bin:/usr/bin:/bin` unless it is named here.",
+            help: "further variable for CGI scripts",
+            detail: "A name alone stands for the server's own variable. Scripts get no other variables of the \
+                     server's environment; `PATH` is `/usr/local/bin:/usr/bin:/bin` unless it is named here.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -117,8 +117,8 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
             repeatable: true,
             help: "program that may run CGI scripts of folders",
             detail: "For folders with `may-set = [\"cgi\"]`: `cgi = { \"*.pl\" = \"/usr/bin/perl\" }` in an \
-                     `.adyton.toml` counts only if the program is named here. Without it, folders can have executable \
-                     programs run, and no others.",
+                     `.adyton.toml` applies only if the program is named here. Without this setting, folders can have \
+                     executable files run, and no others.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -127,7 +127,7 @@ impl<S: Has<CgiScripts>> Section<S> for CgiScripts {
 
 fn interpreter(text: &str) -> Result<PathBuf, String> {
     if !text.starts_with('/') {
-        return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
+        return Err("write the absolute path of a program, as /usr/bin/perl".to_owned());
     }
     Ok(text.into())
 }

@@ -37,9 +37,9 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "16",
             example: "64",
             help: "maximum number of threads in the application",
-            detail: "A request runs on the thread that has read it; one that takes long gives the event loop to another \
-                     thread, up to this many at once. More threads help where requests wait (for a database, another \
-                     server), not where they compute. A thread that waits for its client does not count. 1 is for \
+            detail: "A request runs on the thread that has read it. If it takes long, another thread takes over the \
+                     event loop, up to this many at once. More threads help if requests wait (for a database, another \
+                     server), not if they compute. A thread that waits for its client does not count. 1 is for \
                      applications that are not thread-safe: only the main thread enters them.",
             ..Self::ROW
         },
@@ -54,10 +54,10 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "auto",
             example: "never",
             help: "when another thread takes the event loop over",
-            detail: "`auto`: when a request takes longer than a few milliseconds; endpoints that are mostly slow are \
-                     run by threads of their own straight away. `always`: before a request begins, which costs every \
+            detail: "`auto`: when a request takes longer than a few milliseconds; requests for endpoints that are \
+                     mostly slow go to other threads at once. `always`: before a request begins, which costs every \
                      request two thread switches. `never`: a slow request holds up all others, as in servers without \
-                     threads. The last two are there for tests and comparisons.",
+                     threads. `always` and `never` are for tests and comparisons.",
             ..Self::ROW
         },
         Row {
@@ -72,11 +72,11 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "10",
             example: "5",
             help: "nice(2) steps for threads that ran slow code",
-            detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
-                     below the thread of the event loop from then on, so that static files and quick pages go on when \
-                     the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
-                     unless the server has a control group of its own, as a container and a systemd service with a CPU \
-                     weight have.",
+            detail: "Once a thread has run a slow request with 10 ms of CPU time or more, it runs this many steps of \
+                     nice(2) below the thread of the event loop, so that static files and quick pages go on when the \
+                     CPU is busy. With 0 all threads have the same priority. Other programs on the CPU come before \
+                     such threads, too, unless the server has a control group of its own, as in a container or in a \
+                     systemd service with a CPU weight.",
             ..Self::ROW
         },
         Row {
@@ -105,11 +105,11 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "30s",
             example: "2s",
             help: "longest wait for a thread; then 503",
-            detail: "Set it to the patience of your clients, and below the timeout of the proxy in front. When every \
-                     request of the last 100 ms has waited longer than half of this, there is more work than can be \
-                     done: then the newest request is served first, and requests that have waited longer than that \
-                     half are answered 503, until the queue is empty (CoDel, RFC 8289). An `X-Request-Start` field of \
-                     a proxy at a private address says when the wait began.",
+            detail: "Set it to the time that your clients are ready to wait, and below the timeout of a proxy in \
+                     front. When every request of the last 100 ms has waited longer than half of this time, there is \
+                     more work than can be done: then the newest request is served first, and requests that have \
+                     waited longer than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
+                     `X-Request-Start` field of a proxy at a private address says when the wait began.",
             ..Self::ROW
         },
         Row {
@@ -124,11 +124,12 @@ impl<S: Has<Threads>> Section<S> for Threads {
             example: "10s",
             help: "longest silence of a request; then 504; 0: any",
             detail: "The time to the first byte of an answer's body, and then from each byte to the next, so that a \
-                     stream may last as long as it sends something. Raises `adyton.RequestTimeout` inside the request \
-                     and logs where it was. A client that has got nothing yet gets a 504, an answer that has begun is \
-                     cut. Time in the queue does not count, nor does the time in which the application waits for its \
-                     client. Code that waits outside Python is interrupted only when it returns to Python. If it has \
-                     not returned after a second, that is logged, and the client gets its 504.",
+                     stream may last as long as it sends something. When it is over, the server raises \
+                     `adyton.RequestTimeout` inside the request and logs where the request was. A client that has got \
+                     nothing yet gets a 504, an answer that has begun is cut. Time in the queue does not count, nor \
+                     does the time in which the application waits for its client. Code that waits outside Python is \
+                     interrupted only when it returns to Python. If it has not returned after a second, that is \
+                     logged, and the client gets its 504.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -143,9 +144,9 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "0",
             example: "15m",
             help: "longest run of a request in all; 0: any",
-            detail: "Like `--request-timeout`, but for the whole run of a request, from its start to its end, whatever \
-                     the application sends meanwhile: event streams and long downloads end with it. Waiting for the \
-                     client does not count.",
+            detail: "Like `--request-timeout`, but for the whole run of a request, from its start to its end, \
+                     whatever the application sends meanwhile. So it also ends event streams and long downloads. \
+                     Waiting for the client does not count.",
             scope: Scope::Route,
             ..Self::ROW
         },
@@ -155,9 +156,10 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "off",
             example: "on",
             help: "give bodies to the application as they come",
-            detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
-                     On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
-                     `--threads 1` it is off: while the only thread waited, no client would be served.",
+            detail: "Off, a request body is read before the application is called, so that a slow upload costs no \
+                     thread. On, the application is called at once, and its reads wait for the client: for proxies, \
+                     progress bars, and uploads that never end. With `--threads 1` it is always off: while the only \
+                     thread waited, no client would be served.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -174,8 +176,8 @@ impl<S: Has<Threads>> Section<S> for Threads {
             help: "maximum number of threads that stream bodies",
             detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of \
                      `--threads`. Further bodies are read before the application is called, as without \
-                     `--stream-body`. A thread waits for `--body-idle-timeout` at most, and `--body-rate-min` applies: \
-                     then the request is answered 408.",
+                     `--stream-body`. A thread waits for `--body-idle-timeout` at most, and `--body-rate-min` \
+                     applies; a request whose client is slower is answered 408.",
             ..Self::ROW
         },
         Row {
@@ -189,8 +191,8 @@ impl<S: Has<Threads>> Section<S> for Threads {
             default: "256m",
             example: "64m",
             help: "maximum memory of unsent answers",
-            detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all unsent answers \
-                     hold this much together, in one process, streamed ones wait at 64 KiB, and the rest of other \
+            detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all unsent answers of \
+                     a process together hold this much, streamed answers wait at 64 KiB, and the rest of other \
                      answers is put into files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects \
                      that the application keeps anyway do not count.",
             ..Self::ROW
@@ -201,10 +203,10 @@ impl<S: Has<Threads>> Section<S> for Threads {
 /// When another thread takes over the event loop from a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HandOver {
-    /// When it takes long.
+    /// When the request takes long.
     #[default]
     Auto,
-    /// Before it begins.
+    /// Before the request begins.
     Always,
     /// Not at all.
     Never,

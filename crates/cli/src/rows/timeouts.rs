@@ -46,8 +46,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             default: "30s",
             example: "10s",
             help: "longest time of a request head; then 408",
-            detail: "The whole head, not the time between reads: a client that sends a byte a second cannot hold a \
-                     connection for hours.",
+            detail: "Limits the time of the whole head, not the time between reads: a client that sends a byte a \
+                     second cannot hold a connection for hours.",
             ..Self::ROW
         },
         Row {
@@ -67,7 +67,7 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             example: "2k",
             help: "slowest upload, bytes per second; 0: any",
             detail: "On average since the body began, checked after `--body-rate-grace`: a slower body is answered \
-                     408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
+                     408. 500 is below any modem; Apache's `mod_reqtimeout` has the same default.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -76,7 +76,7 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(0, |settings, ms| settings.as_mut().body_rate_grace_ms = ms),
             default: "20s",
             example: "40s",
-            help: "how long an upload may be slower",
+            help: "how long an upload may be below body-rate-min",
             detail: "A radio link that is lost for some seconds is no attack.",
             scope: Scope::Site,
             ..Self::ROW
@@ -87,8 +87,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             default: "60s",
             example: "30s",
             help: "longest pause of a client that takes an answer",
-            detail: "The time starts again with every byte that the client's side takes. When it is over, the \
-                     connection is cut.",
+            detail: "The time starts again with every byte that the client's kernel accepts. When the time is over, \
+                     the connection is cut.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -108,8 +108,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(0, |settings, ms| settings.as_mut().write_rate_grace_ms = ms),
             default: "20s",
             example: "40s",
-            help: "how long a download may be slower",
-            detail: "As `--body-rate-grace`, for answers.",
+            help: "grace time of a download below write-rate-min",
+            detail: "Like `--body-rate-grace`, but for answers.",
             scope: Scope::Site,
             ..Self::ROW
         },
@@ -130,9 +130,10 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             kind: wait(0, |settings, ms| settings.as_mut().linger_timeout_ms = ms),
             default: "2s",
             example: "5s",
-            help: "reading on after the last answer",
-            detail: "RFC 9112 section 9.6: closing while the client still sends makes its kernel throw our answer \
-                     away, so the server stops writing and reads on until the client is done or this has passed.",
+            help: "how long to read on after the last answer",
+            detail: "RFC 9112 section 9.6: if the server closed while the client still sends, the client's kernel \
+                     would throw the answer away. So the server only stops writing, and reads on until the client is \
+                     done or this time has passed.",
             ..Self::ROW
         },
         Row {
@@ -141,8 +142,8 @@ impl<S: Has<Timeouts>> Section<S> for Timeouts {
             default: "30s",
             example: "2m",
             help: "longest wait for running requests at a stop",
-            detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; requests that are \
-                     left after this time are cut. A second signal does not wait.",
+            detail: "After SIGTERM or SIGINT no connection is accepted and running requests finish; requests that \
+                     still run after this time are cut. A second signal cuts them at once.",
             held: Some(|one, other| one.as_ref().graceful_timeout_ms == other.as_ref().graceful_timeout_ms),
             ..Self::ROW
         },

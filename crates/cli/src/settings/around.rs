@@ -38,12 +38,12 @@ impl Settings {
         let mut changes: Vec<Result<(), &str>> =
             removed.chain(replaced.iter().map(|(name, _)| *name)).map(|name| edits.remove(name)).collect();
         changes.extend(replaced.iter().copied().chain(added).map(|(name, value)| edits.add(name, value)));
-        debug_assert!(changes.iter().all(Result::is_ok), "each was looked at when it was read");
+        debug_assert!(changes.iter().all(Result::is_ok), "each was checked when it was read");
         edits
     }
 
-    /// Returns these settings for a table inside that mentions the keys `names`, without the values that the table
-    /// replaces.
+    /// Returns these settings as the beginning of an inner table that has the keys `names`, without the values that the
+    /// table replaces.
     pub(crate) fn for_table(&self, names: &[&str]) -> Settings {
         let mut inside = self.clone();
         inside.answers.headers = Vec::new();
@@ -57,7 +57,8 @@ impl Settings {
         inside
     }
 
-    /// Adds header fields of `around` that the table does not mention, once the table's own settings are applied.
+    /// Adds the header fields of `around` that the table does not name, after the table's own settings have been
+    /// applied.
     pub(crate) fn end_table(&mut self, around: &Settings, names: &[&str]) {
         let sets_caching = names.contains(&"cache-control");
         let says = |name: &str| {

@@ -19,7 +19,7 @@ pub enum Bind {
     },
     /// `unix:PATH`.
     Unix(PathBuf),
-    /// `unix:@NAME`: a name of Linux that is in no file system, the "abstract" one of unix(7).
+    /// `unix:@NAME`: an abstract name of unix(7), which is in no file system.
     Abstract(String),
     /// `fd://N`: a listening socket that the starting program left open.
     Fd(i32),
@@ -137,9 +137,9 @@ fn unix(path: &str) -> Result<Bind, String> {
     match (path.len(), path.strip_prefix('@')) {
         (0, _) => Err("the path of the socket is missing".to_owned()),
         (1, Some(_)) => {
-            Err("the name of the socket is missing; a file of that name is written unix:./@".to_owned())
+            Err("the name of the socket is missing; for a file of that name write unix:./@".to_owned())
         }
-        // The NUL that the kernel has in the place of the `@` counts, and none is behind the name.
+        // The kernel counts the NUL that it has in the place of the `@`, and needs no NUL behind the name.
         (..=UNIX_NAME_BYTES_MAX, Some(name)) => Ok(Bind::Abstract(name.to_owned())),
         (_, Some(_)) => Err(format!("the name of a socket has at most {UNIX_NAME_BYTES_MAX} bytes")),
         (..=UNIX_PATH_BYTES_MAX, None) => Ok(Bind::Unix(path.into())),

@@ -25,7 +25,7 @@ impl MaySet {
     ///
     /// # Errors
     ///
-    /// Half a sentence with the words that there are.
+    /// Half a sentence with the possible words.
     pub(crate) fn add(&mut self, word: &str) -> Result<(), String> {
         if word == "none" && self.is_empty() {
             return Ok(());
@@ -43,28 +43,28 @@ impl MaySet {
         WORDS.into_iter()
     }
 
-    /// Whether folders may say nothing.
+    /// Whether folders may set no key at all.
     pub fn is_empty(self) -> bool {
         self == MaySet::default()
     }
 
-    /// Whether folders may say this key.
+    /// Whether folders may set this key.
     pub(crate) fn has(self, key: &str) -> bool {
         let mut words = WORDS.iter().enumerate();
         words.any(|(number, (_, keys))| self.0 & (1 << number) != 0 && keys.contains(&key))
     }
 
-    /// Whether folders may say that programs in them are run.
+    /// Whether folders may have their programs run.
     pub fn lets_run(self) -> bool {
         self.has("cgi")
     }
 
-    /// Whether folders may say that their Python files are pages.
+    /// Whether folders may make their Python files pages.
     pub fn lets_have_pages(self) -> bool {
         self.has("scripts")
     }
 
-    /// Whether folders may say which files answer for them.
+    /// Whether folders may name the files that answer for the folder itself.
     pub fn lets_name_indexes(self) -> bool {
         self.has("index")
     }
@@ -74,13 +74,13 @@ impl MaySet {
         self.has("error-pages")
     }
 
-    /// Returns the word that stands for a key, and the key, if folders may ever say it.
+    /// Returns the word that stands for a key, and the key, if folders may ever set that key.
     pub(crate) fn word_of(key: &str) -> Option<(&'static str, &'static str)> {
         let mut all = WORDS.iter().flat_map(|(word, keys)| keys.iter().map(|own| (*word, *own)));
         all.find(|(_, own)| *own == key)
     }
 
-    /// Returns the keys that folders may say.
+    /// Returns the keys that folders may set.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
         WORDS.iter().flat_map(|(_, keys)| keys.iter().copied()).filter(move |key| self.has(key))
     }

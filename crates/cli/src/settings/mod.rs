@@ -5,7 +5,7 @@
 //! | `row` | the description of one setting |
 //! | `typed` | the sections of `rows/` as one value, and sites |
 //! | `resolve` | settings out of the given values |
-//! | `waiting` | settings that a reload cannot change: old and new ones compared |
+//! | `waiting` | settings that a reload cannot change: compares their old and new values |
 //! | `said` | the place where a setting is given |
 //! | `around` | access and edits, as tables of a file inherit them |
 //! | `may_set` | the settings that a folder may have |

@@ -17,8 +17,8 @@ const INTRODUCTION: &str = "\
 Every setting has one name in three spellings: `--keep-alive-timeout` on the command line,
 `ADYTON_KEEP_ALIVE_TIMEOUT` in the environment, and `keep_alive_timeout` as a keyword of `adyton.serve()`.
 A flag or a keyword takes precedence over the variable, and the variable over the default.
-An empty variable counts as absent. A variable that begins with `ADYTON_` and is no setting is an error,
-except for those that Kubernetes sets for a service of that name.
+An empty variable counts as absent. A variable that begins with `ADYTON_` but names no setting is an error,
+except the variables that Kubernetes sets for a service called `adyton`.
 
 How values are written:
 
@@ -30,7 +30,7 @@ How values are written:
 | `N` | a whole number |
 | `on\\|off` | also `true` and `false`, `yes` and `no`, `1` and `0`; the flag alone is `on`, else `--factory=off` |
 
-Where a setting may be repeated, its variable holds the values with commas between them.
+If a setting may be repeated, its variable holds the values, separated by commas.
 Relative paths are relative to `--chdir`.
 ";
 
@@ -47,7 +47,7 @@ const BENCH_INTRODUCTION: &str = "\
 <!-- Made by `adyton reference bench` from the rows in crates/cli/src/bench/rows.rs: change those, not this page. -->
 
 `adyton bench URL [OPTIONS]` loads a server, checks every answer, and measures.
-How it does that, and what its figures mean, stands in [Measuring](../bench.md).
+[Measuring](../bench.md) explains how it does that, and what its figures mean.
 `BYTES`, `TIME` and `N` are written as [in settings](settings.md).
 ";
 
@@ -67,13 +67,13 @@ const SITES_INTRODUCTION: &str = "\
 <!-- Made by `adyton reference sites` from the rows in crates/cli/src: change those, not this page. -->
 
 `adyton serve site.toml` serves the sites of a file; [Several sites on one machine](../sites.md) describes how to write one.
-It has a table `[server]`, tables `[groups.NAME]`, tables `[[sites]]`, and in each of these tables `[[sites.routes]]`. Lists are written
+The file has a table `[server]`, tables `[groups.NAME]`, tables `[[sites]]`, and in each site tables `[[sites.routes]]`. Lists are written
 `[\"a\", \"b\"]`, and `NAME=VALUE` may be written as a table: `{ NAME = \"VALUE\" }`. An unknown key is a mistake.
-`adyton schema` prints a JSON Schema of it, for editors.
+`adyton schema` prints the JSON Schema of the file, for editors.
 
 ## [server]
 
-All [settings](settings.md) but `static`. A flag or a variable takes precedence over the file.
+All [settings](settings.md) except `static`. A flag or a variable takes precedence over the file.
 ";
 
 /// Returns the whole of `docs/reference/sites.md`.
@@ -103,9 +103,9 @@ fn write_folders(page: &mut String) {
 const FOLDERS_INTRODUCTION: &str = "
 ## Folders
 
-An `.adyton.toml` in a folder has the keys whose word is in `may-set` of the route; they apply to the folder and all beneath it.
-[Let a folder say how it is served](../folders.md) describes how. Keys that are [settings](settings.md) are written as in a route, `redirects` are
-tables `[[redirects]]`, and the other keys are described below. The JSON Schema of such a file is `#/$defs/folder` in that of the file of sites.
+An `.adyton.toml` in a folder may have the keys whose word is in `may-set` of the route; these keys apply to the folder and everything beneath it.
+[Let a folder say how it is served](../folders.md) describes how to write one. Keys that are [settings](settings.md) are written as in a route, `redirects` are
+tables `[[redirects]]`, and the other keys are described below. The JSON Schema of such a file is `#/$defs/folder` in the schema of the file of sites.
 
 | word in `may-set` | keys |
 | --- | --- |

@@ -19,10 +19,11 @@ use crate::settings::said::{Fault, SaidAt, Sayings};
 use crate::settings::typed::{Part, Settings};
 use crate::sites::{self, Document, Lines, Mistake, ReadFile, Said};
 
-/// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
+/// Makes settings of the keywords that a program passes to `adyton.serve(application, keyword=...)`.
 ///
 /// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and without
-/// values when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the keywords.
+/// values if it was `None`; `True` and `False` are `on` and `off`. Environment variables apply, too, but keywords take
+/// precedence.
 ///
 /// # Errors
 ///
@@ -56,7 +57,7 @@ pub struct Handed<'h> {
 /// The kind of process that a file of sites was handed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To<'h> {
-    /// A process that looks at all of the file.
+    /// A process that reads the whole file.
     Whole,
     /// A process that accepts connections.
     Door,
@@ -65,7 +66,7 @@ pub enum To<'h> {
 }
 
 impl<'h> From<&'h str> for Handed<'h> {
-    /// Makes a file of which all is looked at.
+    /// Makes a file that is read as a whole.
     fn from(text: &'h str) -> Handed<'h> {
         Handed { text, to: To::Whole }
     }
@@ -80,7 +81,7 @@ pub(crate) enum Source {
     Ambient,
     /// A file of sites.
     File,
-    /// A variable of ours.
+    /// A variable `ADYTON_…`.
     Variable,
     /// A keyword of a program's call.
     Keyword,
@@ -88,14 +89,14 @@ pub(crate) enum Source {
     Flag,
 }
 
-/// Values from the command line or from a program's call, for each row; an empty list if it was not mentioned.
+/// Values from the command line or from a program's call, for each row; an empty list if the row was not mentioned.
 pub(crate) struct Given<'a> {
     source: Source,
     /// The values of each row: as many lists as there are rows, in their order.
     pub(crate) values: Vec<Vec<&'a str>>,
 }
 
-/// The values of one row that count.
+/// The values of one row that apply.
 struct Chosen<'a> {
     row: &'static SettingRow,
     source: Source,
@@ -104,7 +105,7 @@ struct Chosen<'a> {
 
 /// Chooses the values of each row, reads them, and checks that the folders exist.
 ///
-/// `handed` is the text of a file of sites that is not to be read again.
+/// `handed` is the text of a file of sites that another process has read.
 pub(crate) fn resolve(
     given: Given<'_>,
     target: Option<&str>,
@@ -134,7 +135,8 @@ pub(crate) fn resolve(
     let handed = handed_over(environment);
     let names_descriptors = settings.listening.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
     if handed > 0 && !names_descriptors {
-        // Clients that connect to these sockets wait for this program, whatever else was typed.
+        // These sockets replace addresses that were typed: clients that connect to them wait for this
+        // program.
         settings.listening.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
     } else if from_parts {
         settings.listening.bind =
@@ -170,7 +172,7 @@ struct SitesFile {
     document: Document,
     /// Mistakes in the parts that were not understood.
     mistakes: Vec<Mistake>,
-    /// The absolute path of the file: relative paths in it begin in the same folder.
+    /// The absolute path of the file; relative paths in the file are relative to its folder.
     place: PathBuf,
     part: Part,
 }
@@ -182,7 +184,7 @@ impl SitesFile {
         environment: &[(String, String)],
         handed: Option<Handed<'_>>,
     ) -> Result<SitesFile, Failure> {
-        // A file cannot say where the file itself is.
+        // The file's own `chdir` cannot say where the file itself is.
         let chdir = ROWS.iter().position(|row| row.name == "chdir").unwrap_or_default();
         let variable = || lookup(environment, &ROWS[chdir].variable());
         let base = given.values.get(chdir).and_then(|values| values.last().copied()).or_else(variable);
@@ -204,7 +206,7 @@ impl SitesFile {
         Ok(SitesFile { path: target.into(), text, document, mistakes, place, part })
     }
 
-    /// Returns the places in the file of the settings that count.
+    /// Returns the settings of the file that apply, with their places.
     fn sayings(&self, chosen: &[Chosen<'_>]) -> Sayings {
         let lines = Lines::new(&self.text);
         let counts = |said: &&Said| chosen.get(said.row).is_some_and(|one| one.source == Source::File);
@@ -258,7 +260,8 @@ fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// Refuses an address that is listened at twice; the kernel would only say that it is in use, and not by which process.
+/// Refuses an address that is listened at twice; the kernel would only say that the address is in use, and not by which
+/// process.
 fn refuse_twice(settings: &Settings) -> Option<Fault> {
     let bound = |bind: &Bind| settings.listening.bind.iter().filter(|other| *other == bind).count();
     // For port 0 the kernel picks another port each time.
@@ -271,14 +274,13 @@ fn refuse_twice(settings: &Settings) -> Option<Fault> {
     Some(Fault { at: settings.said_at("admin"), what })
 }
 
-/// Whether a user says where the server listens.
+/// Whether the user has set where the server listens.
 fn says_addresses(chosen: &[Chosen<'_>]) -> bool {
     let is_said = |chosen: &Chosen<'_>| chosen.source > Source::Ambient;
     chosen.iter().any(|chosen| ["bind", "host", "port"].contains(&chosen.row.name) && is_said(chosen))
 }
 
-/// Takes the server's addresses away if all sites have their own; refuses an address of a group that the server has,
-/// too.
+/// Removes the server's addresses if all sites have their own; refuses an address of a group that is also the server's.
 fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fault> {
     let Some(sites) = settings.sites.clone().filter(|_| !settings.listening.bind.is_empty()) else {
         return Vec::new();
@@ -306,10 +308,7 @@ fn settle_own_addresses(settings: &mut Settings, says_addresses: bool) -> Vec<Fa
             } else if says_addresses {
                 ("of the server already (bind of [server])", "leave it out at one of the two")
             } else {
-                (
-                    "where the server listens unless it is told otherwise",
-                    "write another one, or bind of [server]",
-                )
+                ("of the server by default", "write another one, or set bind of [server]")
             };
             let what = format!("bind: {address} is the address {of}: {remedy}");
             faults.push(Fault { at: group.bind_said_at.clone(), what });
@@ -337,9 +336,9 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     settings.processes.user.as_ref().map(|_| "--user is for services".to_owned())
 }
 
-/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop are units, too,
-/// and pass `$INVOCATION_ID` on to their children; `$SYSTEMD_EXEC_PID`, since version 248, names the process that it is
-/// for.
+/// Whether systemd has started this very process, whatever the type of its unit is. Terminals of a desktop are units,
+/// too, and pass `$INVOCATION_ID` on to their children; `$SYSTEMD_EXEC_PID`, since version 248, names the process that
+/// systemd has started.
 fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bool {
     let is_set = |name| lookup(environment, name).is_some_and(|value| !value.is_empty());
     let started = lookup(environment, "SYSTEMD_EXEC_PID").and_then(|number| number.parse().ok());
@@ -348,7 +347,8 @@ fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bo
 
 /// Refuses settings that would have no effect without a supervisor and workers.
 fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> {
-    // A process sets its own `umask`; about `user` it says more when it serves.
+    // A process without workers sets its own `umask`, and has a better message about `user` when it begins to
+    // serve.
     const OTHERS: [&str; 3] = ["processes", "umask", "user"];
     let is_asked = |chosen: &&Chosen<'_>| {
         let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);
@@ -375,7 +375,7 @@ fn handed_over(environment: &[(String, String)]) -> i32 {
     number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
 }
 
-/// Returns the setting's flag, or the variable of the platform that counts for it.
+/// Returns the setting's flag, or the variable of the platform that applies instead.
 fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
     let found = chosen.iter().find(|chosen| chosen.row.name == name);
     let source = |chosen: &Chosen<'_>| match chosen.source {
@@ -411,7 +411,8 @@ fn choose<'a>(
     Ok(chosen)
 }
 
-/// Returns our variables by row; an empty one counts as absent, because that is how wrappers unset them.
+/// Returns our variables by row; an empty variable counts as absent, because wrappers unset variables in this
+/// way.
 fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure> {
     let mut values = vec![Vec::new(); ROWS.len()];
     for (name, value) in environment {
@@ -441,7 +442,7 @@ fn is_service_link(name: &str, value: &str) -> bool {
     name.starts_with("SERVICE_") || name.starts_with("PORT_") || (name == "PORT" && value.contains("://"))
 }
 
-/// Decides between `bind` and the pair of `host` and `port`: the stronger source counts.
+/// Decides between `bind` and the pair of `host` and `port`: the stronger source applies.
 ///
 /// Returns whether the address is made of the pair.
 fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
@@ -466,7 +467,7 @@ fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Says which folders are missing before anything is started, and finds out what the target is.
+/// Reports missing folders before anything is started, and finds out what the target is.
 fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
     let base = settings.application.chdir.clone().unwrap_or_else(|| ".".into());
     if !base.is_dir() {
@@ -527,8 +528,8 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
 }
 
-/// Makes the sentence about a name that no row has: its counterpart, if another server has the name, or else the
-/// nearest.
+/// Makes the sentence about a name that no row has: it names the counterpart, if another server has the name, or else
+/// the nearest name.
 pub(crate) fn unknown(source: Source, name: &str) -> Failure {
     let bare = match source {
         Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_ascii_lowercase(),

@@ -12,25 +12,26 @@ pub struct Row<S: 'static> {
     pub name: &'static str,
     /// The letter of the short flag, for the few that are typed every day.
     pub short: Option<char>,
-    /// The heading it stands under in the help and in the reference.
+    /// The heading under which the setting stands in the help and in the reference.
     pub group: &'static str,
-    /// How its value is written, which values are allowed, and where the value goes.
+    /// How the value is written, which values are allowed, and where the value is stored.
     pub kind: Kind<S>,
     /// The default as a user would write it; empty: unset.
     pub default: &'static str,
     /// A right value that differs from the default: the reference shows it, the tests use it.
     pub example: &'static str,
-    /// Whether it may be given several times; each value adds one.
+    /// Whether the setting may be given several times: its values form a list.
     pub repeatable: bool,
-    /// A variable of the platform that is used when nothing of ours is given.
+    /// A variable of the platform, as `PORT`, that applies if neither the flag nor the `ADYTON_` variable is
+    /// given.
     pub ambient: Option<&'static str>,
-    /// The narrowest table of a file of sites that it may stand in.
+    /// The innermost table of a file of sites in which the setting may stand.
     pub scope: Scope,
-    /// For a setting that counts only when the supervisor's program is started anew: whether both have the same value.
+    /// For a setting that a reload cannot change: whether the settings before and after the reload have the same value.
     pub held: Option<fn(&S, &S) -> bool>,
-    /// For a list that a table of a file has in the place of that of the table around: empties it.
+    /// For a list that replaces the list of the enclosing table: empties the list that the table inherited.
     pub clear: Option<fn(&mut S)>,
-    /// One line without a full stop, so short that its line of the short help fits into 100 columns.
+    /// One line without a full stop, short enough that the line of the short help fits into 100 columns.
     pub help: &'static str,
     /// The purpose, the cost, and the reason for the default.
     pub detail: &'static str,
@@ -46,15 +47,16 @@ impl<S: AsRef<P> + AsMut<P> + 'static, P> Has<P> for S {}
 pub(crate) trait Section<S: 'static> {
     /// The heading in the help and in the reference.
     const HEADING: &'static str;
-    /// The scope of rows that do not say theirs.
+    /// The scope of rows that set none.
     const SCOPE: Scope = Scope::Server;
-    /// The row whose fields others leave out.
+    /// A row with defaults, from which the other rows take the fields that they do not name.
     const ROW: Row<S> = Row { group: Self::HEADING, scope: Self::SCOPE, ..Row::EMPTY };
     /// The rows, in the order of the help.
     const ROWS: &'static [Row<S>];
 }
 
-/// Tables of a file of sites that may have a setting: this kind of table, and those around it, for all that is inside.
+/// The innermost kind of table in a file of sites that may have a setting. The tables around it may have the setting,
+/// too, which then applies to all tables inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// `[server]`.
@@ -102,7 +104,7 @@ pub enum Kind<S: 'static> {
     Form {
         /// The grammar in a few letters: `PREFIX=DIR`.
         shape: &'static str,
-        /// Reads, checks and stores the value, or says in half a sentence what is wrong.
+        /// Reads, checks and stores the value, or returns half a sentence that says what is wrong.
         set: fn(&mut S, &str) -> Result<(), String>,
     },
 }
@@ -110,7 +112,7 @@ pub enum Kind<S: 'static> {
 /// Prefix of the names of our variables.
 pub(crate) const VARIABLE_PREFIX: &str = "ADYTON_";
 
-// `Clone` is written out, because a derived one would want `S` to be `Copy`, though a row holds no `S`.
+// `Clone` is written out, because a derived impl would require bounds on `S`, though a row holds no `S`.
 impl<S> Clone for Row<S> {
     fn clone(&self) -> Self {
         *self
@@ -128,7 +130,7 @@ impl<S> Clone for Kind<S> {
 impl<S> Copy for Kind<S> {}
 
 impl<S> Row<S> {
-    /// The row whose fields others leave out.
+    /// A row with defaults, from which the other rows take the fields that they do not name.
     pub(crate) const EMPTY: Self = Self {
         name: "",
         short: None,

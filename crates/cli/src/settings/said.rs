@@ -10,8 +10,7 @@ use crate::settings::typed::{Settings, SiteRoute};
 
 /// The place of a setting: in a file, or nothing for a flag or a variable.
 ///
-/// The place is no part of the setting, so all places are equal: settings that differ in their places alone are the
-/// same.
+/// The place is no part of the setting, so all places are equal: settings that differ only in their places are equal.
 #[derive(Clone, Default)]
 pub struct SaidAt(Option<Arc<Spot>>);
 
@@ -22,8 +21,8 @@ struct Spot {
     column: usize,
 }
 
-/// Settings of a file and their places; a value that counts stands behind those that it overrules. All sayings are
-/// equal, like places: the settings themselves are compared.
+/// Settings of a file and their places; a value stands behind the values that it overrules. All `Sayings` compare as
+/// equal, like places: only the settings themselves are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Sayings {
     pub(crate) all: Vec<Saying>,
@@ -78,7 +77,7 @@ impl SaidAt {
         self.key() == other.key()
     }
 
-    /// Returns the sort key of a place; one that is in no file comes last.
+    /// Returns the sort key of a place; a place that is in no file comes last.
     pub(crate) fn key(&self) -> (bool, usize, usize) {
         self.0.as_ref().map_or((true, 0, 0), |spot| (false, spot.line, spot.column))
     }
@@ -130,8 +129,8 @@ impl fmt::Display for Fault {
 }
 
 impl Settings {
-    /// Whether a mistake is about this key, here or in a table around: its value is wrong, or an unknown key may have
-    /// been meant as it. The value is not known then, so its absence proves nothing wrong.
+    /// Whether a mistake concerns this key, in this table or in one around it: the value is wrong, or an unknown key
+    /// may be a misspelling of this one. The value is then unknown, so a key that seems absent is not reported.
     pub fn is_unread(&self, name: &str) -> bool {
         self.sayings.unread.contains(&name)
     }
@@ -141,7 +140,8 @@ impl Settings {
         names.iter().any(|name| self.is_unread(name))
     }
 
-    /// Returns the place of a setting that counts; of several values, the place of the last one.
+    /// Returns the place of the value of a setting that applies; if there are several values, the place of
+    /// the last one.
     pub fn said_at(&self, name: &str) -> SaidAt {
         let said = self.sayings.all.iter().rev().find(|saying| saying.name == name);
         said.map_or_else(SaidAt::default, |saying| saying.at.clone())
@@ -154,7 +154,7 @@ impl Settings {
         found.map_or_else(SaidAt::default, |saying| saying.at.clone())
     }
 
-    /// Returns the place where the server is told to listen here.
+    /// Returns the place of the setting that makes the server listen at this address.
     pub fn said_at_bind(&self, bind: &Bind) -> SaidAt {
         let is_it = |saying: &&Saying| saying.name == "bind" && saying.value.parse().as_ref() == Ok(bind);
         let said = self.sayings.all.iter().find(is_it).map(|saying| saying.at.clone());
@@ -162,7 +162,7 @@ impl Settings {
         said.or_else(parts).unwrap_or_default()
     }
 
-    /// Makes a fault of a setting, which is named as a flag, unless a file says it.
+    /// Makes a fault of a setting; the fault names the flag, unless the setting stands in a file.
     pub fn fault(&self, name: &str, why: impl fmt::Display) -> Fault {
         let at = self.said_at(name);
         let what = if at.is_in_file() { format!("{name}: {why}") } else { format!("--{name}: {why}") };
@@ -171,7 +171,8 @@ impl Settings {
 }
 
 impl SiteRoute {
-    /// Returns the place of a key that only routes have; else the place where the route begins.
+    /// Returns the place of a key that only routes have, or the place where the route begins if it does not
+    /// have the key.
     pub fn said_at(&self, key: &str) -> SaidAt {
         let found = self.said.keys.iter().find(|(other, _)| *other == key);
         found.map_or_else(|| self.said.table.clone(), |(_, at)| at.clone())

@@ -27,13 +27,13 @@ use crate::settings::said::{SaidAt, Sayings};
 /// Every setting, checked: a section for each file of rows.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything. Numbers have their unit in
-/// the name; `_max` and `_min` include the value itself. Defaults stand in the rows alone: settings begin blank, and
-/// each row fills its field.
+/// the name; `_max` and `_min` include the value itself. Only the rows have defaults: settings begin blank, and each
+/// row fills its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The target, as typed; `None` when a program hands over its application, or only files are served.
     pub target: Option<String>,
-    /// The target that `target` turned out to be.
+    /// The module, file or folder that `target` names.
     pub located: Option<Target>,
     /// The sites of a file, if the target is one; `located` is `None` then.
     pub sites: Option<Arc<Sites>>,
@@ -44,7 +44,7 @@ pub struct Settings {
 
     /// Where the server listens, and which proxies it believes.
     pub listening: Listening,
-    /// The application, and what surrounds it.
+    /// The application, and its environment.
     pub application: Application,
     /// Threads inside the application, and what happens when there are too few.
     pub threads: Threads,
@@ -64,7 +64,7 @@ pub struct Settings {
     pub answers: Answers,
     /// Logs.
     pub logging: Logging,
-    /// Limits of requests, and what is done to them and to answers.
+    /// Limits of requests, and changes to requests and answers.
     pub messages: Messages,
     /// How many connections there may be, and how long each is used.
     pub connections: Connections,
@@ -128,11 +128,11 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// The applications of all routes, each once.
     pub apps: Vec<AppTarget>,
-    /// Workers of their own for some of them.
+    /// Groups: some of the applications have workers of their own.
     pub groups: Vec<Group>,
     /// The part of the file that this process serves.
     pub part: Part,
-    /// The whole file, as far as this process gets it.
+    /// The text of the whole file, without secrets that this process does not get.
     pub text: String,
     /// Values of the text that not every process gets.
     pub(crate) secrets: Vec<Secret>,
@@ -141,8 +141,9 @@ pub struct Sites {
 }
 
 impl Sites {
-    /// Whether this process serves a site, or leads to the process that does. Each process does so for all sites at the
-    /// addresses of the server, except one of a group with addresses of its own, which does so for the sites there.
+    /// Whether this process serves a site, or passes its requests on to the process that does. A process does so for
+    /// all sites at the addresses of the server. Only a process of a group with addresses of its own does so for the
+    /// sites at those addresses instead.
     pub fn has(&self, site: &Site) -> bool {
         match self.part {
             Part::Whole => true,
@@ -181,14 +182,15 @@ pub(crate) enum Reader {
     Supervisor,
     /// The processes of these parts.
     Parts(Vec<Part>),
-    /// Each part that runs CGI scripts, or may: it accepts connections by itself, or a route says so.
+    /// Each part that runs CGI scripts or may run them, because it accepts connections itself or because a
+    /// route says so.
     Scripts,
 }
 
 /// The part of a file that a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Part {
-    /// The whole file, for which the process looks at the disk: it checks the file, or has other processes serve it.
+    /// The whole file: the process checks it, or has other processes serve it, and looks at the disk for both.
     #[default]
     Whole,
     /// All that belongs to no group.
@@ -202,19 +204,21 @@ pub enum Part {
 pub struct Group {
     /// The name of the group.
     pub name: String,
-    /// The group's Python; `None`: that of the server.
+    /// The group's Python; `None`: the server's Python.
     pub python: Option<PathBuf>,
-    /// The working directory of the group's workers, as an absolute path; `None`: that of the server.
+    /// The working directory of the group's workers, as an absolute path; `None`: the server's directory.
     pub chdir: Option<PathBuf>,
     /// Time after which processes without a request end; `None`: the group always has processes.
     pub idle_timeout_ms: Option<u64>,
     /// The server's settings, except those that the group sets itself.
     pub settings: Settings,
-    /// Addresses that the group has to itself; if there are none, its sites are found at those of the server.
+    /// Addresses that the group has to itself; if there are none, its sites are found at the server's
+    /// addresses.
     pub bind: Vec<Bind>,
     /// The place of `bind`.
     pub bind_said_at: SaidAt,
-    /// Everything in the file that the group's processes depend on: they can stay if it is the same.
+    /// Everything in the file that the group's processes depend on: they can stay if the fingerprint stays
+    /// the same.
     pub fingerprint: String,
     /// The line of the file where the group begins.
     pub line: usize,
@@ -222,7 +226,7 @@ pub struct Group {
     pub said_at: SaidAt,
 }
 
-/// The file that answers for its folder, where files are served.
+/// The file that answers for its folder, in a folder of files.
 pub const INDEX: &str = "index.html";
 
 /// A site: some host names, and the routes for them.
@@ -230,12 +234,13 @@ pub const INDEX: &str = "index.html";
 pub struct Site {
     /// The names; the first site at its addresses needs none.
     pub hosts: Vec<HostPattern>,
-    /// The group at whose own addresses the site is found, by its number among [`Sites::groups`]; `None`: at those of
-    /// the server.
+    /// The group at whose own addresses the site is found, by its number among [`Sites::groups`]; `None`: the site is
+    /// found at the server's addresses.
     pub bound: Option<usize>,
-    /// The folder that paths of its routes are relative to, if it has one.
+    /// The folder to which paths of the site's routes are relative, if the site sets one.
     pub root: Option<PathBuf>,
-    /// The rules that come before the routes: paths that nobody gets, and rewrites of others.
+    /// The rules that come before the routes: paths that are refused to everybody, and rewrites of other
+    /// paths.
     pub ahead: Ahead,
     /// The routes, in the order of the file.
     pub routes: Vec<SiteRoute>,
@@ -245,7 +250,7 @@ pub struct Site {
     pub line: usize,
 }
 
-/// Where the application of a route stands: its `SCRIPT_NAME`.
+/// The path at which the application of a route is mounted: its `SCRIPT_NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mount {
     /// At the root: the application gets the whole path.
@@ -253,15 +258,16 @@ pub enum Mount {
     Root,
     /// At the path of the route.
     Route,
-    /// At this path, which has no slash at its end: the route's path, or one that the route's path is beneath.
+    /// At this path, which has no slash at its end: the path of the route, or a prefix of it.
     At(Box<[u8]>),
-    /// At the path of the route if that has all beneath it, else at the root: a folder is searched for the rest of the
-    /// path.
+    /// At the path of the route if the route is also for all paths beneath it, else at the root. A folder is searched
+    /// for the rest of the path.
     Folder,
 }
 
 impl Mount {
-    /// Returns how many bytes of a route's path are the application's mount; `None` if it cannot stand there.
+    /// Returns how many bytes of a route's path are the application's mount; `None` if it cannot be mounted
+    /// there.
     pub fn bytes(&self, path: &PathPattern) -> Option<usize> {
         let route: &[u8] = match path {
             PathPattern::Exact(path) | PathPattern::Prefix(path) => path,
@@ -288,7 +294,7 @@ pub struct SiteRoute {
     pub when: When,
     /// Whether the route is only for requests that an application has sent on.
     pub is_internal: bool,
-    /// Where the application stands.
+    /// The path at which the application is mounted.
     pub mount: Mount,
     /// The action that answers.
     pub action: SiteAction,
@@ -340,7 +346,8 @@ pub enum SiteAction {
 pub struct ScriptFolder {
     /// The folder.
     pub folder: PathBuf,
-    /// Ends of names, as `.pl`, and the program that runs files with them; if there are none, files run themselves.
+    /// Suffixes of names, as `.pl`, and the program that runs files with each; if there are none, the files themselves
+    /// are executed.
     pub interpreters: Vec<(String, PathBuf)>,
     /// The folder of the site, if it has one.
     pub root: Option<PathBuf>,
@@ -367,7 +374,7 @@ pub struct AppTarget {
 }
 
 impl Settings {
-    /// Returns a path, which is relative to `chdir`, as it is from anywhere.
+    /// Returns a path that is relative to `chdir` in a form that is right in any folder.
     pub fn place(&self, path: &Path) -> PathBuf {
         self.application.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
     }
@@ -385,12 +392,13 @@ impl Settings {
         if self.own_folder().is_some() { self.place(path) } else { path.to_owned() }
     }
 
-    /// Whether folders may say anything themselves, in an `.adyton.toml` or an `.htaccess`.
+    /// Whether folders may set anything themselves, in an `.adyton.toml` or an `.htaccess`.
     pub fn lets_folders_speak(&self) -> bool {
         !(self.files.may_set.is_empty() && self.files.htaccess.is_empty())
     }
 
-    /// Returns the names of the files that are read as those of Apache; the first one that exists counts.
+    /// Returns the names of the files that are read like Apache's `.htaccess`; only the first that exists is
+    /// read.
     pub fn names_of_htaccess(&self) -> Vec<String> {
         if self.files.htaccess_names.is_empty() {
             vec![HTACCESS.to_owned()]
@@ -399,12 +407,12 @@ impl Settings {
         }
     }
 
-    /// Whether folders may say that their programs are run.
+    /// Whether folders may have their programs run.
     pub fn lets_folders_run(&self) -> bool {
         self.files.may_set.lets_run() || self.files.htaccess.lets_run()
     }
 
-    /// Whether folders may say that their Python files are pages.
+    /// Whether folders may make their Python files pages.
     pub fn lets_folders_have_pages(&self) -> bool {
         self.files.may_set.lets_have_pages() || self.files.htaccess.lets_have_pages()
     }

@@ -15,7 +15,8 @@ pub enum Unit {
 
 type Scale = (&'static str, u64);
 
-// In each, the scales ascend and the bare one comes first among equals: `show` takes the last that divides.
+// In each list the scales ascend, and of equal scales the one without a letter is first: `show` takes the
+// last scale that divides the number.
 const COUNT: &[Scale] = &[("", 1)];
 const BYTES: &[Scale] = &[("", 1), ("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
 const DURATION: &[Scale] = &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];

@@ -4,7 +4,7 @@ use crate::settings::bind::Bind;
 use crate::sites::reading::document::{Document, SiteTable};
 use crate::sites::reading::mistake::{Lines, Mistake};
 
-/// Keys of a route that say which group it is of, or might.
+/// Keys of a route that name its group, or may do so.
 const OF_GROUP: [&str; 5] = ["app", "cgi", "group", "handler", "scripts"];
 
 impl Document {
@@ -32,8 +32,8 @@ impl Document {
         mistakes
     }
 
-    /// Checks that all sites of a group are found at the same addresses: its workers cannot tell at which one a client
-    /// came.
+    /// Checks that all sites of a group are found at the same addresses: its workers cannot tell at which address a
+    /// client has connected.
     fn check_alike(&self, group: &str, lines: &Lines<'_>, mistakes: &mut Vec<Mistake>) {
         let Some(first) = self.first_bound(group) else { return };
         let is_of_group = |site: &&SiteTable| groups_of(site).any(|other| other == group);
@@ -68,7 +68,7 @@ impl Document {
                 let (name, line) = (&other.name, lines.line(first.at));
                 let what = format!(
                     "bind: {address} is an address of the group {name} already (line {line}): sites that share an \
-                     address share a group, or go without bind"
+                     address need the same group, or no bind"
                 );
                 mistakes.push(Mistake { at: site.at("bind"), what });
             }
@@ -116,13 +116,13 @@ fn groups_of(site: &SiteTable) -> impl Iterator<Item = &str> {
     site.routes.iter().filter_map(|route| route.draft.group.as_deref())
 }
 
-/// Whether everything was understood that says where a site is found, and in which group.
+/// Whether all keys were understood that set the addresses and the group of a site.
 fn is_read(site: &SiteTable) -> bool {
     !site.given.is_unread(&["bind", "group", "routes"])
         && !site.routes.iter().any(|route| route.given.is_unread(&OF_GROUP))
 }
 
-/// Returns the addresses as they are written, in an order.
+/// Returns the addresses as they are written, sorted.
 fn sorted(bind: &[Bind]) -> Vec<String> {
     let mut all: Vec<String> = bind.iter().map(ToString::to_string).collect();
     all.sort();

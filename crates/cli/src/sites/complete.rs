@@ -146,7 +146,7 @@ impl GroupTable {
         })
     }
 
-    /// Returns the settings of the access log, which count for all sites.
+    /// Returns the settings of the access log, which apply to all sites.
     fn logs(&self) -> Given {
         let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
         let said = self.given.said.iter().filter(|said| is_log(said.row)).cloned().collect();
@@ -206,8 +206,8 @@ struct Maker<'g> {
 }
 
 impl Maker<'_> {
-    /// Whether this process looks on the disk for a group, or for all that belongs to none: another process's user may
-    /// see more there.
+    /// Whether this process looks at the files of a group, or at those of no group, on the disk: the user of another
+    /// process may see more files.
     fn looks_at(&self, group: Option<usize>) -> bool {
         match self.part {
             Part::Whole => self.is_base_read,
@@ -252,14 +252,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns the folder that `app` is relative to, for a route of this group or of none; `None` if this process does
-    /// not look for it.
+    /// Returns the folder to which `app` is relative, for a route of this group or of no group; `None` if this process
+    /// does not look for the application.
     fn begins(&self, group: Option<usize>) -> Option<&Path> {
         let base = group.map_or(Some(&self.base), |group| self.folders[group].as_ref());
         base.filter(|_| self.looks_at(group)).map(PathBuf::as_path)
     }
 
-    /// Makes the routes of a table: one, or two if one is tried before the other.
+    /// Makes the routes of a table: one, or two if the table tries one action before another.
     fn routes(
         &mut self,
         table: RouteTable,
@@ -386,7 +386,7 @@ impl Maker<'_> {
         Some(self.named(AppTarget { text, target, interface, factory, group, said_at }))
     }
 
-    /// Returns the action of an application, which may have been named before.
+    /// Returns the action of an application, which an earlier route may have named, too.
     fn named(&mut self, app: AppTarget) -> SiteAction {
         let known = self.apps.iter().position(|other| *other == app);
         SiteAction::App(known.unwrap_or_else(|| {
@@ -411,7 +411,8 @@ impl Maker<'_> {
         let (interface, said_at) = (settings.application.interface, (self.at)(at));
         let target = Target::Scripts(scripts);
         let new = AppTarget { text, target, interface, factory: false, group, said_at };
-        // Routes with the same folder share its pages, whichever of them says which are loaded first.
+        // Routes with the same folder share its pages, even if only one of the routes names scripts to be
+        // loaded first.
         let number = self.apps.iter().position(|app| without_preload(app.clone()) == new);
         let number = number.unwrap_or_else(|| {
             self.apps.push(new);
@@ -477,8 +478,7 @@ impl Maker<'_> {
     ) -> Option<SiteAction> {
         let has_root = root != Path::new("");
         if folder.is_none() && !has_root {
-            let what =
-                "cgi: where the scripts are is not said; add folder = \"cgi-bin\", or give the site a root";
+            let what = "cgi: the folder of the scripts is missing; add folder = \"cgi-bin\", or give the site a root";
             self.mistakes.push(Mistake { at, what: what.to_owned() });
             return None;
         }
@@ -507,8 +507,8 @@ impl Maker<'_> {
         }
         let place = self.folder(at, folder)?;
         if settings.files.static_symlinks && settings.lets_folders_speak() {
-            let what = "files: static-symlinks is on, and a link would lead around what folders say; \
-                        may-set and htaccess go without it";
+            let what = "files: static-symlinks is on, and a link would lead around the settings of folders; turn it \
+                        off, or leave out may-set and htaccess";
             self.mistakes.push(Mistake { at, what: what.to_owned() });
             return None;
         }

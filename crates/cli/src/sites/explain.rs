@@ -22,10 +22,10 @@ use crate::sites::reading::path::written;
 /// The host of a URL that is a path alone: no site has this name.
 const ANY_HOST: &str = "-";
 
-const FOLDERS_SPEAK: &str = "       as folders on the way say, which may keep clients out\n";
+const FOLDERS_SPEAK: &str = "       with the settings of folders on the way, which may keep clients out\n";
 
-/// A user who lets folders have settings may believe that they count everywhere.
-const FOLDERS_UNHEARD: &str = "       whatever folders on the way say, for that counts where files are served: \
+/// A user who lets folders have settings may believe that these apply everywhere.
+const FOLDERS_UNHEARD: &str = "       without the settings of folders on the way, which apply only to files: \
                                see files and try\n";
 
 /// A request that is explained, or the path of a file that answers it.
@@ -34,7 +34,7 @@ struct Asking<'s> {
     site: &'s Site,
     request: Request<'s>,
     client: Option<IpAddr>,
-    /// Number of files in turn that led here.
+    /// Number of files that led here, one after the other.
     depth: usize,
 }
 
@@ -48,7 +48,7 @@ struct Answering<'s> {
     own_bytes: usize,
 }
 
-/// Limit of files in turn that are explained.
+/// Limit of files that are explained one after the other.
 const OTHERS_MAX: usize = 3;
 
 /// A request that a user asks about.
@@ -197,8 +197,8 @@ impl Sites {
     }
 
     /// Returns the number of the site that a request is for, and whether the site has the name. The port of the URL
-    /// tells which address the client has connected to: of the addresses with that port, or of all if there is none,
-    /// the first that has a site of this name counts.
+    /// tells which address the client has connected to: of the addresses with that port, or of all if no address has
+    /// it, the first with a site of this name is taken.
     fn site_of(&self, request: Request<'_>, host: &str, is_https: bool) -> (usize, bool) {
         let port = host.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or(if is_https { 443 } else { 80 });
@@ -222,7 +222,7 @@ impl Sites {
         (named.or_else(first).unwrap_or(0), named.is_some())
     }
 
-    /// Explains which of a site's routes are passed, and which one answers.
+    /// Explains which of a site's routes are passed over, and which one answers.
     fn explain_routes(&self, asking: &Asking<'_>, path: &[u8], text: &mut String) {
         let (site, request, client) = (asking.site, asking.request, asking.client);
         let (mut is_refused, mut are_heard, mut has_missed) = (false, false, false);
@@ -234,7 +234,7 @@ impl Sites {
             match coming {
                 Coming::Here => {}
                 Coming::FolderMissed => {
-                    let _ = writeln!(text, "passed {place}: another folder was looked in");
+                    let _ = writeln!(text, "passed {place}: another folder was searched");
                     continue;
                 }
                 Coming::OtherMethod | Coming::Unmet => {
@@ -286,9 +286,9 @@ impl Sites {
             }
             let shown = String::from_utf8_lossy(&name);
             let _ = if answering.path.starts_with(&name) {
-                writeln!(text, "       and if that is the script {shown}, what is around its path counts:")
+                writeln!(text, "       and if that is the script {shown}, the rules for its path apply:")
             } else {
-                writeln!(text, "       and if that is {shown}, as for its path:")
+                writeln!(text, "       and if that is {shown}, the rules for its path apply:")
             };
             for line in told.lines() {
                 let _ = writeln!(text, "         {line}");
@@ -341,7 +341,7 @@ impl Sites {
         names
     }
 
-    /// Whether settings of folders count for a route that has folders and lets them have settings.
+    /// Whether settings of folders apply to a route that has folders and lets them have settings.
     fn hears_folders(&self, route: &SiteRoute) -> Option<bool> {
         if !route.settings.lets_folders_speak() {
             return None;
@@ -360,9 +360,9 @@ fn place_of(pattern: &PathPattern, route: &SiteRoute) -> String {
     format!("{} (line {})", written(pattern), route.line)
 }
 
-/// Returns the answer to a request for a path that nobody gets, by this pattern.
+/// Returns the answer to a request for a path that this pattern refuses to everybody.
 fn denied_by(pattern: &PathPattern) -> String {
-    format!("answer 403: nobody gets it, by deny-paths = {}\n", written(pattern))
+    format!("answer 403: refused to everybody, by deny-paths = {}\n", written(pattern))
 }
 
 /// Whether the action of a route answers the request, perhaps after a name and a password; otherwise writes the answer.

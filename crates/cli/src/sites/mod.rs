@@ -1,4 +1,4 @@
-//! The file of sites: what `adyton serve site.toml` reads.
+//! The file of sites, which `adyton serve site.toml` reads.
 //!
 //! A file has a table `[server]`, whose keys are the settings of the command line, and sites with routes. A key of a
 //! site or a route is a row of `reading/rows.rs`, or a setting that may differ there (`Row::scope`).
@@ -60,7 +60,7 @@ pub fn takes(scope: Scope, name: &str, value: &str) -> Result<(), String> {
     }
     match ROWS.iter().find(|row| row.name == name && is_of(row, scope)) {
         Some(row) => row.apply(&mut Settings::blank(), value),
-        None => Err("it does not stand in this table".to_owned()),
+        None => Err("this table cannot have it".to_owned()),
     }
 }
 

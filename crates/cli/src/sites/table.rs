@@ -52,7 +52,7 @@ impl Sites {
         }
     }
 
-    /// Returns the numbers of the sites that are found at the addresses of a group, or at those of the server.
+    /// Returns the numbers of the sites that are found at the addresses of a group, or at the server's addresses.
     pub(super) fn beside(&self, bound: Option<usize>) -> Vec<usize> {
         (0..self.sites.len()).filter(|number| self.sites[*number].bound == bound).collect()
     }

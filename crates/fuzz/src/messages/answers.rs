@@ -22,7 +22,8 @@ const IDENTITY: Identity<'_> = Identity {
     lines: b"X-Request-ID: 1\r\n",
 };
 
-/// Panics unless the head that `data` stands for is written as the reference writes it, or refused as by the reference.
+/// Panics unless the server writes the head that `data` stands for like the reference, or refuses it like the
+/// reference.
 pub(crate) fn check(data: &[u8]) {
     let Some(wanted) = WantedResponse::read(data) else { return };
     let mut out = b"before".to_vec();
@@ -76,7 +77,7 @@ fn write(wanted: &WantedResponse<'_>, out: &mut Vec<u8>) -> Result<Framed, Strin
     Ok(finish(head, wanted.asked, &IDENTITY, wanted.body))
 }
 
-/// Returns the whole head, if nothing that is wanted is forbidden.
+/// Returns the whole head, if no part of the wanted response is forbidden.
 fn naive(wanted: &WantedResponse<'_>) -> Option<(Vec<u8>, Framed)> {
     if !(200..=999).contains(&wanted.status) || !wanted.reason.iter().all(|&byte| is_text(byte)) {
         return None;

@@ -1,12 +1,13 @@
-//! Invariants of every text as `Authorization`, and as a file of users: reference implementations write again what was
-//! read.
+//! Invariants of every text as `Authorization`, and as a file of users: reference implementations write the text again
+//! from the values that were read.
 
 use adyton_auth::{
     Asked, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Passwords, Realm, Wrong,
     read_basic,
 };
 
-/// Panics unless a value is refused, or is just what its name and password make; and if Digest lets it in.
+/// Panics unless a value is refused, or equals the encoding of its name and password. Panics, too, if Digest
+/// lets it in.
 pub(crate) fn check(value: &[u8]) {
     if let Ok(credentials) = read_basic(value) {
         let text = [&credentials.user[..], &credentials.password].join(&b':');

@@ -2,7 +2,8 @@
 
 use adyton_cache::{Control, Rules, judge};
 
-/// Panics unless these lines of `Cache-Control` are read as by the reference; lines with quotes are not compared.
+/// Panics unless these lines of `Cache-Control` are read as the reference reads them; lines with quotes are not
+/// compared.
 pub(crate) fn check_control(lines: &[u8]) {
     let mut control = Control::default();
     for line in lines.split(|&byte| byte == b'\n') {

@@ -12,8 +12,8 @@ type Field = (Vec<u8>, Vec<u8>);
 
 const STATUSES: [u16; 8] = [200, 201, 204, 205, 206, 304, 404, 500];
 
-/// Panics unless the head of an answer with these fields, one a line, is changed as by the reference. `chosen` has a
-/// bit for each condition that may hold or not.
+/// Panics unless the head of an answer with these fields, one a line, is changed as the reference changes it. `chosen`
+/// has a bit for each condition that may hold or not.
 pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     let bit = |at: u16| chosen >> at & 1 == 1;
     let rules = Rules { codings: CODINGS.to_vec(), bytes_min: 100, with_cookies: bit(0) };
@@ -42,7 +42,7 @@ pub(crate) fn check_head(chosen: u16, lines: &[u8]) {
     assert!(out.starts_with(b"before\r\n\r\nHTTP/1.1 ") && out.ends_with(b"\r\n\r\n"));
 }
 
-/// Panics if these values of `Accept-Encoding` lead to a coding that they do not name, or that the rules do not have.
+/// Panics if these values of `Accept-Encoding` lead to a coding that they do not name, or that the rules do not allow.
 pub(crate) fn check_accepted(value: &[u8]) {
     let lines: Vec<&[u8]> = value.split(|&byte| byte == b'\n').collect();
     let rules = Rules { codings: vec![Coding::Zstd, Coding::Gzip], bytes_min: 0, with_cookies: false };

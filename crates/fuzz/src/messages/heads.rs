@@ -6,7 +6,7 @@ use adyton_http1::{Framing, Head, Limits, Parsed, Refusal};
 
 use crate::text::{find, is_text, is_token, lines, number, split_once, trim};
 
-/// All that a request head says, in bytes of its own.
+/// All facts in a request head, as owned bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OwnedHead {
     bytes: usize,
@@ -76,7 +76,8 @@ impl OwnedHead {
     }
 }
 
-/// Checks the properties that the reference does not tell: the names as they are known, the tables, the order of spans.
+/// Checks the properties that the reference does not compute: the names as they are known, the tables, the order of
+/// spans.
 fn check_details(head: &Head, input: &[u8]) {
     let method = head.method_span.of(input);
     let expected = METHODS.iter().find(|(name, _)| name.as_bytes() == method).map_or(Method::Other, |m| m.1);
@@ -108,7 +109,7 @@ fn after_empty_line(input: &[u8]) -> &[u8] {
     input.strip_prefix(b"\r\n").unwrap_or(input)
 }
 
-/// Returns all that a whole head says, if it keeps the rules; `None` for the beginning of one.
+/// Returns all facts in a whole head, if it keeps the rules; `None` for the beginning of a head.
 fn naive(input: &[u8], limits: &Limits) -> Option<OwnedHead> {
     let rest = after_empty_line(input);
     let end = find(rest, b"\r\n\r\n")?;

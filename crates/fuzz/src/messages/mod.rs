@@ -3,11 +3,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `heads`, `received` | heads of requests and of answers |
-//! | `answers` | heads that an application says |
+//! | `answers` | heads that an application sends |
 //! | `chunks` | chunked bodies |
 //! | `range_lists`, `caching`, `codings`, `authorizations` | single fields |
 //! | `script_heads` | heads that scripts print |
-//! | `proxied` | addresses of clients, as proxies tell them |
+//! | `proxied` | addresses of clients, as proxies report them |
 //! | `rewrites` | paths that a rule changes |
 
 pub(crate) mod answers;

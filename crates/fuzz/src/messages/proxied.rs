@@ -1,4 +1,4 @@
-//! Values that proxies tell: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
+//! Facts that proxies report: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
 
 use adyton_http::{Known, Request, authority};
 use adyton_http1::{Head, Limits, Parsed};
@@ -23,9 +23,9 @@ pub(crate) fn check_header(input: &[u8]) {
     }
 }
 
-/// Panics unless requests with `lines` for fields keep these promises: a stranger is not believed, told values are
-/// well-formed, the fields that are left would tell nothing else, and fields that a client puts in front change
-/// nothing.
+/// Panics unless requests with `lines` for fields keep these promises: a client that is no trusted proxy is not
+/// believed, values that are told are well-formed, reading the fields that are left strips and rewrites nothing more,
+/// and fields that a client puts in front change nothing.
 pub(crate) fn check_fields(lines: &[u8], names: &[&str]) {
     let trust = trust(names);
     with_request(lines, |request| {

@@ -7,7 +7,7 @@ use adyton_files::ranges::{RANGES_MAX, Requested, parse};
 
 use crate::text::{is_text, split_once, trim};
 
-/// Panics unless `value`, for a file of `bytes` bytes, comes to the same ranges as by the reference. Values that no
+/// Panics unless `value`, for a file of `bytes` bytes, is read as the ranges that the reference finds. Values that no
 /// parsed head can hold are left out.
 pub(crate) fn check(value: &[u8], bytes: u64) {
     if value.iter().all(|&byte| is_text(byte)) {

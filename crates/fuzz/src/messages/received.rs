@@ -1,4 +1,4 @@
-//! Heads of answers as a client reads them: a head in pieces is read like the same head at once.
+//! Heads of answers as a client reads them: a head in pieces is read like the same head in one piece.
 
 use adyton_http1::{BodyFraming, Received};
 

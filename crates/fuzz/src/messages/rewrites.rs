@@ -2,7 +2,7 @@
 
 use adyton_route::{PathPattern, Rewrites, spelled};
 
-/// Panics unless rules make of a path what they say, in characters that are plain in a request.
+/// Panics unless rules change a path as they say, into characters that need no escape in a request.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(path) = spelled(bytes) else { return };
     let mut rules = Rewrites::default();

@@ -1,4 +1,4 @@
-//! Output of scripts, read in one piece and byte by byte, and heads that must never come of it.
+//! Output of scripts, read in one piece and byte by byte, and heads that must never result from it.
 
 use adyton_cgi::{Answer, Head, answer, find_end, status_of};
 

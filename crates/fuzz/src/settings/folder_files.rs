@@ -1,4 +1,4 @@
-//! Invariants of every text as a file in which a folder says how it is served.
+//! Invariants of every text as the file of a folder's settings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -7,7 +7,7 @@ use adyton_cli::{FolderRuns, FolderSettings, MaySet, folder_loops, read_folder, 
 use adyton_import::{FolderHandlers, FolderLines, import_folder};
 use adyton_route::{Door, PathPattern};
 
-/// Panics unless a text is refused with sentences, or says no more than it may; nor may it open a folder that one of
+/// Panics unless a text is refused with sentences, or sets no more than it may, and does not open a folder that one of
 /// its lines closes.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -84,7 +84,7 @@ fn apache(text: &str, may: MaySet, takes_handlers: bool) -> Option<(FolderSettin
     }
 }
 
-/// Whether the settings say nothing that would need a word in `may-set`.
+/// Whether no setting needs a word in `may-set`.
 fn is_silent(said: &FolderSettings) -> bool {
     let FolderSettings { settings, redirects, runs } = said;
     settings.admission().is_open()

@@ -38,7 +38,7 @@ fn is_absence(sentence: &str) -> bool {
         "leave out ()",
         "the target is empty",
         "is given twice",
-        // This is said of two locations with one path, which nginx itself refuses.
+        // Two locations with the same path have this message; nginx itself refuses them.
         "this route is never taken",
         "requests are served at",
         "--",

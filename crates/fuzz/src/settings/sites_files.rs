@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use adyton_cli::{Command, Question, Site, parse};
 use adyton_route::spelled;
 
-/// Panics unless a text is refused with sentences that say where, or is a file whose routes are found as by trying
-/// each.
+/// Panics unless a text is refused with sentences that say where, or is a file whose routes are found as if each were
+/// tried.
 pub(crate) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words = ["check", "site.toml"].map(str::to_owned);

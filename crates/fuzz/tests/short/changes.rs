@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-/// Bytes of the longest input.
+/// Length of the longest input in bytes.
 const BYTES_MAX: usize = 4096;
 
 /// Bytes that mean something to a parser.
 const MEANT: &[u8] = b"\r\n\t \0\"'()*,-./019:;<=>?[\\]{}%&#@AZaz_~\x7f\x80\xff";
 
-/// Makes inputs, always the same ones of the same corpus.
+/// Makes inputs, always the same ones from the same corpus.
 pub(crate) struct Changes<'c> {
     corpus: &'c [Vec<u8>],
     words: &'c [Vec<u8>],
@@ -17,19 +17,19 @@ pub(crate) struct Changes<'c> {
 }
 
 impl<'c> Changes<'c> {
-    /// Starts to make inputs for the target of this name, of its corpus and of words.
+    /// Starts to make inputs for the target of this name, from its corpus and from words.
     pub(crate) fn new(name: &str, corpus: &'c [Vec<u8>], words: &'c [Vec<u8>]) -> Self {
         let seed = name.bytes().fold(0, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
         Changes { corpus, words, input: Vec::new(), random: Random(seed) }
     }
 
-    /// Makes an input of one of the corpus.
+    /// Makes an input from one of the corpus.
     pub(crate) fn begin(&mut self) -> &[u8] {
         self.input.clone_from(self.random.one_of(self.corpus));
         self.go_on()
     }
 
-    /// Makes an input of the one before.
+    /// Makes an input from the previous input.
     pub(crate) fn go_on(&mut self) -> &[u8] {
         for _ in 0..=self.random.below(3) {
             self.change();
@@ -38,7 +38,7 @@ impl<'c> Changes<'c> {
         &self.input
     }
 
-    /// Puts something in the place of some bytes, which may be none.
+    /// Replaces a range of bytes, which may be empty, by others.
     fn change(&mut self) {
         let Changes { corpus, words, input, random } = self;
         let from = random.below(input.len() + 1);

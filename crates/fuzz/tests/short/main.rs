@@ -1,4 +1,4 @@
-//! Each target takes all inputs of its corpus, and some thousands that are made of them, the same ones in each run.
+//! Each target takes all inputs of its corpus, and some thousands that are made from these, the same ones in each run.
 
 mod changes;
 
@@ -18,11 +18,11 @@ use changes::Changes;
 
 /// Inputs that are made for each target.
 const INPUTS: usize = 10_000;
-/// Inputs that are made one from another, before the next is made of one of the corpus again.
+/// Number of inputs that are made one from another before the next one is made from the corpus again.
 const GENERATION: usize = 8;
-/// Time that only an input that hangs can take.
+/// Limit of the time for an input, which only an input that hangs can reach.
 const HANGING_AFTER: Duration = Duration::from_secs(120);
-/// Memory that a target needs only if it allocates as much as its input says.
+/// Limit of memory, which a target reaches only if it allocates as much as its input says.
 const BYTES_MAX: u64 = 2 << 30;
 
 /// Makes a test for each target.
@@ -60,7 +60,7 @@ fn run(name: &str) {
         while end.recv_timeout(HANGING_AFTER / 4) == Err(RecvTimeoutError::Timeout) {
             let (began, input) = &*input.lock().unwrap_or_else(PoisonError::into_inner);
             if began.elapsed() > HANGING_AFTER {
-                // A macro would not do: the harness keeps what it prints until the test ends.
+                // `eprintln!` would not do: the harness keeps its output until the test ends.
                 let _ =
                     writeln!(io::stderr(), "{name} takes more than {HANGING_AFTER:?} for {}", shown(input));
                 #[expect(clippy::disallowed_methods, reason = "the thread that hangs would be waited for")]

@@ -1,5 +1,4 @@
-//! Requests through proxies that are trusted and others, as tables, and a simple reference implementation of the walk
-//! to compare with.
+//! Tables of requests through trusted and other proxies, and a simple reference implementation of the walk.
 
 use std::net::IpAddr;
 
@@ -34,7 +33,7 @@ fn with_request<T>(fields: &str, use_request: impl FnOnce(Request<'_>) -> T) -> 
     use_request(head.of(bytes.as_bytes()))
 }
 
-/// All that was told, in words; of the stripped fields only those that were sent.
+/// Returns all facts that were told, as text; of the stripped fields only those that were sent.
 fn told(trust: &Trust, peer: &str, fields: &str) -> String {
     with_request(fields, |request| in_words(&trust.told(peer.parse().ok(), request), request))
 }
@@ -99,7 +98,7 @@ fn chains() {
                 "client 192.0.2.1; X-Forwarded-For = 192.0.2.1, 10.0.0.3,10.0.0.2",
             ),
             ("X-Forwarded-For: , 192.0.2.1 ,, 10.0.0.2,", "client 192.0.2.1"),
-            // All are proxies: the first one of them has asked by itself.
+            // All are proxies, so the first of them is the client.
             ("X-Forwarded-For: 10.0.0.3, 10.0.0.2", "client 10.0.0.3"),
             // An element that is no address ends the walk.
             ("X-Forwarded-For: unknown", "no X-Forwarded-For"),
@@ -154,7 +153,7 @@ fn single_values() {
             ("X-Client-IP: 10.0.0.1", "client 10.0.0.1"),
             ("X-Client-IP: a", "no X-Client-IP"),
             ("X-Real-IP: 192.0.2.2|X-Client-IP: 192.0.2.1", "client 192.0.2.1; no X-Real-IP"),
-            // A bad value of the first is not a reason to believe the second.
+            // A bad value of the first field is no reason to believe the second field.
             ("X-Real-IP: 192.0.2.2|X-Client-IP: a", "no X-Client-IP; no X-Real-IP"),
             ("X-Forwarded-Proto: https", "https true"),
             ("X-Forwarded-Proto: HTTP", "https false"),
@@ -228,7 +227,7 @@ fn forwarded() {
             ("Forwarded: for=192.0.2.1:80", "no Forwarded"),
             ("Forwarded: 192.0.2.1", "no Forwarded"),
             ("Forwarded: ", "no Forwarded"),
-            // A value that is no good is passed over, and its field does not reach the application.
+            // A malformed value is ignored, and its field does not reach the application.
             ("Forwarded: for=192.0.2.1;proto=ftp;host=b", "client 192.0.2.1; host b; no Forwarded"),
             (
                 "Forwarded: for=192.0.2.1;proto=https;host=\"b/c\"",

@@ -11,8 +11,8 @@ use crate::sites::folders::runs::FolderRuns;
 /// Limit of a folder's file: a larger one is not read.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Returns lines about the files that count for a path beneath the path of a route of files, the outermost first, and
-/// whether they have files run.
+/// Returns lines about the files of settings that apply to a path beneath the path of a route of files, the outermost
+/// first, and whether they have files run.
 pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
     let SiteAction::Files(folder) = &route.action else { return Vec::new() };
     let settings = &route.settings;
@@ -43,7 +43,7 @@ pub(crate) fn told(route: &SiteRoute, rest: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Returns the line about a file of settings; nothing, if there is no such file.
+/// Returns the line about a file of settings; `None` if there is no such file.
 fn said(file: &Path, settings: &Settings) -> Option<String> {
     let meta = file.symlink_metadata().ok()?;
     if !meta.is_file() || meta.len() > FILE_BYTES_MAX {
@@ -60,7 +60,7 @@ fn said(file: &Path, settings: &Settings) -> Option<String> {
     Some(shown(&runs))
 }
 
-/// Returns the settings that say which files are run and which answer for folders, as a folder writes them.
+/// Returns the settings about files that are run, or that answer for folders, as a folder writes them.
 fn shown(runs: &FolderRuns) -> String {
     let FolderRuns { cgi, interpreters, scripts, index } = runs;
     let mut all = Vec::new();

@@ -26,7 +26,7 @@ use crate::sites::reading::rows::RouteDraft;
 pub struct FolderSettings {
     /// The folder's own settings, without those around it.
     pub settings: Settings,
-    /// Paths beneath the folder that no file answers.
+    /// Paths beneath the folder that a redirect or a status answers instead of a file.
     pub redirects: Vec<FolderRedirect>,
     /// Settings that say which of its files are run, and which answer for it.
     pub runs: FolderRuns,
@@ -108,7 +108,7 @@ pub fn read_folder(file: &Path, text: &str, may: MaySet) -> Result<FolderSetting
 ///
 /// # Errors
 ///
-/// Sentences, without a full stop, about everything that a folder cannot say, or is not allowed to.
+/// Sentences, without a full stop, about everything that a folder cannot set, or is not allowed to set.
 pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<String>> {
     let file = Path::new(".htaccess");
     let sentences =
@@ -122,7 +122,7 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
         FolderSettings { settings: unsaid(), redirects: Vec::new(), runs: FolderRuns::default() };
     let mut sites = document.sites.into_iter();
     let (Some(site), None, true) = (sites.next(), sites.next(), document.groups.is_empty()) else {
-        return Err(vec!["it says more than a folder can".to_owned()]);
+        return Err(vec!["it has more than a folder can set".to_owned()]);
     };
     let said = [document.server.said, site.given.said].concat();
     let mut given = Given { said: allowed(said, may, &mut mistakes), unread: Vec::new() };
@@ -154,7 +154,8 @@ fn imported(
         let own = own.said.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
         given.said.extend(allowed(own, may, mistakes));
     } else if draft.files.is_some() || !own.said.is_empty() {
-        mistakes.push(format!("{}: a folder keeps clients from all that is in it, or from none", names()));
+        mistakes
+            .push(format!("{}: a folder can keep clients from everything in it, or from nothing", names()));
     } else {
         let is_redirect = redirect.is_some();
         let status = redirect_status.filter(|_| is_redirect).or(*respond).unwrap_or(REDIRECT_STATUS);
@@ -173,7 +174,7 @@ fn imported(
     }
 }
 
-/// Returns the settings of a folder that says nothing.
+/// Returns the settings of a folder that sets nothing.
 fn unsaid() -> Settings {
     let mut settings = Settings::blank();
     for row in ROWS.iter().filter(|row| MaySet::ALL.has(row.name) && !row.default.is_empty()) {
@@ -193,7 +194,7 @@ fn allowed(given: Vec<Said>, may: MaySet, mistakes: &mut Vec<String>) -> Vec<Sai
 fn not_allowed(name: &str) -> String {
     match MaySet::word_of(name) {
         Some((word, _)) => format!("{name}: the site would have to allow it with htaccess = [{word:?}]"),
-        None => format!("{name}: a folder cannot say this"),
+        None => format!("{name}: a folder cannot set this"),
     }
 }
 
@@ -217,7 +218,7 @@ impl Reader<'_> {
             }
         }
         if let Some((key, _)) = find("auth").filter(|_| is_off) {
-            let what = "auth = off: what is asked around this folder is asked here, too; leave it out";
+            let what = "auth = off: a password needed around this folder is needed here, too; leave auth out";
             self.note(key.span(), what.to_owned());
         }
         FolderSettings { settings, redirects, runs }
@@ -251,7 +252,7 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a path beneath a folder: written as that of a route, but without the slash in front.
+/// Reads a path beneath a folder: written like the path of a route, but without the slash in front.
 fn beneath(text: &str) -> Result<PathPattern, String> {
     if text.starts_with('/') {
         return Err("it is beneath the folder, so no slash stands in front".to_owned());

@@ -10,7 +10,7 @@ use crate::sites::reading::rows::interpreter;
 pub struct FolderRuns {
     /// Whether programs are run, by the mode of their files.
     pub cgi: Option<bool>,
-    /// Ends of names, as `.pl`, and the program that runs files with them.
+    /// Suffixes of names, as `.pl`, and the program that runs files with each.
     pub interpreters: Vec<(String, PathBuf)>,
     /// Whether Python files are pages.
     pub scripts: Option<bool>,
@@ -28,10 +28,10 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         example: "on",
         repeatable: true,
         help: "whether programs in the folder are run",
-        detail: "With `true` all files but pages, pictures and the like, if they are executable; with a table of \
-                 suffixes and interpreters, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, files with these suffixes are run \
-                 by these programs. The site names the programs in `cgi-interpreters`. The key applies to all folders \
-                 inside, too, until one has `false`.",
+        detail: "With `true`, executable files are run, except pages, pictures and the like. With a table of suffixes \
+                 and interpreters, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, files with these suffixes are run by these \
+                 programs, which the site must name in `cgi-interpreters`. The key applies to all folders inside, \
+                 too, until one of them has `false`.",
         ..RUNS
     },
     Row {
@@ -40,7 +40,8 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         example: "on",
         help: "whether Python files in the folder are pages",
         detail: "Like those of a route with `scripts`: files whose names end in `.py` or `.wsgi` answer, and \
-                 `index.py` for its folder. The key applies to all folders inside, too, until one has `false`.",
+                 `index.py` for its folder. The key applies to all folders inside, too, until one of them has \
+                 `false`.",
         ..RUNS
     },
     Row {
@@ -50,9 +51,9 @@ pub(crate) static FOLDER_ROWS: &[Row<FolderRuns>] = &[
         repeatable: true,
         group: "Folders: files that answer for them",
         help: "files that answer for the folder",
-        detail: "The first file that exists answers, as if it had been asked for by its own path. No other file \
-                 answers then, neither `index.html` nor `index.py`, unless it is named; `none` stands alone. The key \
-                 applies to all folders inside, too, until one has other names.",
+        detail: "The first file that exists answers, as if the client had requested its own path. Other files, such \
+                 as `index.html` and `index.py`, then answer only if they are named here. `none` stands alone: no \
+                 file answers. The key applies to all folders inside, too, until one of them has other names.",
         ..RUNS
     },
 ];
@@ -68,7 +69,7 @@ fn cgi(runs: &mut FolderRuns, text: &str) -> Result<(), String> {
         return Err("true and false stand alone".to_owned());
     }
     let read = interpreter(text)?;
-    runs.interpreters.push(read.ok_or("write true, false, or programs for ends of names, as *.pl")?);
+    runs.interpreters.push(read.ok_or("write true, false, or programs for suffixes of names, as *.pl")?);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! A file that is not TOML as a whole: its other tables are read all the same.
+//! A file that is not TOML as a whole: its intact tables are read all the same.
 
 use std::ops::Range;
 

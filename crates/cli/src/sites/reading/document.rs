@@ -37,7 +37,7 @@ pub(crate) struct Document {
 /// Keys of actions that run in a group.
 const IN_GROUPS: [&str; 4] = ["app", "handler", "scripts", "cgi"];
 
-/// Limit of groups: a process cannot be handed passages to more.
+/// Limit of groups: a process cannot be handed passages to more groups.
 const GROUPS_MAX: usize = 64;
 
 /// The settings that a table gives.
@@ -96,7 +96,8 @@ pub(crate) struct GroupTable {
 }
 
 impl GroupTable {
-    /// Returns the place of the value of a key that only groups have; else that of the group's name.
+    /// Returns the place of the value of a key that only groups have, or the place of the group's name if the
+    /// key is absent.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
@@ -115,14 +116,16 @@ pub(crate) struct SiteTable {
 }
 
 impl SiteTable {
-    /// Returns the place of the value of a key that only sites have; else the place where the site begins.
+    /// Returns the place of the value of a key that only sites have, or the place where the site begins if
+    /// the key is absent.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
 }
 
 impl RouteTable {
-    /// Returns the place of the value of a key that only routes have; else the place where the route begins.
+    /// Returns the place of the value of a key that only routes have, or the place where the route begins if
+    /// the key is absent.
     pub(crate) fn at(&self, key: &str) -> usize {
         self.keys.iter().find(|(other, _)| *other == key).map_or(self.at, |(_, at)| *at)
     }
@@ -338,10 +341,7 @@ impl Reader<'_> {
         if groups.len() > GROUPS_MAX
             && let Some(group) = groups.get(GROUPS_MAX)
         {
-            self.note(
-                group.at..group.at,
-                format!("there are more than {GROUPS_MAX} groups, which are the most"),
-            );
+            self.note(group.at..group.at, format!("there are more than {GROUPS_MAX} groups, the maximum"));
         }
         groups
     }
@@ -492,7 +492,7 @@ impl Reader<'_> {
         stored
     }
 
-    /// Checks that a route has one action, or those that it tries, with the keys that are parts of it; returns the
+    /// Checks that a route has one action, or the actions that it tries, and the keys that belong to them; returns the
     /// actions' places.
     fn check_action(
         &mut self,
@@ -510,7 +510,7 @@ impl Reader<'_> {
             (_, []) if may_have(&ACTIONS) => {}
             (_, []) => {
                 let all = ACTIONS.join(", ");
-                self.note(at..at, format!("this route does not say what answers; it is one of {all}"));
+                self.note(at..at, format!("this route has no key that answers; add one of {all}"));
             }
             (Some((_, value)), _) => self.check_tried(value.span(), &actions, &draft.tried, given),
             (None, [_]) => {}
@@ -564,7 +564,7 @@ impl Reader<'_> {
                 self.note(span.clone(), format!("try = {name}: this route has no {name}"));
             }
         }
-        // An unknown name in `try` was told before.
+        // An unknown name in `try` has been reported already.
         let is_whole = !self.mistakes.iter().any(|mistake| span.contains(&mistake.at));
         for (key, _) in actions {
             if is_whole && !tried.contains(&key.get_ref().as_ref()) {
@@ -581,7 +581,7 @@ impl Reader<'_> {
             let path = path::written(path);
             self.note(
                 value.span(),
-                format!("mount: {path} is not beneath it; it is the route's path, or what that begins with"),
+                format!("mount: {path} is not beneath it; mount is the path of the route, or a prefix of that path"),
             );
         }
     }
@@ -606,7 +606,7 @@ impl Reader<'_> {
                     self.note(
                         route.at..route.at,
                         format!(
-                            "this route is never taken: the one of line {line} has every request for {path}"
+                            "this route is never taken: the route of line {line} takes every request for {path}"
                         ),
                     );
                 }
@@ -638,8 +638,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that an application runs in each group, and that in the group of each site an application of that site
-    /// does.
+    /// Checks that each group runs an application, and that the group of each site runs an application of that site.
     fn check_use(&mut self, document: &Document) {
         let routes = || document.sites.iter().flat_map(|site| &site.routes);
         let may_name = |given: &Given| given.is_unread(&["routes", "group"]);
@@ -679,7 +678,7 @@ impl Reader<'_> {
             if hosts.is_empty() && !is_first && !site.given.is_unread(&["hosts", "bind"]) {
                 self.note(
                     site.at..site.at,
-                    "this site has no hosts, and only the first one needs none: it is for all other names"
+                    "this site has no hosts, and only the first one needs none: it answers all other names"
                         .to_owned(),
                 );
             }
@@ -733,12 +732,11 @@ fn instead(name: &str) -> String {
         "deny" => "write deny = \"none\" to keep nobody out, or leave it out".to_owned(),
         "index" => "write index = \"none\" to have no file answer, or leave it out".to_owned(),
         "may-set" | "htaccess" => {
-            format!("write {name} = \"none\" to let folders say nothing, or leave it out")
+            format!("write {name} = \"none\" to let folders set nothing, or leave it out")
         }
         _ => format!("leave {name} out"),
     }
 }
 
-/// A user who names a group without a table may mean a group of the system.
-const NO_GROUP: &str =
-    "it is what has workers of its own, and the group that processes become is group in [server]";
+/// A user who names a group that has no table may mean a group of the operating system.
+const NO_GROUP: &str = "such a table gives applications workers of their own; the group that processes become is group in [server]";

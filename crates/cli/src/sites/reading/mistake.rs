@@ -27,7 +27,7 @@ pub(crate) fn failure(file: &Path, lines: &Lines<'_>, mut mistakes: Vec<Mistake>
 /// The beginnings of the lines of a file.
 pub(crate) struct Lines<'t> {
     text: &'t str,
-    /// The places in bytes, without that of the first line.
+    /// The places in bytes, without the place of the first line.
     starts: Vec<usize>,
 }
 

@@ -2,7 +2,8 @@
 
 use adyton_route::{PathPattern, spelled};
 
-/// Reads `/a` (this path alone), `/a/` (this path and all beneath it), `*.php` (all that end so), or `/` (everything).
+/// Reads `/a` (this path alone), `/a/` (this path and all beneath it), `*.php` (all paths with that suffix), or `/`
+/// (everything).
 ///
 /// # Errors
 ///
@@ -11,7 +12,7 @@ pub(crate) fn read(text: &str) -> Result<PathPattern, String> {
     let bytes = |text: &str| text.as_bytes().into();
     if let Some(end) = text.strip_prefix('*') {
         return if end.is_empty() || end.contains(['*', '/', '?', '#', '%']) {
-            Err("behind * stands how paths end, as in *.php; / has everything".to_owned())
+            Err("behind * stands the suffix of paths, as in *.php; / is for all paths".to_owned())
         } else {
             Ok(PathPattern::Suffix(bytes(end)))
         };

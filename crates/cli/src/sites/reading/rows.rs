@@ -17,9 +17,10 @@ use crate::sites::reading::path;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
-    /// Addresses that the site's group has to itself; if there are none, the site is found at those of the server.
+    /// Addresses that the site's group has to itself; if there are none, the site is found at the addresses of the
+    /// server.
     pub(crate) bind: Vec<Bind>,
-    /// The group of the applications whose routes name none.
+    /// The group of applications whose routes name no group.
     pub(crate) group: Option<String>,
     pub(crate) root: Option<PathBuf>,
     /// The rules that come before the routes.
@@ -127,14 +128,14 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         example: "10.0.0.5:8081",
         repeatable: true,
         help: "addresses that the group of the site has to itself",
-        detail: "HOST:PORT, unix:PATH or unix:@NAME, as in `bind` of `[server]`. The workers of the group accept there \
-                 themselves. The site answers at no other address, and no site of another group answers at these, \
-                 whatever host a request names. All of its applications run in one group, which answers everything \
-                 else of the site, too: files, scripts and passwords are read by the group's user. All sites of that \
-                 group have the same addresses; of these, the first one needs no `hosts`. The server opens the \
-                 addresses before the group starts, as its own user, and keeps them open when processes of the group \
-                 are replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. Unless it is \
-                 given, the site is found at the addresses of `[server]`.",
+        detail: "HOST:PORT, unix:PATH or unix:@NAME, as in `bind` of `[server]`. The workers of the group accept \
+                 there themselves. The site answers at no other address, and no site of another group answers at \
+                 these, whatever host a request names. All of its applications run in one group, which answers \
+                 everything else of the site, too: files, scripts and passwords are read by the group's user. All \
+                 sites of that group have the same addresses; of these, the first one needs no `hosts`. The server \
+                 opens the addresses before the group starts, as its own user, and keeps them open when processes of \
+                 the group are replaced. `socket-mode`, `backlog` and `proxy-protocol` are those of `[server]`. \
+                 Without this key, the site is found at the addresses of `[server]`.",
         ..SITE
     },
     Row {
@@ -145,15 +146,16 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         },
         example: "shop",
         help: "group whose workers run the applications of the site",
-        detail: "One of `[groups.NAME]`. It counts for each route with `app`, `handler` or `scripts` that has no `group` of its own.",
+        detail: "One of `[groups.NAME]`. It applies to each route with `app`, `handler` or `scripts` that has no \
+                 `group` of its own.",
         ..SITE
     },
     Row {
         name: "root",
         kind: Kind::Path { shape: "DIR", set: |site, path| site.root = Some(path) },
         example: "/srv/shop/public",
-        help: "folder that `files` of its routes are relative to",
-        detail: "Itself relative to `chdir`, which is the folder of the file unless it is set.",
+        help: "folder to which `files` of the site's routes are relative",
+        detail: "The folder is relative to `chdir`, whose default is the folder of the file of sites.",
         ..SITE
     },
     Row {
@@ -164,14 +166,13 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         },
         example: "*.bak",
         repeatable: true,
-        help: "paths that nobody gets",
-        detail: "Written as the `path` of a route: `*.bak` stands for all paths with that suffix, `/.git/` for that \
+        help: "paths that are refused to everybody",
+        detail: "Written like the `path` of a route: `*.bak` stands for all paths with that suffix, `/.git/` for that \
                  path and all beneath it, `/a` for that path alone. They are answered 403 before any route is looked \
                  for, so that no route and no file of a folder lets them in again. Paths beneath such a path \
-                 (`/x.bak/y`) and the compressed forms of such a file (`/x.bak.gz`) are refused, too, and so is \
-                 another path for which such a file would answer, as an index or a script for its folder. Paths are \
-                 compared in their decoded form with single slashes; if `rewrite` changes a path, both forms are \
-                 compared.",
+                 (`/x.bak/y`) and the compressed forms of such a file (`/x.bak.gz`) are refused, too, and so is the \
+                 path of a folder for which such a file would answer, as its index or its script. Paths are compared \
+                 in their decoded form with single slashes; if `rewrite` changes a path, both forms are compared.",
         ..SITE
     },
     Row {
@@ -181,12 +182,13 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         repeatable: true,
         help: "paths that are changed before routes are looked for",
         detail: "The first matching rule applies, once. `/old/ -> /new/` changes the prefix of all paths beneath \
-                 `/old/`, `/a -> /b` one path, `*.php -> /gone` all paths with that suffix. A rule that begins with \
-                 `^` is a regular expression, in the syntax of Rust's crate `regex`, without Unicode: \
+                 `/old/`, `/a -> /b` changes one path, `*.php -> /gone` all paths with that suffix. A rule that \
+                 begins with `^` is a regular expression, in the syntax of Rust's crate `regex`, without Unicode: \
                  `^/user/([0-9]+)$ -> /profile?id={1}`; `{1}` and `{name}` stand for the text that its groups match. \
                  Matching takes time in proportion to the path. Paths are compared decoded, with single slashes, and \
-                 new paths are written in that form. The query stays, behind the one of the rule. Routes, folders and \
-                 the application see the new path alone, in its one spelling; the access log has the old one.",
+                 new paths are written in that form. The request's query is kept, behind the query of the rule. \
+                 Routes, folders and the application see only the new path, in canonical form; the access log has the \
+                 old path.",
         ..SITE
     },
 ];
@@ -210,9 +212,9 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         kind: Kind::Path { shape: "DIR", set: |group, path| group.chdir = Some(path) },
         example: "/srv/shop",
         help: "folder that the workers of the group work in",
-        detail: "Its applications are found there: an `app` that is a file is relative to it, and modules are looked for there \
-                 first, so that two groups may each have a module `wsgi`. All other paths of the file stay relative to the \
-                 `chdir` of `[server]`, and so is this one. Unless it is given, the group works there, too.",
+        detail: "Its applications are found there: an `app` that is a file is relative to it, and modules are looked \
+                 for there first, so that two groups may each have a module `wsgi`. This path itself and all other \
+                 paths of the file are relative to the `chdir` of `[server]`, which is also the default.",
         ..GROUP
     },
     Row {
@@ -235,8 +237,8 @@ pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
         default: "5m",
         example: "30m",
         help: "how long the processes of an idle group stay",
-        detail: "Only with `min-processes = 0`: then the group has no process until the first request comes, and none \
-                 again when it has answered no request for so long.",
+        detail: "Applies only with `min-processes = 0`: then the group has no process until the first request comes, \
+                 and none again after it has answered no request for this time.",
         ..GROUP
     },
 ];
@@ -292,8 +294,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "POST",
         repeatable: true,
         help: "methods that the route is for",
-        detail: "`GET` includes `HEAD`. If only the method keeps a request from every route of its path, it is \
-                 answered 405.",
+        detail: "`GET` includes `HEAD`. A request that fits no route only because of its method is answered 405.",
         ..WHICH
     },
     Row {
@@ -327,8 +328,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "10.0.0.0/8",
         repeatable: true,
         help: "addresses of clients that the route is for",
-        detail: "The client must have one of them. Requests of other clients take the next route that fits; `allow` \
-                 refuses them instead. `unix` are clients of unix sockets.",
+        detail: "The client's address must be one of them. Requests of other clients take the next route that fits; \
+                 `allow` would refuse them. `unix` stands for clients of unix sockets.",
         ..WHICH
     },
     Row {
@@ -337,7 +338,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         default: "off",
         example: "on",
         help: "whether only applications send requests there",
-        detail: "For `internal-redirects`. Requests that clients send there themselves are answered 404.",
+        detail: "For the targets of `internal-redirects`. Requests that clients send there themselves are answered \
+                 404.",
         ..WHICH
     },
     Row {
@@ -362,8 +364,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "/shop",
         help: "whether the application is mounted at a path",
         detail: "With `true` it is mounted at the path of the route: that path is its `SCRIPT_NAME`, and the rest is \
-                 its `PATH_INFO`, as with `WSGIScriptAlias` of mod_wsgi. Frameworks make their URLs so that they lead \
-                 back to it. Give a path if the route lies beneath the application's mount: `mount = \"/shop\"` in a \
+                 its `PATH_INFO`, as with `WSGIScriptAlias` of mod_wsgi. Frameworks then make URLs that begin with \
+                 that path. Give a path if the route lies beneath the application's mount: `mount = \"/shop\"` in a \
                  route for `/shop/admin/`. Off, `SCRIPT_NAME` is empty.",
         ..ACTION
     },
@@ -377,8 +379,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         help: "group whose workers run the application, or start the CGI scripts",
         detail: "One of `[groups.NAME]`. Without it the `group` of the site applies, then the group that has \
                  `default`; if there is neither, the application runs in the workers that accept connections, which \
-                 costs the least. For `cgi` it applies only if it stands in the route: its scripts run as the user of \
-                 the group then.",
+                 costs the least. For `cgi` it applies only if it stands in the route: then the scripts run as the \
+                 user of the group.",
         ..ACTION
     },
     Row {
@@ -397,8 +399,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         kind: Kind::Path { shape: "DIR", set: |route, path| route.files = Some(path) },
         example: "static",
         help: "folder of files that answers",
-        detail: "Relative to the site's `root`. The rest of the path, behind that of the route, is looked up in it. \
-                 The settings `static-…` say how, and may stand in the route.",
+        detail: "Relative to the site's `root`. The part of a request's path behind the path of the route is looked \
+                 up in the folder. The settings `static-…` apply, and may stand in the route.",
         ..ACTION
     },
     Row {
@@ -406,11 +408,12 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         kind: Kind::Path { shape: "DIR", set: |route, path| route.scripts = Some(path) },
         example: "pages",
         help: "folder of Python scripts that answer",
-        detail: "Relative to the site's `root`. The first file on the path behind that of the route whose name ends in \
-                 `.py` or `.wsgi` is loaded, once in each worker, and answers with its `application`, `app` or \
-                 `handler`: WSGI or `handler(request)`, as `interface` says. It is loaded again when it has changed; \
-                 until that is done the old version answers, and goes on if the new one fails. Nothing else in the \
-                 folder is served. Links are followed if `static-symlinks` is on, and never out of the folder.",
+        detail: "Relative to the site's `root`. Behind the path of the route, the first file on the request's path \
+                 whose name ends in `.py` or `.wsgi` is loaded, once in each worker, and answers with its \
+                 `application`, `app` or `handler`: WSGI or `handler(request)`, as `interface` says. A changed file \
+                 is loaded again; until that is done the old version answers, and it goes on if the new version \
+                 fails. Nothing else in the folder is served. Links are followed if `static-symlinks` is on, and \
+                 never out of the folder.",
         ..ACTION
     },
     Row {
@@ -434,9 +437,10 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "shop/*",
         repeatable: true,
         help: "scripts that are loaded before a worker serves",
-        detail: "Paths in the folder of `scripts`, in which `*` stands for anything: `*` alone is all of them. Each worker loads them \
-                 when it starts, one after the other and 1000 at most, and serves when that is done. If one fails, the error log \
-                 has the traceback, and the worker goes on. Other scripts are loaded when they are first asked for.",
+        detail: "Paths in the folder of `scripts`, in which `*` stands for anything: `*` alone stands for all \
+                 scripts. Each worker loads them when it starts, one after the other and 1000 at most, and then \
+                 begins to serve. If one fails, the error log has the traceback, and the worker goes on. Other \
+                 scripts are loaded when they are first asked for.",
         ..ACTION
     },
     Row {
@@ -445,11 +449,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "cgi-bin",
         repeatable: true,
         help: "folder of CGI scripts that answer",
-        detail: "Relative to the site's `root`. The first file on the path behind that of the route is run, if it is \
-                 executable; the rest of the path is its `PATH_INFO`. With a table of suffixes and interpreters, as `{ \
-                 \"*.pl\" = \"/usr/bin/perl\" }`, only files with these suffixes are run, executable or not. The key \
-                 `folder` in that table names the folder; the default is `root`. The settings `cgi-…` say how, and may \
-                 stand in the route.",
+        detail: "Relative to the site's `root`. Behind the path of the route, the first file on the request's path is \
+                 run if it is executable; the rest of the path is its `PATH_INFO`. With a table of suffixes and \
+                 interpreters, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, only files with these suffixes are run, \
+                 executable or not. The key `folder` in that table names the folder; the default is `root`. The \
+                 settings `cgi-…` apply, and may stand in the route.",
         ..ACTION
     },
     Row {
@@ -460,11 +464,11 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "files",
         repeatable: true,
-        help: "keys that answer: the first, and the next if it has no such file",
+        help: "keys that answer in turn: `files`, and then another if the folder has no such file",
         detail: "`try = [\"files\", \"app\"]`: the folder of `files` answers; if it has no such file, `app` of the \
-                 same route does. In the place of `app` may be any other key that answers. `try = \"files\"` alone \
-                 leaves it to the next route that fits, as `static-fall-through` does. For each request the server \
-                 searches one folder only, and then skips routes with other folders.",
+                 same route does. Any other key that answers may stand in the place of `app`. `try = \"files\"` alone \
+                 leaves the request to the next route that fits, as `static-fall-through` does. For each request the \
+                 server searches one folder only, and then skips routes with other folders.",
         ..ACTION
     },
     Row {
@@ -476,8 +480,8 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "https://{host}{path}{query}",
         help: "where clients are sent",
         detail: "`{host}` is the host that was asked for, without a port; `{path}` the path as it was sent; `{rest}` \
-                 the part of it behind the path of the route; `{query}` the query with its question mark. A target \
-                 that begins with `{path}` never leads to another host.",
+                 the part of that path behind the path of the route; `{query}` the query with its question mark. A \
+                 target that begins with `{path}` never leads to another host.",
         ..ACTION
     },
     Row {
@@ -517,7 +521,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         },
         example: "closed until Monday",
         help: "text of the answer of `respond`",
-        detail: "Sent in UTF-8. For more than a few lines, a folder of files is the place.",
+        detail: "Sent in UTF-8. Longer texts are better kept in a folder of files.",
         ..ACTION
     },
     Row {
@@ -529,7 +533,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         default: "text/plain; charset=utf-8",
         example: "application/json",
         help: "media type of the text in `body`",
-        detail: "As it stands in the field `Content-Type`.",
+        detail: "The value of the field `Content-Type`.",
         ..ACTION
     },
 ];
@@ -538,7 +542,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
 fn own_address(text: &str) -> Result<Bind, String> {
     match text.parse()? {
         Bind::Fd(_) => {
-            Err("sockets that are open already are the server's: fd://N goes into [server]".to_owned())
+            Err("a socket that is open already belongs to the server: fd://N goes into [server]".to_owned())
         }
         address => Ok(address),
     }
@@ -547,7 +551,7 @@ fn own_address(text: &str) -> Result<Bind, String> {
 /// Reads a host name of a site.
 fn host(text: &str) -> Result<HostPattern, String> {
     if text == "_" {
-        return Err("the first site is for all names that no site has, and needs no hosts".to_owned());
+        return Err("the first site answers all host names that no site has, and needs no hosts".to_owned());
     }
     if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         let address: Ipv6Addr = address.parse().map_err(|_| format!("{address} is no IPv6 address"))?;
@@ -560,13 +564,13 @@ fn host(text: &str) -> Result<HostPattern, String> {
     } else if let Some(rest) = text.strip_prefix('.') {
         return Err(format!("for all names beneath {rest} write *.{rest}"));
     } else if text.contains("..") {
-        return Err("between two dots stands a part of the name".to_owned());
+        return Err("a part of the name is missing between two dots".to_owned());
     }
     HostPattern::read(text)
         .map_err(|_| "write a host name without a port, as shop.example, *.shop.example or [::1]".to_owned())
 }
 
-/// Reads where an application stands.
+/// Reads the path at which an application is mounted.
 fn mount(text: &str) -> Result<Mount, String> {
     if let Some(on) = switch(text) {
         return Ok(if on { Mount::Route } else { Mount::Root });
@@ -590,7 +594,7 @@ fn rewrite(rewrites: &mut Rewrites, text: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a path that nobody gets.
+/// Reads a path that is refused to everybody.
 fn denied(text: &str) -> Result<PathPattern, String> {
     match path::read(text)? {
         PathPattern::Prefix(prefix) if prefix.is_empty() => {
@@ -614,7 +618,7 @@ fn method(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks a name that can stand in messages, in names of files and of processes.
+/// Checks the name of a group, which appears in messages, and in names of files and processes.
 pub(crate) fn group_name(text: &str) -> Result<String, String> {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if (1..=GROUP_NAME_BYTES_MAX).contains(&text.len())
@@ -637,21 +641,21 @@ fn wanted(text: &str) -> Result<Wanted, String> {
     }
 }
 
-/// Reads the next one in a list of actions that are tried in turn.
+/// Reads the next action in a list of actions that are tried in turn.
 fn tried(before: &[&str], text: &str) -> Result<&'static str, String> {
     let Some(action) = ACTIONS.into_iter().find(|action| *action == text) else {
         return Err(format!("write keys that answer: files, and then one of {}", others()));
     };
     match (before.len(), action) {
         (0, "files") => Ok(action),
-        (0, _) => Err("files stands first, for it alone can leave a request to another one".to_owned()),
-        (1, "files") => Err("it is there already".to_owned()),
+        (0, _) => Err("files must be first, because it alone can leave a request to another key".to_owned()),
+        (1, "files") => Err("files is in the list already".to_owned()),
         (1, _) => Ok(action),
         _ => Err("the key after files always answers, so no other may follow it".to_owned()),
     }
 }
 
-/// Returns the actions that may stand behind `files` in such a list.
+/// Returns the actions that may follow `files` in a list of `try`.
 fn others() -> String {
     let others: Vec<&str> = ACTIONS.into_iter().filter(|action| *action != "files").collect();
     others.join(", ")
@@ -675,17 +679,17 @@ fn script_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a program for files whose names end in `.pl` or the like, as in `*.pl=/usr/bin/perl`; nothing, if the text is
-/// not of this form.
+/// Reads an interpreter for files whose names end in a suffix, as in `*.pl=/usr/bin/perl`; `None`: the text does not
+/// have this form.
 pub(crate) fn interpreter(text: &str) -> Result<Option<(String, PathBuf)>, String> {
     let Some((end, program)) = text.strip_prefix('*').and_then(|rest| rest.split_once('=')) else {
         return Ok(None);
     };
     if end.len() < 2 || !end.starts_with('.') || end.contains('/') {
-        return Err("write the end of a name as *.pl".to_owned());
+        return Err("write a suffix of file names, as *.pl".to_owned());
     }
     if !program.starts_with('/') {
-        return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
+        return Err("write the absolute path of a program, as /usr/bin/perl".to_owned());
     }
     Ok(Some((end.to_owned(), program.into())))
 }
@@ -701,7 +705,7 @@ fn pages_pattern(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads a folder, or a program for files whose names have a certain end.
+/// Reads a folder of CGI scripts, or an interpreter for files with a suffix.
 fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     if let Some(interpreter) = interpreter(text)? {
         route.interpreters.push(interpreter);
@@ -712,10 +716,14 @@ fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
         return Err("write a folder, as cgi-bin".to_owned());
     }
     if folder.contains('=') {
-        return Err("write folder for where the scripts are, and *.pl for ends of names".to_owned());
+        return Err(
+            "write folder for the folder of the scripts, or a suffix of file names, as *.pl".to_owned()
+        );
     }
     match route.cgi.replace(folder.into()) {
-        Some(_) => Err("a route has one folder of scripts; write another route".to_owned()),
+        Some(_) => {
+            Err("a route has one folder of scripts; write another route for a second folder".to_owned())
+        }
         None => Ok(()),
     }
 }

@@ -1,8 +1,8 @@
 //! Values of a file of sites that not every process gets: variables of an application may hold passwords.
 //!
 //! Each process is handed the whole file, because it must know which process answers a request that is not its own.
-//! Before that, values that only others need are overwritten by others as long, so that everything else keeps its
-//! place.
+//! Before that, values that only other processes need are overwritten by values of the same length, so that everything
+//! else keeps its place.
 
 use std::ops::Range;
 
@@ -37,8 +37,8 @@ impl Document {
         secrets
     }
 
-    /// Whether the workers that accept for a site may start scripts of it. If folders have settings of their own, any
-    /// script may be theirs.
+    /// Whether the workers that accept the connections of a site may start its scripts. If folders have settings of
+    /// their own, these may have any script run.
     fn starts_where_it_accepts(&self, site: &SiteTable) -> bool {
         let speaks = |given: &Given| ["may-set", "htaccess"].iter().any(|key| given.of(key).is_some());
         let starts = |route: &RouteTable| {
@@ -55,7 +55,7 @@ impl Document {
 }
 
 impl Sites {
-    /// Returns the file for the processes of a part: without the secrets of others.
+    /// Returns the file for the processes of a part, without the secrets of other parts.
     pub fn text_for(&self, part: Part) -> String {
         let starts_scripts = self.sites.iter().any(|site| starts_scripts(site, part));
         let is_hidden = |secret: &&Secret| match &secret.reader {
@@ -83,7 +83,7 @@ fn starts_scripts(site: &Site, part: Part) -> bool {
     })
 }
 
-/// Overwrites a value of TOML with another one of the same length, which is as good for `NAME=VALUE` and for a token.
+/// Overwrites a value of TOML with another one of the same length, which is valid as `NAME=VALUE` and as a token, too.
 fn overwrite(value: &mut [u8]) {
     let quote = match value {
         [b'"', b'"', b'"', .., b'"', b'"', b'"'] | [b'\'', b'\'', b'\'', .., b'\'', b'\'', b'\''] => 3,

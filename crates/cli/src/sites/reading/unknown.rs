@@ -127,7 +127,7 @@ fn unknown_in_folder<S>(name: &str, may: MaySet, table: &str, rows: &'static [Ro
     let forbidden = MaySet::word_of(name).filter(|_| table == FOLDER);
     if let Some((word, key)) = forbidden {
         let what =
-            format!("{name} may not be said in a folder here; the site would have to allow it with {word:?}");
+            format!("{name} may not be set in a folder here; the site would have to allow it with {word:?}");
         return Unknown { what, meant: vec![key] };
     }
     let is_allowed = |name: &&str| Place::Folder(may).lets(name);
@@ -136,7 +136,7 @@ fn unknown_in_folder<S>(name: &str, may: MaySet, table: &str, rows: &'static [Ro
     Unknown { what: format!("{name} is no key of {table}{text}"), meant }
 }
 
-/// Returns the nearest of these names; without one, any of them may be meant.
+/// Returns the nearest of these names; if none is near, any of them may be meant.
 fn near<I: Iterator<Item = &'static str>>(name: &str, names: impl Fn() -> I) -> Hint {
     match nearest(name, names()) {
         Some(near) => Hint::one(format!("; did you mean {near}?"), near),
