@@ -19,7 +19,7 @@
 //! the check:
 //!
 //! - Two changes within one tick of the file system's clock look alike. So a file is cached only if its ctime is older
-//! than such a tick (20 ms; 2 s if times have whole seconds).
+//!   than such a tick (20 ms; 2 s if times have whole seconds).
 //! - Writes through a shared mapping change the times when the kernel notices them, not with each byte.
 //!
 //! Two changes are noticed only by the next second's check, and so up to a second late: a new precompressed neighbour,
