@@ -14,15 +14,14 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
         draft.server.0.retain(|key| key.name != "group");
         let what = format!("group = {}", group.value.texts().concat());
-        let why = "a group goes with a user".to_owned();
+        let why = "a group needs a user beside it".to_owned();
         losses.push(Loss { place: group.place, what: shown(&what), why, opens: false });
     }
     let user = draft.server.get("user").or(draft.server.get("group")).cloned();
     check(&mut draft.server, Scope::Server, losses);
     if let Some(key) = user.filter(|key| !draft.server.has(key.name)) {
         let what = format!("{} = {}", key.name, key.value.texts().concat());
-        let why =
-            "this is not the name of a user, and without one the workers run as whoever starts the server";
+        let why = "this names no user, and without a user the workers run as whoever starts the server";
         draft.refuse_all(&key.place, &what, why);
     }
     unnamed(draft);
@@ -63,7 +62,7 @@ fn unnamed(draft: &mut Draft) {
         draft.lose(
             &place,
             &what,
-            "names are names, or *.example.org; what no site has as its name is this one's",
+            "a host is a name, or *.example.org; this site also answers requests whose host no site names",
         );
     }
     if others.is_empty() {
@@ -71,7 +70,7 @@ fn unnamed(draft: &mut Draft) {
     }
     let mut front = Site::default();
     for (place, what) in others {
-        let why = "names are names, or *.example.org, and the first site would answer this one";
+        let why = "a host is a name, or *.example.org, so the first site would answer requests for this host";
         draft.refuse_site(&mut front, &place, &what, why);
         if front.place.is_none() {
             let mut route = Route::new("/", &place);
@@ -154,7 +153,7 @@ fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
             if let (Some(refuses), Some(place)) = (earlier, &place) {
                 let opens = keeps_out && !refuses;
                 let what = format!("path {}", shown(path));
-                let why = "the site has a route for this path already, which comes first".to_owned();
+                let why = "an earlier route of the site answers this path".to_owned();
                 if opens {
                     lost.push(format!("{place}: {what}"));
                 }
@@ -203,7 +202,7 @@ fn check_hosts(draft: &mut Draft, file: &Place) {
         if !is_kept {
             note(
                 "site".to_owned(),
-                "it has no name of its own, and what no site has as its name is for the first one",
+                "this site has no name, and requests whose host no site names go to the first site",
             );
         }
         number += 1;

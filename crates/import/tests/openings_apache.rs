@@ -181,7 +181,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("RewriteRule ^ - [E=A:b]", "files = "),
         (
             "RewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^(.*)$ /app.wsgi/$1 [QSA,PT,L]",
-            "what no file is there for",
+            "a path without a file is answered 404",
         ),
         ("RewriteRule ^/a$ /b [R=301]", "files = "),
         ("AliasMatch ^/a/([a-z]+)/(.*)$ /srv/$1/$2", "files = "),
@@ -207,7 +207,7 @@ fn ways_to_tls_that_are_lost() {
         // The proxy in front leads there, and here nothing is served without it.
         (
             &format!("{tls}\n<VirtualHost *:80>\nServerName a.example\n{rule}\n</VirtualHost>"),
-            "it only sends clients to https",
+            "this site only redirects clients to https",
         ),
         (
             &format!(
@@ -217,7 +217,7 @@ fn ways_to_tls_that_are_lost() {
         ),
         (
             "Listen 8443\nSSLEngine on\n<VirtualHost *:8443>\nDocumentRoot /srv/a\n</VirtualHost>",
-            "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000",
+            "TLS is the work of a proxy in front; for that proxy the server is at 127.0.0.1:8000",
         ),
         ("Redirect permanent / https://a.example/", "redirect = \"https://a.example{rest}{query}\""),
     ]);
@@ -406,7 +406,7 @@ fn pages_that_are_no_text() {
         ("Options +Indexes\nDirectoryIndex index.html home.php", "so no folder is"),
         (
             "<Directory /srv/users/*/public>\nAllowOverride All\nRequire all denied\n</Directory>",
-            "no folder that is served is one of these",
+            "this matches no folder that is served",
         ),
         (
             "<Location /b>\nSetHandler application/x-httpd-php\n</Location>",

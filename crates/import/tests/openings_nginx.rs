@@ -91,7 +91,10 @@ fn ways_to_tls_that_are_lost() {
     kept(&[
         ("if ($host = a.example) { return 301 https://$host$request_uri; }\nreturn 404;", "respond = 404"),
         ("listen 443 ssl; if ($host = b.example) { return 301 https://a.example$request_uri; }", "files = "),
-        ("listen 8443; ssl on;", "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000"),
+        (
+            "listen 8443; ssl on;",
+            "TLS is the work of a proxy in front; for that proxy the server is at 127.0.0.1:8000",
+        ),
         ("return 301 https://$host$request_uri;", "redirect = \"https://{host}{path}{query}\""),
         (
             "rewrite ^/a/(.*)$ /b/$1 permanent; return 301 https://$host$request_uri;",
@@ -175,7 +178,7 @@ fn fields_that_an_application_believes() {
     kept(&[
         (
             "location / { proxy_pass http://b; proxy_set_header Host $host; }",
-            "proxy_set_header Host $host: what clients",
+            "proxy_set_header Host $host: the application gets",
         ),
         (
             "location / { proxy_pass http://b; proxy_set_header X-Forwarded-For $remote_addr; }",

@@ -70,7 +70,7 @@ fn mistakes() {
         (
             Kind::Uwsgi,
             "[uwsgi]\n\ninclude = a.ini",
-            "x:3: a.ini: there is no such file; what it restricts would be lost",
+            "x:3: a.ini: there is no such file; restrictions in it would be lost",
         ),
         (Kind::Uwsgi, "[uwsgi]\ninclude = b.ini", "b.ini:1: this file includes itself"),
     ];

@@ -82,13 +82,13 @@ fn handler(found: &Found) -> Result<[String; 3], &'static str> {
         (said("entry_point"), said("application_type"), said("callable_object"), said("mount_point"))
     else {
         return Err(
-            "a script that answers for names of files is not called here; what it runs is said by routes",
+            "a script that answers for names of files is not called here; write a route for the application that it runs",
         );
     };
     match kind.as_str() {
         "script" | "module" => Ok([target, name, path]),
         _ => Err(
-            "an application that a script of Paste makes is app = \"module:name\" here, once it has a name",
+            "give the application that the Paste script makes a name in a module, and write app = \"module:name\"",
         ),
     }
 }

@@ -124,13 +124,17 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     });
     let sections = Sections::of(&with_root);
     let mut site = Site { place: Some(place.clone()), ..Site::default() };
-    draft.lose(place, ".htaccess", "its folder is taken to be that of the file of sites, at /");
+    draft.lose(
+        place,
+        ".htaccess",
+        "the folder of this file is taken to be the folder of the file of sites, served at /",
+    );
     site::routes(&with_root, &sections, &mut site, draft);
     for line in lines.iter().filter(|line| line.name == "errordocument") {
         draft.lose(
             &line.place,
             &line.text,
-            "where its page is only the server knows; write error-pages in the file of sites",
+            "only the server knows which file this path is; write error-pages in the file of sites",
         );
     }
     draft.sites.push(site);

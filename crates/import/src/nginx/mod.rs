@@ -117,7 +117,7 @@ fn placed(server: Server, draft: &mut Draft) -> Placed {
     for listen in listens {
         let (place, shown) = (listen.directive.place.clone(), listen.directive.shown());
         if listen.proxied {
-            let why = "whom it is believed of is not said there; write proxy-protocol = true and trusted-proxies, in [server]";
+            let why = "this does not say which proxies are trusted; write proxy-protocol = true and trusted-proxies, in [server]";
             draft.refuse_site(&mut site, &place, &shown, why);
         }
         addresses.push(Address { bind: listen.bind, shown, place, tls: listen.tls });

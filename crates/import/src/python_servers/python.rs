@@ -7,7 +7,7 @@ pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draf
     let (target, called) = match text.split_once('(') {
         Some((target, rest)) if rest.trim() == ")" => (target.trim(), true),
         Some(_) => {
-            draft.lose(place, text, "a factory is called without arguments");
+            draft.lose(place, text, "a factory can only be called without arguments");
             route.respond(503, place);
             return;
         }

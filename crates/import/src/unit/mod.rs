@@ -52,19 +52,17 @@ fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
         let place = unit.place(node);
         let to = node.find("pass").and_then(Node::text).unwrap_or_default().to_owned();
         if pass.as_ref().is_some_and(|pass| *pass != to) {
-            let why =
-                "here addresses do not tell sites apart; this one needs a file, and a server, of its own";
+            let why = "here addresses do not tell sites apart; this listener needs a file of sites, and a server, of its own";
             draft.lose(&place, &format!("listener {address}"), why);
             continue;
         }
         pass = Some(to);
         if node.find("forwarded").is_some() || node.find("client_ip").is_some() {
-            let why = "the address of a client is that of the proxy in front, so conditions on it would see that one";
+            let why = "here a client's address is that of the proxy in front, so conditions on source would see the proxy";
             draft.refuse_all(&place, &format!("listener {address}: forwarded"), why);
         }
         if node.find("tls").is_some() {
-            let why =
-                "TLS is the work of a proxy in front; without another address it is at 127.0.0.1:8000 here";
+            let why = "TLS is the work of a proxy in front; without another address the server is at 127.0.0.1:8000";
             draft.lose(&place, &format!("listener {address}: tls"), why);
         } else {
             let bind =

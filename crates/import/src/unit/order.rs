@@ -39,7 +39,7 @@ pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
         steps.truncate(STEPS_MAX);
         let mut route = Route::new("/", &place);
         route.respond(503, &place);
-        let why = "there are too many of them; those from here on are left out";
+        let why = "there are too many steps; the steps from this line on are left out";
         draft.refuse(&mut route, &place, "routes", why);
         steps.push(Step { condition: Condition::default(), route, root: None });
     }
@@ -56,7 +56,7 @@ pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
                 draft.lose(
                     place,
                     &format!("step for {}", single.path),
-                    "a step before it has all its requests",
+                    "an earlier step answers all its requests",
                 );
             }
             continue;
@@ -98,7 +98,7 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
             // own.
             let inner = mount(&step.route).map(|(mount, _)| format!("{mount}/"));
             if let (true, Some((_, place))) = (path.starts_with('*'), mount(&step.route)) {
-                draft.lose(&place, "prefix", &format!("for {path} the whole path is the application's"));
+                draft.lose(&place, "prefix", &format!("for {path} the application gets the whole path"));
             }
             if let Some(inner) = inner.filter(|inner| *inner != path && covers(&path, inner)) {
                 let step = guarded(&step, &inner, &guards, draft);
@@ -137,7 +137,7 @@ fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step
                 draft.open(
                     &guard.place,
                     "source",
-                    "two conditions on addresses, one beneath another, cannot be said",
+                    "one route cannot have two conditions on addresses, of its own path and of a path above it",
                 );
             }
             for network in &guard.admitted {
@@ -148,7 +148,7 @@ fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step
             draft.open(
                 &guard.place,
                 &what,
-                &format!("here {path} counts before it, which stands behind it there"),
+                &format!("in Unit this step comes before {path}, here it comes after it"),
             );
             step.route.refused.push(format!("{}: {what}", guard.place));
         }
@@ -200,7 +200,7 @@ fn overlap(one: &str, other: &str) -> bool {
 fn tell(path: &str, step: &mut Step, other: &Single, draft: &mut Draft) {
     let Some(place) = step.route.place.clone().filter(|_| !path.starts_with('*')) else { return };
     let what = format!("step for {path}");
-    let why = format!("here it counts before {}, which stands before it there", other.path);
+    let why = format!("in Unit this step comes after {}, here it comes before it", other.path);
     if other.step.route.is_restricted() && (other.step.route.keeps_out() || step.root.is_some()) {
         draft.open(&place, &what, &why);
         step.route.refused.push(format!("{place}: {}", other.path));

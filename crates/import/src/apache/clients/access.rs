@@ -22,15 +22,16 @@ pub(crate) struct Access {
     place: Option<Place>,
 }
 
-const GRANTED_OR_DENIED: &str = "all are granted or denied, and nothing stands behind it";
-const NOT_SAID: &str = "this can be said of addresses and users alone";
-const NO_PROVIDER: &str = "users and groups come from files here, of htpasswd, htdigest and AuthGroupFile";
+const GRANTED_OR_DENIED: &str = "Require all takes one word, granted or denied";
+const NOT_SAID: &str = "an access rule can name only addresses and users";
+const NO_PROVIDER: &str =
+    "here users and groups come only from files: of htpasswd, of htdigest, or an AuthGroupFile";
 
 impl Access {
     /// Writes the rules into the keys of a route; `asking` says how passwords are asked for.
     pub(crate) fn say(&self, asking: &Asking<'_>, route: &mut Route, draft: &mut Draft) {
         for (place, what, why) in &self.stricter {
-            draft.lose(place, what, &format!("{why}; those whom it would let in are kept out"));
+            draft.lose(place, what, &format!("{why}; clients whom only this line lets in are kept out"));
         }
         for (place, what, why) in &self.lost {
             draft.open(place, what, why);
@@ -51,7 +52,11 @@ impl Access {
             Ok(()) if self.is_either => route.keys.set("auth-satisfy", "any", place),
             Ok(()) => {}
             Err((place, what, why)) if self.is_either => {
-                draft.lose(&place, &what, &format!("{why}; those whom it would let in are kept out"));
+                draft.lose(
+                    &place,
+                    &what,
+                    &format!("{why}; clients whom only this line lets in are kept out"),
+                );
             }
             Err((place, what, why)) => {
                 draft.open(&place, &what, &why);
@@ -98,7 +103,9 @@ impl Access {
             if is_all(&self.allow, &self.users) {
                 (self.allow, self.users, self.is_either) = (other.allow, other.users, other.is_either);
             } else if !is_same && !is_all(&other.allow, &other.users) {
-                lose("one rule that an address or a user keeps, beside another one");
+                lose(
+                    "an address or a user is enough for one rule, and another rule must be met as well; one route cannot say both",
+                );
             }
             return self;
         }
@@ -107,14 +114,14 @@ impl Access {
             (None, allow) => self.allow = allow,
             (Some(known), Some(allow)) if *known == allow || known.is_empty() => {}
             (Some(_), Some(allow)) if allow.is_empty() => self.allow = Some(allow),
-            _ => lose("two lists of addresses, both of which have to have a client"),
+            _ => lose("the client's address must be in two lists at once, which one route cannot say"),
         }
         match (&self.users, other.users) {
             (_, None) => {}
             (None, users) => self.users = users,
             (Some(known), Some(users)) if users.is_all() || *known == users => {}
             (Some(known), Some(users)) if known.is_all() => self.users = Some(users),
-            _ => lose("two lists of users, both of which have to have one"),
+            _ => lose("the user must be in two lists at once, which one route cannot say"),
         }
         self
     }
@@ -245,14 +252,14 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
         "user" | "group" | "wsgi-group"
             if line.args.len() < 2 || line.args.iter().any(|name| name.contains(',')) =>
         {
-            lost("names stand behind it, without commas in them")
+            lost("this takes names, and no name may contain a comma")
         }
         "user" => users(Users { names: names(), ..Users::default() }),
         "group" => users(Users { groups: names(), ..Users::default() }),
         "wsgi-group" => users(Users { script_groups: names(), ..Users::default() }),
-        "host" | "forward-dns" => lost("names of hosts are not looked up; say addresses"),
-        "env" | "expr" => lost("conditions on variables are not there"),
-        "method" => lost("methods are said of a route: methods = [\"GET\"]"),
+        "host" | "forward-dns" => lost("host names are not looked up; write addresses"),
+        "env" | "expr" => lost("conditions on variables do not exist here"),
+        "method" => lost("methods are a key of a route: methods = [\"GET\"]"),
         "ssl" | "ssl-verify-client" => lost("TLS is the work of a proxy in front"),
         kind if kind.contains("group") || kind.contains("user") || kind.starts_with("ldap") => {
             lost(NO_PROVIDER)
@@ -303,7 +310,7 @@ pub(crate) fn old(section: &[Line]) -> Option<Old> {
 const WORDS: [(&str, &[&str]); 2] =
     [("order", &["allow,deny", "deny,allow", "mutual-failure"]), ("satisfy", &["all", "any"])];
 
-const ODD: &str = "Apache takes one word of its own here, without blanks in it, and refuses the file";
+const ODD: &str = "Apache takes exactly one of its own words here, and refuses a file with anything else";
 
 /// Returns the rules of `Order allow,deny` and its lists.
 fn listed(section: &[Line], place: Place) -> Access {

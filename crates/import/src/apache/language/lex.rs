@@ -240,7 +240,7 @@ impl Reader<'_, '_, '_> {
             Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
             Some(false) if !has_restriction(&closed) => {
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
-                let why = "this is taken not to hold, so what is in it is left out; see whether that is so";
+                let why = "this condition is taken as false, so its section is left out; check whether the condition is false";
                 self.draft.lose(&closed.place, &shown, why);
             }
             // An additional line would be one more rule of which one is enough.
@@ -326,7 +326,8 @@ impl Reader<'_, '_, '_> {
         if let Some(folder) = &self.root.folder {
             *first = format!("{folder}/{first}");
         } else {
-            let why = "there it is relative to ServerRoot, and here to the folder of the file of sites";
+            let why =
+                "in Apache this name is relative to ServerRoot, and here to the folder of the file of sites";
             self.draft.lose(&line.place, &line.text, why);
         }
     }
@@ -467,7 +468,7 @@ fn line(text: &str, place: Place) -> Result<Line, &'static str> {
     let end = body.find(is_blank).unwrap_or(body.len());
     let name = body[..end].to_ascii_lowercase();
     if name.is_empty() {
-        return Err("a section has a name");
+        return Err("this section has no name");
     }
     let args = words(&body[end..], name.starts_with("wsgi"))?;
     Ok(Line { name, args, text: text.to_owned(), place, inside: Vec::new(), is_section: section.is_some() })
