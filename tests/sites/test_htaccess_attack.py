@@ -500,7 +500,7 @@ PAGES = [
     page("query", "404 FOLDER/index.html?x"),
     page("itself", "404 FOLDER/", log="whose path begins with"),
     page("folder", "404 FOLDER/sub"),
-    page("url", "404 https://a.example/x", log="an error cannot be answered with a redirect"),
+    page("url", "404 https://a.example/x", log="an error is not a redirect"),
     page("url-asked", "401 https://a.example/x"),
     page("script", "404 javascript:alert(1)"),
     page("words", "404 not here", log="in quotes"),
