@@ -1,5 +1,5 @@
-//! The last look: every key is read by the row that will read it, and a value that the row does not take is lost, and
-//! told.
+//! Checks the draft in the end: each key is read by its settings row, and a value that the row does not take is
+//! reported as lost.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use adyton_cli::{Scope, takes};
 use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
 use crate::rules::inner;
 
-/// Makes the draft right as a file of sites.
+/// Makes the draft a valid file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     let losses = &mut draft.losses;
     if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
@@ -47,8 +47,8 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     }
 }
 
-/// Refuses names that cannot be written in `hosts`, because the first site would answer them. If they are not the first
-/// site's, a site in front of all refuses every name that no site has.
+/// Refuses names that cannot be written in `hosts`, because the first site would answer them. If such names belong to
+/// another site than the first, a site in front of all refuses every name that no site has.
 fn unnamed(draft: &mut Draft) {
     for site in &mut draft.sites {
         let place = site.place.clone().unwrap_or_else(|| Place { file: "".into(), line: 0 });
@@ -85,11 +85,11 @@ fn unnamed(draft: &mut Draft) {
     }
 }
 
-/// Removes keys that their rows do not take; returns whether there were none.
+/// Removes keys that their rows do not take; returns whether all keys were kept.
 fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     let before = keys.0.len();
     keys.0.retain(|key| {
-        // `try` counts as a whole list, and is always the same.
+        // `try` is valid only as a whole list, and importers always write the same list.
         if key.name == "try" {
             return true;
         }
@@ -104,8 +104,8 @@ fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     keys.0.len() == before
 }
 
-/// Whether a route can be written. If it cannot, and denied some clients, `lost` gets the reason for the whole site to
-/// refuse.
+/// Whether a route can be written. If it cannot, and denied some clients, `lost` gets the reason why the whole site has
+/// to refuse.
 fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -> bool {
     let Some(place) = route.place.clone() else { return false };
     let restricted = route.is_restricted();

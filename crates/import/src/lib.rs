@@ -102,14 +102,14 @@ pub struct Import {
 }
 
 impl Import {
-    /// Whether a restriction was lost, so that somebody has to accept it.
+    /// Whether a restriction was lost, so that somebody has to accept the loss.
     pub fn opens(&self) -> bool {
         self.losses.iter().any(|loss| loss.opens)
     }
 }
 
-/// Makes a file of sites. `name` is the file of `text`, and `include` finds the files that it includes, by pattern,
-/// relative to the folder of the first one.
+/// Makes a file of sites. `name` is the name of the file with this `text`, and `include` finds included files by
+/// pattern, relative to the folder of this file.
 ///
 /// # Errors
 ///

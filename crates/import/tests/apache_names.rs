@@ -247,7 +247,7 @@ fn pages_for_errors() {
     }
 }
 
-/// Patterns that stand for paths are these paths; others are told, and refuse as before.
+/// A pattern that stands for a few paths becomes these paths; any other pattern is reported, and refuses as before.
 #[test]
 fn patterns() {
     let cases = [
@@ -356,7 +356,8 @@ const ARGUMENTS: [(&str, &str); 51] = [
     ("WSGIAuthUserScript", "/srv/auth.wsgi"),
 ];
 
-/// Returns the effect of a text beside another one: keys, losses, or nothing, because Adyton always does so.
+/// Returns the effect of `text` compared with `before`: keys, losses, or nothing, because Adyton always does what it
+/// says.
 fn outcome(before: &str, text: &str) -> String {
     let lines = |made: &Import| -> Vec<String> {
         let lines = made.text.lines().map(|line| line.split("  #").next().unwrap_or_default().to_owned());

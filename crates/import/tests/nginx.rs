@@ -1,4 +1,4 @@
-//! `nginx.conf` in, exact files of sites out, and exact sentences about files that are none.
+//! `nginx.conf` in, exact files of sites out, and exact messages about files with mistakes.
 
 #![allow(clippy::panic, reason = "a test ends at its first surprise")]
 

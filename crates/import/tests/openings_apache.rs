@@ -172,7 +172,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("ScriptAliasMatch ^/([a-z]+)\\.cgi$ /srv/$1.cgi", 2, "/.lost/"),
     ]);
     kept(&[
-        // The server itself asks the routes of these pages.
+        // For these pages, the server itself applies the rules of their routes.
         (
             "<Directory /srv/a>\nFallbackResource /none/index.html\n</Directory>\n<Location /none>\nRequire all denied\n</Location>",
             "path = \"/none/\"",
@@ -204,7 +204,7 @@ fn ways_to_tls_that_are_lost() {
     ]);
     let tls = "Listen 80\nListen 443\n<VirtualHost *:443>\nServerName a.example\nDocumentRoot /srv/a\n</VirtualHost>";
     kept(&[
-        // The proxy in front leads there, and here nothing is served without it.
+        // The proxy in front redirects to https, and here nothing is served without TLS.
         (
             &format!("{tls}\n<VirtualHost *:80>\nServerName a.example\n{rule}\n</VirtualHost>"),
             "this site only redirects clients to https",
@@ -223,7 +223,7 @@ fn ways_to_tls_that_are_lost() {
     ]);
 }
 
-/// The first site answers names that no site has, and Apache takes the first host that has a name.
+/// The first site answers names that no site has; in Apache the first host that matches a name answers.
 #[test]
 fn names_of_other_sites() {
     let host = |names: &str, more: &str| format!("<VirtualHost *:80>\n{names}\n{more}\n</VirtualHost>\n");

@@ -56,7 +56,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("location /s/ { auth_basic S; auth_basic_user_file /p; rewrite ^/s/x/(.*)$ /y/$1 last; }", 2, "/s/"),
     ]);
     kept(&[
-        // The server itself asks the routes of these pages.
+        // For these pages, the server itself applies the rules of their routes.
         (
             "location /a/ { alias /srv/a/; try_files $uri /a/none/x.html; }\nlocation /a/none/ { deny all; }",
             "path = \"/a/none/\"",
@@ -67,7 +67,7 @@ fn rewrites_onto_paths_that_are_refused() {
         ("location /a/ { rewrite ^/a/(\\d+)$ /b permanent; }", "path = \"/a/\""),
         ("location / { try_files $uri $uri.html =404; }", "files = \"/srv\""),
         ("location /a/ { rewrite ^/a/x$ /b last; return 403; }", "respond = 403"),
-        // The redirect is for a part, and the rest is asked for its password.
+        // The redirect is for a part of the location, and the rest asks for a password.
         (
             "location /s/ { auth_basic S; auth_basic_user_file /p; rewrite ^/s/x/(.*)$ /y/$1 permanent; }",
             "path = \"/s/\"  # x.conf:2\nfiles = \"/srv/s\"  # x.conf:1\nauth = \"basic:/p\"",
@@ -245,7 +245,7 @@ fn pages_that_would_be_text() {
         ("location ~ /\\.ht { deny all; }", "files = "),
         ("index home.php; autoindex on;", "so no folder is"),
         ("location ~* ^/(css|js)/ { expires 30d; }", "files = "),
-        // Paths that begin so are taken for the path itself, which is denied to everybody.
+        // Paths that begin in this way are led to the path itself, which is denied to everybody.
         ("location /a { deny all; }", "rewrite = [\"^/a[^/] -> /a/\"]"),
         ("location /a.b { proxy_pass http://b; }", "rewrite = [\"^/a\\\\.b[^/] -> /a.b/\"]"),
     ]);

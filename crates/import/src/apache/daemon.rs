@@ -38,12 +38,13 @@ impl Owner {
     }
 }
 
-/// Returns a user or a group, or its number: `#33` has no sign in front here.
+/// Returns a user or a group, by its name or by its number: `33` for `#33`.
 pub(super) fn number(text: &str) -> String {
     text.trim_start_matches('#').to_owned()
 }
 
-/// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first one counts for all. `owner` is the server's.
+/// Reads `WSGIDaemonProcess name processes=2 threads=15`: the first such line counts for all. `owner` is the user and
+/// group of the server.
 pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
     let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
     let place = &line.place;
@@ -77,7 +78,7 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
             paths.for_each(|path| server.add("python-path", path, place));
             continue;
         }
-        // `ListenBacklog` says how many connections wait for the server.
+        // `ListenBacklog`, or an earlier daemon, has set the backlog already.
         if name == "listen-backlog" && server.has("backlog") {
             continue;
         }
@@ -100,7 +101,7 @@ pub(super) fn read(line: &Line, owner: &Owner, draft: &mut Draft, keys: &mut Key
             draft.lose(place, &shown, why);
         }
     }
-    // A daemon has the file of its site; the server's own user stays where it was.
+    // The settings of the server go back to where they were taken from.
     if is_site {
         draft.server = server;
     } else {

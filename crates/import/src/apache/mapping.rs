@@ -20,7 +20,7 @@ pub(super) enum Answer {
     Script(String, Option<String>),
     /// A folder of CGI scripts.
     Programs(String),
-    /// A CGI script, for all beneath a path; `has_path`: for the path itself, too.
+    /// A CGI script that answers everything beneath a path; `has_path`: it answers the path itself, too.
     Program {
         file: String,
         has_path: bool,
@@ -166,7 +166,7 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
 }
 
 /// Reads `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that the pattern stands for; none if some of
-/// them are no aliases.
+/// these paths cannot be aliases.
 pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     let (regex, target) = (line.arg(0), line.arg(1));
     let all = matched::paths(regex, target).filter(|_| target.starts_with('/') && !target.contains("${"));
@@ -277,8 +277,8 @@ fn parts(line: &Line) -> (u64, &[String]) {
     }
 }
 
-/// Reads `Redirect permanent /old https://new.example/`: the rest of the path goes to the target, too. A section or a
-/// folder may leave the path out: all its paths lead to that one place.
+/// Reads `Redirect permanent /old https://new.example/`: the rest of the path goes to the target, too. In a section or
+/// an `.htaccess` the path may be left out: then all paths of the section or folder lead to the target itself.
 fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, rest) = parts(line);
     let (path, target, behind) = match rest {

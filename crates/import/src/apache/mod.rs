@@ -2,7 +2,8 @@
 //! routes.
 //!
 //! The order of Apache's sections is kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the
-//! order of the file; the last `Require` counts. It is worked out for each path that a directive is about.
+//! order of the file; the last `Require` counts. The directives that count are worked out for each path that a
+//! directive is about.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -107,7 +108,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Makes the site of one folder's file: the site is that folder, where the file of sites lies.
+/// Makes the site of one folder's `.htaccess`: the site serves that folder, in which the file of sites is taken to lie.
 fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     let apart = draft.folder.take().map(|wanted| apart(lines, wanted));
     let (folder, others) = apart.unzip();
@@ -229,7 +230,7 @@ fn port(address: &str) -> &str {
     }
 }
 
-/// Returns the addresses of a host: those that are listened at with its port, or all.
+/// Returns the addresses of a host: the addresses of `Listen` that have its port, or all of them.
 fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address> {
     let Some(host) = host else { return listens.to_vec() };
     let mut all: Vec<Address> = Vec::new();
@@ -243,7 +244,8 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
             all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
         }
     }
-    // A host that nothing listens for keeps its own address: nobody reaches it in Apache, and nobody has to here.
+    // A host for whose port there is no `Listen` has no address: nobody reaches it in Apache, and nobody has to reach
+    // it here.
     for address in &mut all {
         address.place = host.place.clone();
         address.shown.clone_from(&host.text);

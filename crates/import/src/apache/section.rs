@@ -130,7 +130,7 @@ pub(super) fn is_beneath(outer: &str, path: &str) -> bool {
 /// The lines of sections for a route.
 #[derive(Debug, Default)]
 pub(super) struct Around<'l> {
-    /// Rules of `Order` and its kin, and of `Require`: each is inherited by itself.
+    /// Rules of `Order` and its kin, and of `Require`: the two are inherited independently.
     old: Option<Old>,
     required: Option<Access>,
     asking: Asking<'l>,
@@ -191,8 +191,8 @@ impl<'l> Around<'l> {
         self.required = required.or(self.required.take());
     }
 
-    /// Returns the lines with nobody in the place of users, for names of files, which have no route of their own that
-    /// could ask.
+    /// Returns the lines with all users denied. Lines for names of files need this, because such names have no route of
+    /// their own that could ask for a password.
     pub(super) fn without_users(mut self) -> Around<'l> {
         self.old = self.old.map(Old::without_users);
         self.required = self.required.map(Access::without_users);
@@ -382,7 +382,7 @@ fn expires(text: &str) -> Option<u64> {
     })
 }
 
-/// Has a route answer 503 in the place of what a handler would have run.
+/// Has a route answer 503 in place of a target that is not run here.
 pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
     draft.lose(place, what, "the target is not run here; requests are answered 503");
     route.respond(503, place);

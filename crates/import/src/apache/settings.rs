@@ -101,7 +101,7 @@ fn trust(name: &'static str, line: &Line, keys: &mut Keys) {
     line.args.iter().for_each(|one| keys.add(name, one, &line.place));
 }
 
-/// Without a list of fields, Apache believes nothing of proxies, and Adyton two fields.
+/// Removes trusted proxies without a list of fields: Apache then believes no field of theirs, and Adyton two.
 pub(super) fn trust_nobody_more(keys: &mut Keys, draft: &mut Draft) {
     if keys.has("trusted-fields") {
         return;
@@ -139,7 +139,7 @@ fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
     match atoms {
         "" | "common" => keys.set("access-log-format", "common", place),
         "combined" => {}
-        // Adyton counts only the body of what is sent, as `%b`.
+        // Adyton counts only the bytes of the body that are sent, as `%b` does.
         atoms if is_log_format(&atoms.replace("%O", "%b")) => {
             keys.set("access-log-format", atoms.replace("%O", "%b"), place);
         }

@@ -51,7 +51,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
             missing(path, sections, &place, site, draft);
             continue;
         };
-        // A mapping of a path alone leaves all beneath that path to the next mapping.
+        // A mapping for exactly this path leaves all paths beneath it to the next mapping.
         routes_of(path, mapping, &paths, sections, site, draft);
         let beneath = mappings.iter().find(|other| !other.is_exact && other.path == *path);
         if let Some(beneath) = beneath.filter(|_| mapping.is_exact) {
@@ -121,8 +121,9 @@ fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Has one program answer everything beneath a path: its folder has that path, and a rule leads every request to the
-/// program. Returns false if a directive is about a path beneath it, because that would have no effect then.
+/// Has one program answer everything beneath a path: the program's folder gets that path, and a rule leads every
+/// request to the program. Returns false if a directive is about a path beneath, because the directive would then have
+/// no effect.
 fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site) -> bool {
     let path = mapping.path.as_str();
     let is_beneath = |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
@@ -132,8 +133,8 @@ fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site)
         return false;
     }
     let escaped = name.replace('.', "\\.");
-    // A link with the program's own name leads to it, too. No path beneath may be left to the folder, whatever the
-    // folder contains.
+    // A link that contains the program's own name leads to the program, too. No path beneath may be left to the folder,
+    // whatever the folder contains.
     let rule = if matches!(mapping.answer, Answer::Program { has_path: true, .. }) {
         format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}")
     } else {
@@ -247,7 +248,7 @@ fn run_by_rule(rule: &Line, has_files: bool, sections: &[&[Line]], route: &mut R
     }
 }
 
-/// Has a handler run the files of a folder that would be served, if programs may be run there.
+/// Has a handler run the files of a folder, which would otherwise be served, if programs may be run there.
 fn handled(route: &mut Route, line: &Line, sections: &[&[Line]], draft: &mut Draft) {
     let key = match line.arg(0).to_ascii_lowercase().as_str() {
         "cgi-script" => "cgi",
@@ -427,7 +428,7 @@ fn run_by_name(
     Some(Around::of(&effective).put(route, draft))
 }
 
-/// Has a folder refuse if it would be served before an end counts.
+/// Has a folder refuse if it takes precedence over the guarded ends of names, and so would serve such files.
 fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: &mut Draft) {
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -505,7 +506,7 @@ fn is_hidden(pattern: &str, is_regex: bool) -> bool {
     pattern == "^(\\.ht.*)" || pattern.strip_prefix("^\\.").is_some_and(is_one_way)
 }
 
-/// Returns the name that a pattern stands for, as an end, which more names have.
+/// Returns the name that a pattern stands for, as an end of names; longer names have this end, too.
 fn one_name(regex: &str) -> Option<Vec<String>> {
     let name = literal(regex.strip_prefix('^')?.strip_suffix('$')?)?;
     glob(&name)
@@ -553,7 +554,7 @@ fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) 
     }
 }
 
-/// Whether no folder that is served matches a section with wildcards, or is beneath one that does.
+/// Whether no folder that is served matches a section with wildcards, or is beneath a folder that matches.
 fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
     let [name] = line.args.as_slice() else { return false };
     let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };

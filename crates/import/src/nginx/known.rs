@@ -58,7 +58,7 @@ const DOUBTS: [&str; 14] = [
     "verify",
 ];
 
-/// Directives that need no counterpart: Adyton always does so, or they are about nginx's own insides.
+/// Directives that need no counterpart: Adyton always does what they say, or they are about the inside of nginx.
 const ALWAYS_SO: [&str; 41] = [
     "aio",
     "charset",
@@ -156,7 +156,7 @@ const PARTS: [&str; 6] = [
 
 const CODE: &str = "code inside nginx is not run, and this code may keep clients out, or answer requests; allow-python has a Python function decide";
 
-/// Beginnings of names of directives whose loss opens, with the reasons.
+/// Beginnings of names of directives that deny clients, so that their loss is an error, with the reasons.
 const RESTRICTIONS: [(&str, &str); 18] = [
     (
         "auth_",

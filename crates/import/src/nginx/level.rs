@@ -9,7 +9,7 @@ use crate::rules::access::{Rule, either, lists};
 use crate::rules::fields;
 use crate::text::quantity;
 
-/// Directives of http, a server or a location, which count for everything inside that has none of its own.
+/// Directives of http, a server or a location, which count for everything inside, unless it has directives of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Level {
     pub(super) root: Option<(String, Place)>,
@@ -27,7 +27,7 @@ pub(super) struct Level {
     given: Vec<Directive>,
     /// Whether routes are served without TLS.
     is_clear: bool,
-    /// Whether `ssl on` is set, of releases in which `listen` did not say it.
+    /// Whether `ssl on` is set, the form of releases in which `listen` had no `ssl`.
     pub(super) ssl: bool,
     /// An index of folders that is not index.html.
     other_page: Option<Directive>,

@@ -109,8 +109,8 @@ fn led<'d>(location: &Location<'d>, around: &Around<'_>, draft: &mut Draft) -> L
     led
 }
 
-/// Notes the loss of a `rewrite`. The route refuses if it would answer what the rule leads away, or serve it without
-/// TLS.
+/// Notes the loss of a `rewrite`. The route refuses if it would answer requests that the rule leads elsewhere, or serve
+/// them without TLS.
 pub(super) fn lose_rewrite(one: &Directive, level: &Level, route: &mut Route, draft: &mut Draft) {
     let is_harmless = if level::redirects(one) {
         !(level.is_clear() && level::leads_to_tls(one))
@@ -155,8 +155,8 @@ fn act(
     }
 }
 
-/// Returns the path where the application behind a gateway is mounted: it gets a `SCRIPT_NAME`, or its path is left
-/// out.
+/// Returns the path where the application behind a gateway is mounted: nginx tells it a `SCRIPT_NAME`, or leaves the
+/// path out.
 fn mounted<'l>(location: &'l Location<'_>) -> Option<&'l str> {
     let path = location.path.strip_suffix('/').filter(|path| !path.is_empty())?;
     let tells = |one: &Directive| match one.name.as_str() {
@@ -233,7 +233,7 @@ fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
             let folder = alias.trim_end_matches('/');
             Some(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() })
         }
-        // The alias of one path is a file: its folder is that of the whole path, if the names agree.
+        // The alias of one path is a file: without the path at its end, it is the folder, if the names agree.
         (false, false, false) => alias
             .strip_suffix(location.prefix.as_str())
             .map(str::to_owned)

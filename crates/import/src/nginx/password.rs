@@ -1,4 +1,4 @@
-//! `auth_basic` and its file: each is inherited by itself.
+//! `auth_basic` and `auth_basic_user_file`: the two are inherited independently.
 
 use super::lex::Directive;
 use crate::model::{Draft, Route, shown};

@@ -32,7 +32,7 @@ fn take_out(all: &mut [Directive], is_only: bool, taken: &mut Vec<Directive>) {
 
 const NAMES: [&str; 3] = ["set_real_ip_from", "real_ip_header", "real_ip_recursive"];
 
-/// Header fields with an address that are known here.
+/// Header fields with the address of a client that are known here.
 const FIELDS: [&str; 3] = ["X-Real-IP", "X-Forwarded-For", "X-Client-IP"];
 
 fn read(taken: &[Directive], keys: &mut Keys) -> ProxyTrust {

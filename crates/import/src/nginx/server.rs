@@ -285,7 +285,7 @@ fn is_said(
     }
 }
 
-/// Leads paths like `/ab` to `location /a`, which has them in nginx, unless another location may be for them.
+/// Leads paths such as `/ab` to `location /a`, which answers them in nginx, unless another location may match them.
 fn spread(
     path: &str,
     location: &Location<'_>,
@@ -317,7 +317,7 @@ fn spread(
     }
 }
 
-/// Notes that names with a dot in front are never served as files, and refuses `.well-known`, which would be.
+/// Notes that names with a dot in front are never served as files, and refuses `.well-known`, which would be served.
 fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft) {
     let why =
         "files whose names begin with a dot are never served; but applications get requests for such names";
@@ -329,8 +329,8 @@ fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft
     }
 }
 
-/// Has a folder refuse if it would serve files that an end denies: nginx takes ends before beginnings, except `^~`, and
-/// Adyton after them.
+/// Has a folder refuse if it would serve files that a suffix denies: in nginx a suffix takes precedence over a prefix,
+/// unless the prefix says `^~`; in Adyton the prefix does.
 fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
     let guards: Vec<(String, Vec<String>)> = site
         .routes

@@ -71,7 +71,7 @@ enum Kind<'t> {
     Says(&'t str, Node),
     /// Another statement, by its first line.
     Other(&'t str),
-    /// A statement inside another one that is not the body of a function.
+    /// A statement inside another statement, such as `if`, but not inside a function or a class.
     Code(&'t str),
 }
 
@@ -88,8 +88,8 @@ fn assigns(line: &str, name: &str) -> bool {
     })
 }
 
-/// Refuses everybody if a line of code may deny some clients, or may choose the user that serves: its effect is not
-/// known.
+/// Refuses everybody if a line of code may deny some clients, or may choose the user of the workers: the effect of the
+/// line is not known.
 fn code(text: &str, place: &Place, draft: &mut Draft, refused: &mut Vec<String>) {
     let line = text.split('#').next().unwrap_or_default().trim();
     let words: Vec<&str> = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_').collect();
@@ -368,7 +368,7 @@ const REASONS: [(&str, &str); 20] = [
     ("syslog", "write error-log = \"syslog\" instead"),
 ];
 
-/// Settings that need no counterpart, because Adyton always does so.
+/// Settings that need no counterpart, because Adyton always does what they say.
 const ALWAYS_SO: [&str; 14] = [
     "max_requests_jitter",
     "worker_tmp_dir",

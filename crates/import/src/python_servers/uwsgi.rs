@@ -97,7 +97,7 @@ fn section(
     Ok(())
 }
 
-/// Returns a value with those of earlier keys in it.
+/// Returns a value in which the values of earlier keys take the place of `%(key)`.
 fn filled(value: &str, entries: &mut [Entry]) -> String {
     let (mut out, mut rest) = (String::new(), value);
     while let Some(at) = rest.find("%(") {
@@ -300,7 +300,7 @@ fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        // The part in front is a host, whose requests the application of all others would answer.
+        // The part in front of `=` is a host; here the application for all other hosts would answer its requests.
         _ => found.refuse(place, &format!("{key} = {value}"), "this is not PATH=APPLICATION", draft),
     }
 }
@@ -423,7 +423,7 @@ const REASONS: [(&str, &str); 23] = [
     ("cgi", "programs of a folder are run by a route with cgi = \"DIR\""),
 ];
 
-/// Settings that need no counterpart, because Adyton always does so.
+/// Settings that need no counterpart, because Adyton always does what they say.
 const ALWAYS_SO: [&str; 24] = [
     "master",
     "vacuum",

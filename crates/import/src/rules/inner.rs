@@ -1,8 +1,8 @@
 //! The page of a folder for missing files: a file that also answers at other paths than its own.
 //!
 //! Other servers check once more who may have that file, by its own path, and so does Adyton for an index and a
-//! fallback. For this page the route of the request decides, so a folder refuses if another route denies its page to
-//! some clients.
+//! fallback. For the page for missing files, the route of the request decides, so a folder refuses if another route
+//! denies its page to some clients.
 
 use crate::model::{Key, Loss, Route, Site, Value, shown};
 

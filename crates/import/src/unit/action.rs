@@ -205,7 +205,7 @@ impl<'c> Steps<'c> {
             self.all.push(Step { condition, route, root });
             return;
         }
-        // Without this step a later one would answer, so the step refuses all requests that it may be for.
+        // Without this step a later one would answer, so the step refuses all requests that it may match.
         for why in lost {
             draft.open(&place, "step", &why);
             route.refused.push(format!("{place}: {why}"));

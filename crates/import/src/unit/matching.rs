@@ -18,8 +18,8 @@ pub(super) struct Condition {
     pub(super) not_remote: Vec<String>,
     /// Half a sentence about each part that has no counterpart.
     pub(super) lost: Vec<String>,
-    /// Whether some paths have no counterpart, so that the step may be for any path; `any_host`: the same of host
-    /// names.
+    /// Whether some paths have no counterpart, so that the step may be for any path; `any_host`: whether some host
+    /// names have no counterpart.
     any_path: bool,
     any_host: bool,
 }
@@ -110,7 +110,7 @@ impl Condition {
         }
     }
 
-    /// Returns the condition that both match; parts that do not go together are lost.
+    /// Returns the condition that holds if both conditions hold; parts that cannot be combined are lost.
     pub(super) fn and(&self, inner: &Condition) -> Condition {
         let mut both = inner.clone();
         let lists = [

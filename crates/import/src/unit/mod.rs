@@ -1,7 +1,7 @@
 //! The JSON of NGINX Unit: listeners, routes, applications, settings.
 //!
-//! Unit tries routes in their order; here the most specific path counts. `order.rs` has the same step answer each
-//! request, or notes a loss if another one does.
+//! Unit tries routes in their order; here the most specific path counts. `order.rs` has each request answered by the
+//! same step as in Unit, or notes a loss if another step answers.
 
 mod action;
 mod config;
@@ -23,7 +23,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     let mistake =
         |line, what: &str| Mistake { place: Place { file: Arc::clone(file), line }, what: what.to_owned() };
     let root = Cursor::new(text, Dialect::Json).whole().map_err(|(line, what)| mistake(line, what))?;
-    // The file may be that of the whole API, where `/config` has the same one level deeper.
+    // The file may be a dump of the whole API, in which the configuration is one level deeper, at `config`.
     let root = root.find("config").unwrap_or(&root);
     let unit = Unit::new(root, file);
     let Some(listeners) = root.find("listeners").filter(|node| !node.pairs().is_empty()) else {

@@ -5,7 +5,7 @@ use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Place, Route, shown};
 
-/// Clients that are let in, as far as keys can say it: addresses, users, and whether one of both is enough.
+/// Clients that are let in, as far as keys can say: addresses, users, and whether an address or a user is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Access {
     /// Addresses that are let in; `None`: every address.
@@ -13,7 +13,7 @@ pub(crate) struct Access {
     deny: Vec<String>,
     /// Users that are let in; `None`: no password is asked for.
     users: Option<Users>,
-    /// Whether a client needs only one of both: an address of `allow`, or a password.
+    /// Whether an address of `allow` is enough without a password, and a password without such an address.
     is_either: bool,
     /// Further conditions that no key can say: each is a restriction that is lost.
     lost: Vec<(Place, String, &'static str)>,
@@ -65,8 +65,8 @@ impl Access {
         }
     }
 
-    /// Returns the rules with nobody in the place of users, for names of files, which have no route of their own that
-    /// could ask.
+    /// Returns the rules with all users denied. Rules for names of files need this, because such names have no route of
+    /// their own that could ask for a password.
     pub(crate) fn without_users(self) -> Access {
         match (&self.users, self.is_either) {
             (None, _) => self,
@@ -85,7 +85,7 @@ impl Access {
         !self.is_either && self.allow.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Returns rules that let in those whom both let in.
+    /// Returns rules that let in the clients that both rules let in.
     fn and(mut self, other: Access) -> Access {
         let place = self.place.take().or(other.place);
         self.place.clone_from(&place);
@@ -126,7 +126,7 @@ impl Access {
         self
     }
 
-    /// Returns rules that let in those whom one of both lets in.
+    /// Returns rules that let in the clients that at least one of the two rules lets in.
     fn or(mut self, mut other: Access) -> Access {
         if self.is_open() || other.is_nobody() {
             return self;
@@ -134,7 +134,7 @@ impl Access {
         if other.is_open() || self.is_nobody() {
             return other;
         }
-        // A condition that no key can say would let more clients in: without it fewer are.
+        // A condition that no key can say would let more clients in; without the condition fewer clients are let in.
         if !other.lost.is_empty() {
             let told = std::mem::take(&mut other.lost);
             if self.lost.is_empty() {
@@ -184,7 +184,7 @@ fn is_require(line: &Line) -> bool {
 }
 
 /// Returns the rules of a path. `old` is from the last section with `Order`, `Allow`, `Deny` or `Satisfy`, and
-/// `required` from the last one with `Require`: each of both is inherited by itself.
+/// `required` from the last section with `Require`: the two are inherited independently.
 pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<Access> {
     match (old, required.cloned()) {
         (None, required) => required,
@@ -194,14 +194,14 @@ pub(crate) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<A
     }
 }
 
-/// Returns the rules of lines of which each is enough.
+/// Returns the rules of several lines, each of which is enough to let a client in.
 fn any(lines: &[&Line]) -> Access {
     let mut each = lines.iter().map(|line| one(line));
     let Some(first) = each.next() else { return Access::default() };
     each.fold(first, Access::or)
 }
 
-/// Returns the rules of parts that are all needed.
+/// Returns the rules of several parts, all of which a client has to meet.
 fn all(each: Vec<Access>, place: Option<Place>) -> Access {
     each.into_iter().fold(Access { place, ..Access::default() }, Access::and)
 }
@@ -268,7 +268,7 @@ fn provided(line: &Line, place: Option<Place>) -> Access {
     }
 }
 
-/// Returns the rules of `Require not`: all but a list of addresses.
+/// Returns the rules of `Require not`, which deny a list of addresses; any other negation is lost.
 fn negated(one: Access, line: &Line) -> Access {
     match one.allow {
         Some(deny)
@@ -292,7 +292,7 @@ pub(crate) struct Old {
 }
 
 impl Old {
-    /// Returns the rules with nobody in the place of users.
+    /// Returns the rules with all users denied.
     pub(crate) fn without_users(self) -> Old {
         Old { access: self.access.without_users(), ..self }
     }
@@ -389,8 +389,8 @@ mod tests {
         together(old(&lines).as_ref(), required(&lines).as_ref())
     }
 
-    /// Returns `allow|deny @users`, with `/` in the place of the space if one of both is enough; `!` for each lost
-    /// restriction, `?` for each lost permission.
+    /// Returns `allow|deny @users`, with `/` in the place of the space if an address or a user is enough; `!` for each
+    /// lost restriction, `?` for each lost permission.
     fn shown(access: Option<Access>) -> String {
         let Some(access) = access else { return "nothing".to_owned() };
         let allow = access.allow.map_or("all".to_owned(), |allow| allow.join(" "));

@@ -1,4 +1,4 @@
-//! Passwords: `AuthType` and its kin, each of which is inherited by itself.
+//! Passwords: `AuthType` and its kin, each of which is inherited independently.
 
 use crate::apache::language::line::Line;
 use crate::model::{Draft, Place, Route, shown};
@@ -31,7 +31,7 @@ impl Users {
     }
 }
 
-/// Directives about passwords from all sections of a path; the last section's count.
+/// Directives about passwords from all sections of a path; of each directive the last one counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asking<'l> {
     scheme: Option<&'l Line>,
@@ -42,7 +42,7 @@ pub(crate) struct Asking<'l> {
     digest_provider: Option<&'l Line>,
     /// `AuthBasicUseDigestAlgorithm`: passwords of one scheme in a file of the other.
     mixed: Option<&'l Line>,
-    /// Scripts of `mod_wsgi` that know users, groups, and requests.
+    /// Scripts of `mod_wsgi` that check users, groups, and requests.
     user_script: Option<&'l Line>,
     group_script: Option<&'l Line>,
     access_script: Option<&'l Line>,
@@ -70,11 +70,11 @@ impl<'l> Asking<'l> {
         *found = Some(line);
     }
 
-    /// Asks for the password of one of these users; `place` is where they are named.
+    /// Has a route ask for the password of one of these users; `place` is the line that names the users.
     ///
     /// # Errors
     ///
-    /// No key can say it; the route has to refuse.
+    /// No key can say how the password is asked for; then the route has to refuse.
     pub(super) fn say(&self, users: &Users, place: &Place, route: &mut Route) -> Result<(), Lost> {
         let lost = |line: &Line, why: &str| (line.place.clone(), line.text.clone(), why.to_owned());
         let scheme = self.scheme.ok_or_else(|| {

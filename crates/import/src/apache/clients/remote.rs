@@ -1,11 +1,11 @@
-//! Trust of `mod_remoteip` in proxies that tell the address of a client: never more of it than Apache has.
+//! Trust in proxies that tell the address of a client, as `mod_remoteip` has it: never more than in Apache.
 
 use crate::apache::language::line::Line;
 use crate::apache::language::network::network;
 use crate::model::{Draft, Keys, Site};
 use crate::rules::proxy_trust::ProxyTrust;
 
-/// Header fields with an address that are known here.
+/// Header fields with the address of a client that are known here.
 const FIELDS: [&str; 3] = ["X-Forwarded-For", "X-Client-IP", "X-Real-IP"];
 
 /// Reads the trust in proxies from the main server, or from the only virtual host.
@@ -63,7 +63,7 @@ pub(crate) fn read(lines: &[Line], keys: &mut Keys) -> ProxyTrust {
     }
 }
 
-/// Reads one of several virtual hosts, which has its own trust in proxies: here there is one for the whole server.
+/// Reads the trust in proxies of one of several virtual hosts: it is lost, because here trust is for the whole server.
 pub(crate) fn of_one(lines: &[Line], site: &mut Site, draft: &mut Draft) {
     if let Some(line) =
         lines.iter().find(|line| matches!(line.name.as_str(), "remoteipheader" | "remoteipproxyprotocol"))

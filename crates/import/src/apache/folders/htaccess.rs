@@ -1,4 +1,4 @@
-//! Files that folders have for themselves: which of them count, and which directives are allowed in them.
+//! The `.htaccess` files of folders: which files count, and which directives are allowed in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::text::include::Includes;
 /// Limit of a site's folders that are searched.
 const FOLDERS_MAX: usize = 200;
 
-/// Adds the directives of such files to the sections, where `AllowOverride` lets them count.
+/// Adds the directives of `.htaccess` files to the sections, if `AllowOverride` lets the files count.
 pub(crate) fn read(
     lines: &[Line],
     sections: &mut Sections,
@@ -123,12 +123,12 @@ struct Overrides {
     classes: Vec<String>,
     /// Names of directives that are allowed beside the classes.
     list: Vec<String>,
-    /// Whether other directives are ignored, and no mistake.
+    /// Whether other directives are ignored, instead of being a fault.
     passes: bool,
 }
 
 impl Overrides {
-    /// Returns the rules of the sections of a folder; such files count only if one of these says so.
+    /// Returns the directives that the sections of a folder allow; the folder's file counts only if they allow some.
     fn of(sections: &Sections, folder: &str) -> Overrides {
         let lines = sections.effective(Some(folder), "");
         let last =

@@ -126,7 +126,8 @@ const DOUBTS: [&str; 13] = [
     "verify",
 ];
 
-/// Returns the reason, if a rule forbids, leads to a path that may be denied, or has something else answer than a file.
+/// Returns the reason, if a rule forbids, leads to a path that may be denied, or has a handler or another server answer
+/// in place of a file.
 fn rewrites(line: &Line) -> Option<&'static str> {
     let flags = flags(line);
     let has =
@@ -153,7 +154,7 @@ pub(super) fn redirects(line: &Line) -> bool {
     line.arg(1).contains("://") || flags(line).iter().any(is_one)
 }
 
-/// Whether a rule is for paths without a file: without the rule they are answered 404.
+/// Whether a rule is for paths without a file: without the rule such paths are answered 404.
 pub(crate) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
     let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
     let is_absent = |line: &&Line| {
@@ -185,7 +186,7 @@ const PERL_AFTERWARDS: [&str; 8] = [
     "perlresponsehandler",
 ];
 
-/// Whether a condition is on the host or on https: such a condition only leads elsewhere.
+/// Whether a condition is on the host or on https: the rule of such a condition only leads requests elsewhere.
 fn is_of_host(line: &Line) -> bool {
     let subject = line.arg(0).to_ascii_uppercase();
     [
@@ -218,7 +219,7 @@ const OTHER_USER: &str = "here requests are answered as the server's user; write
 
 const VHOSTS: &str = "folders are not chosen by host name here, so another folder would be served";
 
-/// Beginnings of names of directives whose loss opens, with the reasons.
+/// Beginnings of names of directives that deny clients, so that their loss is an error, with the reasons.
 const RESTRICTIONS: [(&str, &str); 19] = [
     (
         "authmerging",
@@ -247,7 +248,7 @@ const RESTRICTIONS: [(&str, &str); 19] = [
     ("xbithack", "the server runs no instructions inside pages, so the pages would be served as they are"),
 ];
 
-/// Directives that are read where they count.
+/// Directives that other files of this importer read.
 const READ_ELSEWHERE: [&str; 70] = [
     "accessfilename",
     "addhandler",

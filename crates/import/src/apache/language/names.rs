@@ -1,4 +1,4 @@
-//! Names of virtual hosts: in Apache the first host that has a name answers for it, and here the host whose pattern is
+//! Names of virtual hosts: in Apache the first host that matches a name answers, and here the host whose pattern is
 //! most exact.
 
 use crate::model::Draft;

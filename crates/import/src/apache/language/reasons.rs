@@ -1,6 +1,6 @@
 //! Reasons why directives of httpd.conf are not carried over.
 
-/// Directives that need no counterpart: Adyton always does so, or they are about Apache's own insides.
+/// Directives that need no counterpart: Adyton always does what they say, or they are about the inside of Apache.
 pub(super) const ALWAYS_SO: [&str; 87] = [
     "acceptfilter",
     "acceptpathinfo",
