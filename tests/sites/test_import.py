@@ -223,7 +223,7 @@ server {{
     made = run("import", "etc/nginx.conf", "--output", "site.toml", cwd=project)
     lost = (
         "restriction lost: etc/nginx.conf:6: auth_request /who: "
-        'here users come only from files of htpasswd, and no other server is asked; write auth = "basic:FILE" in the route'
+        'here users come only from files of htpasswd; write auth = "basic:FILE" in the route'
     )
     assert (1, "") == (made.returncode, made.stdout)
     assert lost in made.stderr

@@ -128,10 +128,7 @@ const REASONS: [(&str, &str); 25] = [
     ("limit_rate", "the rate at which an answer is sent is not limited"),
     ("log_format", "here log formats are written with Apache's atoms, in access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
-    (
-        "auth_",
-        "here users come only from files of htpasswd, and no other server is asked; write auth = \"basic:FILE\" in the route",
-    ),
+    ("auth_", "here users come only from files of htpasswd; write auth = \"basic:FILE\" in the route"),
     ("map", VARIABLES),
     ("geo", VARIABLES),
     ("split_clients", VARIABLES),
@@ -158,10 +155,7 @@ const CODE: &str = "code inside nginx is not run, and this code may keep clients
 
 /// Beginnings of names of directives that deny clients, so that their loss is an error, with the reasons.
 const RESTRICTIONS: [(&str, &str); 18] = [
-    (
-        "auth_",
-        "here users come only from files of htpasswd, and no other server is asked; write auth = \"basic:FILE\" in the route",
-    ),
+    ("auth_", "here users come only from files of htpasswd; write auth = \"basic:FILE\" in the route"),
     ("secure_link", "signed links are not checked here"),
     ("valid_referers", "the field Referer is not checked"),
     ("ssl_verify_client", "clients are not asked for certificates; TLS is the work of a proxy in front"),
