@@ -135,12 +135,12 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
     !route.paths.is_empty()
 }
 
-/// Removes routes that are never reached, behind one that takes every request for the path. If one of them denied some
-/// clients, the site refuses.
+/// Removes routes that are never reached, because an earlier route takes every request for their path. If a removed
+/// route denied some clients, the site refuses.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
     // Paths of a route that refuses now: later routes are not reached, and that is reported already.
     let mut refusing: HashSet<String> = HashSet::new();
-    // The paths that are answered, and whether with a refusal.
+    // The paths that earlier routes answer, and whether each is answered with a refusal.
     let mut taken: HashMap<String, bool> = HashMap::new();
     let mut lost = Vec::new();
     let site_refuses = !site.refused.is_empty();

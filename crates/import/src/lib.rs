@@ -1,4 +1,4 @@
-//! Configurations of other servers in, a file of sites out: text to text, with a list of the losses.
+//! Turns configurations of other servers into a file of sites: text to text, with a list of the losses.
 //!
 //! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that it
 //! comes from. `finish.rs` validates each key with the settings row that will parse it, so the result is a valid file
@@ -123,8 +123,8 @@ pub fn import(
     make(kind, name, text, include, None).map(|(import, _)| import)
 }
 
-/// Reads the `.htaccess` of a folder. Its lines about pages for errors, about index files, and, if `takes_handlers`,
-/// about files that are run, are returned apart, and are not in the file of sites.
+/// Reads the `.htaccess` of a folder. Lines about error pages, about index files and, if `takes_handlers`, about files
+/// that are run are returned separately, and are not in the file of sites.
 ///
 /// # Errors
 ///

@@ -266,7 +266,7 @@ pub(crate) struct Draft {
     pub(crate) losses: Vec<Loss>,
     /// Lost restrictions, because of which all sites have to refuse everybody.
     pub(crate) refused: Vec<String>,
-    /// The lines of a folder's file that the caller wants apart, if it wants any.
+    /// The lines of a folder's file that the caller wants separately, if it wants any.
     pub(crate) folder: Option<FolderLines>,
     /// Losses as they are reported, so that each is reported once.
     told: HashSet<String>,

@@ -141,7 +141,7 @@ fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     draft.sites.push(site);
 }
 
-/// Takes the lines that the caller wants apart, and returns them and the others.
+/// Takes the lines that the caller wants separately, and returns them and the others.
 fn apart(lines: &[Line], wanted: FolderLines) -> (FolderLines, Vec<Line>) {
     let (documents, others) = documents::take(lines);
     let (indexes, others) = indexes::take(others);

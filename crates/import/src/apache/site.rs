@@ -45,7 +45,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
                 draft.lose(
                     &place,
                     "site",
-                    "the site has no DocumentRoot; paths that nothing else answers are answered 404",
+                    "the site has no DocumentRoot; paths that nothing else serves are answered 404",
                 );
             }
             missing(path, sections, &place, site, draft);
@@ -83,7 +83,7 @@ fn routes_of(
     if let Answer::Program { file, .. } = &mapping.answer
         && !one_program(file, mapping, paths, site)
     {
-        let what = format!("{file}, beneath whose path {} more is said", mapping.path);
+        let what = format!("{file}, because more directives are about paths beneath {}", mapping.path);
         let other = Mapping { answer: Answer::Missing(what), ..mapping.clone() };
         return route(path, &other, sections, site, draft);
     }

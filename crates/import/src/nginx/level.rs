@@ -177,7 +177,7 @@ impl Level {
                 draft.lose(
                     &directive.place,
                     &directive.shown(),
-                    "conditions on variables do not exist here; here everybody is refused",
+                    "conditions on variables do not exist here; everybody is refused instead",
                 );
                 continue;
             }

@@ -87,7 +87,7 @@ impl<'c> Steps<'c> {
             self.push(condition.clone(), route, None, draft);
         }
         if let Some(rewrite) = action.find("rewrite") {
-            // The following actions see another path, which another step may refuse.
+            // After a rewrite, the following actions see another path, which another step may refuse.
             let (place, what) = (self.unit.place(rewrite), format!("rewrite {}", shown(rewrite)));
             let why = "a step cannot change the path; rewrite of the site does, before a route is chosen";
             for step in &mut self.all[first..] {

@@ -61,7 +61,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Returns the names of such files; as an error, the line with names that cannot be searched for.
+/// Returns the names of the folders' files; as an error, the line whose names cannot be searched for.
 fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
     let Some(line) = lines.iter().rfind(|line| line.name == "accessfilename") else {
         return Ok(vec![".htaccess".to_owned()]);
@@ -106,13 +106,13 @@ fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)>
     all
 }
 
-/// Whether a section of a folder beneath this one lets such files count.
+/// Whether a section of a folder beneath this one lets `.htaccess` files count.
 fn any_beneath(sections: &Sections, folder: &str) -> bool {
     let mut folders = sections.folders.iter().filter(|(inner, _)| is_beneath(folder, inner));
     folders.any(|(_, lines)| lines.iter().any(lets_count))
 }
 
-/// Whether a directive lets such files count.
+/// Whether a directive lets `.htaccess` files count.
 pub(crate) fn lets_count(line: &Line) -> bool {
     matches!(line.name.as_str(), "allowoverride" | "allowoverridelist") && !line.says(0, "none")
 }
@@ -146,7 +146,8 @@ impl Overrides {
         !self.classes.is_empty() || !self.list.is_empty()
     }
 
-    /// Returns the line if it is allowed, or a line for the fault: Apache answers every request there with an error.
+    /// Returns the line if it is allowed, nothing if it is ignored, or a line for the fault: Apache then answers every
+    /// request for the folder with an error.
     fn take(&self, line: Line) -> Option<Line> {
         let is_condition =
             line.is_section && !line.name.starts_with("require") && !line.name.starts_with("limit");

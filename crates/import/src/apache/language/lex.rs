@@ -233,7 +233,7 @@ impl Reader<'_, '_, '_> {
             }
             // The loss of a macro's lines is reported where the macro is used.
             Some(false) if closed.name == "macro" => {}
-            // The section is for releases and builds without a module that is taken for present.
+            // The section is for a build of Apache without a module that is taken to be there.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
             // Only one module runs processes and threads, and sections for the others have no effect.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
@@ -259,7 +259,7 @@ impl Reader<'_, '_, '_> {
         section.name == "ifdefine" && name.strip_prefix('!').is_some_and(|name| !self.is_undefined(name))
     }
 
-    /// Whether a name of `IfDefine` is certainly not defined, or the message for it stands elsewhere.
+    /// Whether a name of `IfDefine` is certainly not defined, or is reported elsewhere.
     fn is_undefined(&self, name: &str) -> bool {
         self.knows_start || self.passed.contains(name)
     }
